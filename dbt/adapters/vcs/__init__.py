@@ -1,0 +1,1 @@
+"""dbt-vcs: version control for the tables that dbt builds on Spark."""

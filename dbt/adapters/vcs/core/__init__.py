@@ -1,0 +1,1 @@
+"""The version-control core: knows neither dbt nor Spark nor SQL."""

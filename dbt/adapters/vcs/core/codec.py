@@ -1,0 +1,114 @@
+"""Values to bytes and back: canonical JSON, a content hash that covers kind and version."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final, TypeVar, cast
+
+import msgspec
+import zstandard
+
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.model import Commit, SchemaTree, Segment, Snapshot, Tree, View
+from dbt.adapters.vcs.core.model.value import Value
+
+FORMAT_VERSION: Final = 1
+"""Version of the format that this code writes, and the highest that it reads."""
+
+COMPRESS_ABOVE: Final = 4_096
+"""Objects longer than this many bytes are stored zstd-compressed."""
+
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_KINDS: Final[dict[type[Value], str]] = {
+    Commit: "commit",
+    Tree: "tree",
+    SchemaTree: "tree",
+    Snapshot: "snapshot",
+    Segment: "segment",
+    View: "view",
+}
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_DECODERS: Final[dict[type[Value], msgspec.json.Decoder[Any]]] = {
+    kind: msgspec.json.Decoder(kind) for kind in _KINDS
+}
+
+V = TypeVar("V", bound=Value)
+
+
+def kind_of(type_: type[Value]) -> str:
+    """Return the folder name of a type of object: `commit`, `tree`, `snapshot`, ..."""
+    return _KINDS[type_]
+
+
+def encode(value: Value) -> tuple[str, bytes]:
+    """Return an object's id and its canonical bytes, uncompressed.
+
+    Canonical: UTF-8 JSON, keys sorted, no white space, fields at their default left out.
+    """
+    data = _ENCODER.encode(value)
+    return _hash(_KINDS[type(value)], data), data
+
+
+def decode(type_: type[V], id: str, stored: bytes) -> V:
+    """Return the object that stored bytes hold.
+
+    Raises:
+        DamagedError: The bytes don't hash to `id`, or don't parse.
+    """
+    kind = _KINDS[type_]
+    data = unpack(stored, f"{kind} {id}")
+    if _hash(kind, data) != id:
+        raise DamagedError(
+            f"The {kind} {id} is damaged: its bytes hash to another id. "
+            "Restore the object from a backup of the repository."
+        )
+    try:
+        return cast(V, _DECODERS[type_].decode(data))
+    except msgspec.MsgspecError as error:
+        raise DamagedError(f"The {kind} {id} does not parse: {error}.") from error
+
+
+def pack(data: bytes) -> bytes:
+    """Return the bytes to store: compressed if that is worth it."""
+    if len(data) <= COMPRESS_ABOVE:
+        return data
+    return zstandard.ZstdCompressor(level=3).compress(data)
+
+
+def unpack(stored: bytes, name: str) -> bytes:
+    """Undo `pack`; `name` is for the error message.
+
+    Raises:
+        DamagedError: The bytes are a broken zstd frame.
+    """
+    if not stored.startswith(_ZSTD_MAGIC):
+        return stored
+    try:
+        return zstandard.ZstdDecompressor().decompress(stored)
+    except zstandard.ZstdError as error:
+        raise DamagedError(
+            f"The {name} is damaged: {error}. Restore it from a backup of the repository."
+        ) from error
+
+
+def encode_record(record: Value) -> bytes:
+    """Return the canonical bytes of a value that has no id, such as a ref move."""
+    return _ENCODER.encode(record)
+
+
+def decode_record(type_: type[V], data: bytes, name: str) -> V:
+    """Return the value of a record; `name` is for the error message.
+
+    Raises:
+        DamagedError: The bytes don't parse.
+    """
+    try:
+        return msgspec.json.decode(data, type=type_)
+    except msgspec.MsgspecError as error:
+        raise DamagedError(
+            f"The file {name} does not parse: {error}. Restore it from a backup of the repository."
+        ) from error
+
+
+def _hash(kind: str, data: bytes) -> str:
+    return hashlib.sha256(b"vcs%d %s\n" % (FORMAT_VERSION, kind.encode()) + data).hexdigest()

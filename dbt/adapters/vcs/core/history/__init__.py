@@ -1,0 +1,1 @@
+"""Revisions, commit graph and lineage."""

@@ -1,0 +1,48 @@
+"""Frozen values that the repository stores; one noun a module."""
+
+from dbt.adapters.vcs.core.model.block import Block, ColumnStats, Scalar
+from dbt.adapters.vcs.core.model.commit import Commit, NodeRun, Run
+from dbt.adapters.vcs.core.model.ref import RefMove
+from dbt.adapters.vcs.core.model.schema import Field, Schema
+from dbt.adapters.vcs.core.model.segment import Segment, SegmentRef
+from dbt.adapters.vcs.core.model.snapshot import Input, Origin, Snapshot
+from dbt.adapters.vcs.core.model.tombstone import Tombstone
+from dbt.adapters.vcs.core.model.tree import (
+    Absent,
+    Entry,
+    RelationName,
+    SchemaRef,
+    SchemaTree,
+    TableEntry,
+    Tree,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.model.view import View, ViewColumn
+
+__all__ = [
+    "Absent",
+    "Block",
+    "ColumnStats",
+    "Commit",
+    "Entry",
+    "Field",
+    "Input",
+    "NodeRun",
+    "Origin",
+    "RefMove",
+    "RelationName",
+    "Run",
+    "Scalar",
+    "Schema",
+    "SchemaRef",
+    "SchemaTree",
+    "Segment",
+    "SegmentRef",
+    "Snapshot",
+    "TableEntry",
+    "Tombstone",
+    "Tree",
+    "View",
+    "ViewColumn",
+    "ViewEntry",
+]

@@ -1,0 +1,28 @@
+"""A ref move: one line of a branch's or a tag's log; the last one is its state."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.model.value import Value
+
+
+class RefMove(Value, frozen=True, kw_only=True):
+    """One move of a ref.
+
+    Attributes:
+        name: The ref's name, unquoted.
+        commit: Where it points now; None after it was deleted.
+        at: When.
+        by: Who.
+        action: What moved it: `create`, `commit`, `publish`, `merge`, `delete`, `state`, ...
+        note: Free text.
+        state: Facts about the branch that moves carry along, such as a run's status and lease.
+    """
+
+    name: str
+    commit: CommitId | None
+    at: Micros
+    by: str
+    action: str
+    note: str = ""
+    state: dict[str, str] = {}

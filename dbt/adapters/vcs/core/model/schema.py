@@ -1,0 +1,176 @@
+"""A table's columns, each with an identity that outlives its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model.value import Value
+
+
+class Field(Value, frozen=True, kw_only=True):
+    """One top-level column.
+
+    Attributes:
+        id: The column's name inside Parquet files, and its identity: stays when `name` changes,
+            and is never given to another column of the lineage. The same column added on two
+            branches gets the same id.
+        name: The name that statements use.
+        type: Spark SQL type text, lower case: `bigint`, `decimal(10,2)`, `struct<a:int>`.
+        nullable: False if a write must refuse NULL.
+        comment: Free text, or None.
+        default: SQL text of the column's default expression, or None.
+    """
+
+    id: str
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str | None = None
+    default: str | None = None
+
+
+class Schema(Value, frozen=True, kw_only=True):
+    """The ordered columns of one snapshot.
+
+    Attributes:
+        fields: In the order that `select *` shows.
+        retired: Ids of columns that the lineage once had, sorted; never handed out again.
+    """
+
+    fields: tuple[Field, ...]
+    retired: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Iterable[Field]) -> Schema:
+        """Return the schema of a new table; the `id` of the columns passed in is ignored.
+
+        Raises:
+            InputError: There is no column, or one name stands twice.
+        """
+        schema = cls(fields=()).add(columns)
+        if not schema.fields:
+            raise InputError("A table needs at least one column; none was given.")
+        return schema
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(field.name for field in self.fields)
+
+    def find(self, name: str) -> Field | None:
+        """Return the column of a name, matched without regard to case as Spark does, or None."""
+        wanted = name.lower()
+        return next((field for field in self.fields if field.name.lower() == wanted), None)
+
+    def field(self, name: str) -> Field:
+        """Return the column of a name, as `find` does.
+
+        Raises:
+            InputError: There is no such column.
+        """
+        found = self.find(name)
+        if found is None:
+            raise InputError(
+                f"There is no column '{name}'; the columns are: {', '.join(self.names)}."
+            )
+        return found
+
+    def by_id(self, id: str) -> Field | None:
+        """Return the column of an id, or None if this version of the schema lacks it."""
+        return next((field for field in self.fields if field.id == id), None)
+
+    def add(self, columns: Iterable[Field]) -> Schema:
+        """Return the schema with more columns at the end; their `id` is handed out here.
+
+        A name that stood for another column before gets an id of its own (`x__2`), so that old
+        files never show through a new column.
+
+        Raises:
+            InputError: A name is there already.
+        """
+        fields = list(self.fields)
+        taken = {field.id.lower() for field in fields} | {id.lower() for id in self.retired}
+        for column in columns:
+            if any(field.name.lower() == column.name.lower() for field in fields):
+                raise InputError(
+                    f"The column '{column.name}' is there already; choose another name."
+                )
+            fields.append(msgspec.structs.replace(column, id=_free_id(column.name, taken)))
+            taken.add(fields[-1].id.lower())
+        return Schema(fields=tuple(fields), retired=self.retired)
+
+    def rename(self, old: str, new: str) -> Schema:
+        """Return the schema with one column renamed; its identity stays.
+
+        Raises:
+            InputError: There is no column `old`, or another one is called `new`.
+        """
+        column = self.field(old)
+        other = self.find(new)
+        if other is not None and other is not column:
+            raise InputError(f"The column '{new}' is there already; choose another name.")
+        return self.replace(msgspec.structs.replace(column, name=new))
+
+    def replace(self, column: Field) -> Schema:
+        """Return the schema with the column of the same id replaced."""
+        return Schema(
+            fields=tuple(column if field.id == column.id else field for field in self.fields),
+            retired=self.retired,
+        )
+
+    def rebuilt(self, columns: Iterable[Field]) -> Schema:
+        """Return the schema of a rebuild that computed these columns.
+
+        A column keeps its identity if its name stays and its type stays or widens without loss;
+        otherwise it is a new column, and what it replaced is retired.
+        """
+        kept: dict[str, str] = {}
+        columns = tuple(columns)
+        for column in columns:
+            before = self.find(column.name)
+            if before is not None and widens(before.type, column.type):
+                kept[column.name.lower()] = before.id
+        gone = {field.id for field in self.fields} - set(kept.values())
+        retired = tuple(sorted({*self.retired, *gone}))
+        taken = {id.lower() for id in (*retired, *kept.values())}
+        fields: list[Field] = []
+        for column in columns:
+            id = kept.get(column.name.lower()) or _free_id(column.name, taken)
+            taken.add(id.lower())
+            fields.append(msgspec.structs.replace(column, id=id))
+        return Schema(fields=tuple(fields), retired=retired)
+
+
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
+
+def widens(old: str, new: str) -> bool:
+    """Tell whether every value of a type fits another one unchanged, both being type texts."""
+    if old == new:
+        return True
+    if old in _INTEGERS and new in _INTEGERS:
+        return _INTEGERS.index(old) < _INTEGERS.index(new)
+    if (old, new) == ("float", "double"):
+        return True
+    if old.startswith("decimal(") and new.startswith("decimal("):
+        old_precision, old_scale = _decimal(old)
+        new_precision, new_scale = _decimal(new)
+        return new_scale >= old_scale and new_precision - new_scale >= old_precision - old_scale
+    return False
+
+
+def _decimal(type_: str) -> tuple[int, int]:
+    precision, _, scale = type_[len("decimal(") : -1].partition(",")
+    return int(precision), int(scale or 0)
+
+
+def _free_id(name: str, taken: set[str]) -> str:
+    if name.lower() not in taken:
+        return name
+    number = 2
+    while f"{name}__{number}".lower() in taken:
+        number += 1
+    return f"{name}__{number}"

@@ -1,0 +1,36 @@
+"""A segment: an immutable list of blocks and tombstones, shared between snapshots by id."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.ids import SegmentId
+from dbt.adapters.vcs.core.model.block import Block
+from dbt.adapters.vcs.core.model.tombstone import Tombstone
+from dbt.adapters.vcs.core.model.value import Value
+
+MAX_BLOCKS = 1_000
+"""A segment lists at most this many blocks."""
+
+
+class Segment(Value, frozen=True, kw_only=True):
+    """Blocks and tombstones in the order they were written."""
+
+    blocks: tuple[Block, ...] = ()
+    tombstones: tuple[Tombstone, ...] = ()
+
+
+class SegmentRef(Value, frozen=True, kw_only=True):
+    """What a snapshot says of one of its segments.
+
+    Attributes:
+        id: The segment.
+        blocks: Number of blocks.
+        rows: Rows in the blocks, deleted ones included.
+        deleted: Rows that the segment's tombstones delete, in any segment of the snapshot.
+        bytes: Size of the block files.
+    """
+
+    id: SegmentId
+    blocks: int
+    rows: int
+    deleted: int = 0
+    bytes: int = 0

@@ -1,0 +1,80 @@
+"""A snapshot: one immutable version of one table, and where it came from."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId, TableId
+from dbt.adapters.vcs.core.model.schema import Schema
+from dbt.adapters.vcs.core.model.segment import SegmentRef
+from dbt.adapters.vcs.core.model.value import Value
+
+
+class Input(Value, frozen=True, kw_only=True):
+    """One relation that was read to make a snapshot.
+
+    Exactly one of `snapshot`, `view` and `external` is set: the version of a table, the version
+    of a view, or the location of files that are not versioned.
+    """
+
+    relation: str
+    snapshot: str | None = None
+    view: str | None = None
+    external: str | None = None
+
+
+class Origin(Value, frozen=True, kw_only=True):
+    """Who made a snapshot, from what.
+
+    Attributes:
+        node: dbt's unique id of the node, or None outside dbt.
+        invocation: dbt's invocation id, or None outside dbt.
+        sql_sha256: SHA-256 (hex) of the statement that was run.
+        inputs: What it read, by relation name.
+    """
+
+    node: str | None = None
+    invocation: str | None = None
+    sql_sha256: str | None = None
+    inputs: tuple[Input, ...] = ()
+
+
+class Snapshot(Value, frozen=True, kw_only=True):
+    """One version of a table.
+
+    Attributes:
+        table: The lineage that it belongs to.
+        schema: Its columns.
+        segments: Its blocks, in order.
+        parents: The snapshots that it was made from: none for a new table, one for a write or
+            a clone, two (ours, theirs) for a merge.
+        operation: What made it: `create`, `append`, `overwrite`, `alter`, ...
+        created_at: When.
+        primary_key: Field ids, in key order.
+        partition_by: Field ids, outermost first.
+        cluster_by: Field ids.
+        comment: Free text, or None.
+        properties: Table properties.
+        origin: Lineage.
+    """
+
+    table: TableId
+    schema: Schema
+    segments: tuple[SegmentRef, ...]
+    created_at: Micros
+    operation: str
+    parents: tuple[SnapshotId, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    comment: str | None = None
+    properties: dict[str, str] = {}
+    origin: Origin = Origin()
+
+    @property
+    def rows(self) -> int:
+        """Rows that a reader sees."""
+        return sum(ref.rows - ref.deleted for ref in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the block files."""
+        return sum(ref.bytes for ref in self.segments)

@@ -1,0 +1,1 @@
+"""Objects and refs on a blob store."""

@@ -1,0 +1,58 @@
+# make demo and make test are all that a fresh machine with Python and Java needs.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench java clean
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DATA   := integration_tests/data/.complete
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+
+demo: java $(VENV)/.demo $(DATA) ## build, branch, break, mend and merge a dbt project on real data
+	cd integration_tests && ../$(BIN)/python -m demo
+
+test: java $(VENV)/.dev $(DATA) ## run all tests
+	$(BIN)/python -m pytest tests --durations=25
+
+lint: $(VENV)/.dev ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: java $(VENV)/.dev $(DATA) ## compare with plain dbt-spark, and time branches
+	$(BIN)/python benchmarks/branches.py
+	$(BIN)/python benchmarks/dbt_build.py
+
+clean: ## take away what the demo and the benchmarks left
+	rm -rf .demo benchmarks/results integration_tests/data
+
+java:
+	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \
+	    | sed -n 's/.* version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p'); \
+	if [ "$${version:-0}" -lt 17 ]; then \
+	    echo "Spark needs Java 17 or newer, and found $${version:-none}:" \
+	        "install one (Debian: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17;" \
+	        "or https://adoptium.net) and put it on PATH or into JAVA_HOME." >&2; \
+	    exit 1; \
+	fi
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	    echo "dbt-vcs needs Python 3.10 or newer: install one, or name it as in make demo PYTHON=python3.12." >&2; \
+	    exit 1; \
+	}
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# Installed again only when pyproject.toml is newer than the last installation.
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	@echo "Installing; Spark alone is 450 MB, so the first time takes minutes."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+$(DATA): integration_tests/prepare_data.py
+	@rm -rf $(@D)
+	$(BIN)/python integration_tests/prepare_data.py
+	@touch $@

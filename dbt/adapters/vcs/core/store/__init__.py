@@ -1,1 +1,22 @@
 """Objects and refs on a blob store."""
+
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.cloud import CloudBlobs
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
+
+__all__ = [
+    "BlobInfo",
+    "Blobs",
+    "CloudBlobs",
+    "LocalBlobs",
+    "MemoryBlobs",
+    "ObjectStore",
+    "Ref",
+    "RefStore",
+    "Space",
+    "open_blobs",
+]

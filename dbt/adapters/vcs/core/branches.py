@@ -1,0 +1,161 @@
+"""Branches and tags: names of commits, each with a log of its moves."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, datetime_of
+from dbt.adapters.vcs.core.model import RefMove
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
+
+_WORD: Final[dict[Space, str]] = {"heads": "branch", "tags": "tag"}
+
+
+class Branch(NamedTuple):
+    """A branch that is there: its name, its head, and the last move of its log."""
+
+    name: str
+    head: CommitId
+    ref: Ref
+
+    @property
+    def state(self) -> Mapping[str, str]:
+        """Facts that the branch carries along, such as a run's status."""
+        return self.ref.move.state
+
+
+class Tag(NamedTuple):
+    """A tag that is there: its name, its commit, and the last move of its log."""
+
+    name: str
+    commit: CommitId
+    ref: Ref
+
+
+class Names:
+    """The refs of one space, `heads` or `tags`, as names that are there or not.
+
+    Every move is made here, so times in a log never go down.
+    """
+
+    def __init__(self, refs: RefStore, clock: Clock, space: Space) -> None:
+        self._refs = refs
+        self._clock = clock
+        self._space = space
+        self._word = _WORD[space]
+
+    def all(self) -> list[tuple[CommitId, Ref]]:
+        """Return every ref that is there, sorted by name."""
+        found = (self.find(name) for name in self._refs.names(self._space))
+        return [ref for ref in found if ref is not None]
+
+    def find(self, name: str) -> tuple[CommitId, Ref] | None:
+        """Return where a name points, None if it is not there or was deleted."""
+        ref = self._refs.read(self._space, name)
+        return None if ref is None or ref.move.commit is None else (ref.move.commit, ref)
+
+    def get(self, name: str) -> tuple[CommitId, Ref]:
+        """Return where a name points.
+
+        Raises:
+            NotFoundError: It is not there; the message names near matches.
+        """
+        found = self.find(name)
+        if found is None:
+            raise NotFoundError(self.unknown(name))
+        return found
+
+    def create(
+        self, name: str, at: CommitId, *, author: str, note: str, state: Mapping[str, str]
+    ) -> Ref:
+        """Let a name point to a commit.
+
+        Raises:
+            InputError: The name is there already, or is no name.
+        """
+        for _ in attempts(f"create the {self._word} {name!r}"):
+            last = self._refs.read(self._space, name)
+            if last is not None and last.move.commit is not None:
+                raise InputError(
+                    f"There is already a {self._word} {name!r}, at {last.move.commit[:12]}. "
+                    "Give another name, or delete it first."
+                )
+            move = self.follow(last, name, at, author, "create", note, state)
+            if move is not None:
+                return move
+        raise AssertionError("attempts raises when it ends")
+
+    def change(
+        self,
+        name: str,
+        *,
+        author: str,
+        action: str,
+        note: str,
+        delete: bool = False,
+        state: Mapping[str, str] | None = None,
+    ) -> Ref:
+        """Delete a name, or replace its state where it points, whatever others do meanwhile.
+
+        Raises:
+            NotFoundError: It is not there.
+        """
+        for _ in attempts(f"{action} the {self._word} {name!r}"):
+            commit, last = self.get(name)
+            kept = last.move.state if state is None else state
+            target = None if delete else commit
+            move = self.follow(last, name, target, author, action, note, kept)
+            if move is not None:
+                return move
+        raise AssertionError("attempts raises when it ends")
+
+    def follow(
+        self,
+        last: Ref | None,
+        name: str,
+        commit: CommitId | None,
+        author: str,
+        action: str,
+        note: str,
+        state: Mapping[str, str],
+    ) -> Ref | None:
+        """Make the move that follows the one given; None if another one did."""
+        earliest = last.move.at if last else Micros(0)
+        seq = last.seq if last else 0
+        move = RefMove(
+            name=name,
+            commit=commit,
+            at=max(self._clock(), earliest),
+            by=author,
+            action=action,
+            note=note,
+            state=dict(state),
+        )
+        if not self._refs.advance(self._space, move, after=seq):
+            return None
+        return Ref(name, seq + 1, move)
+
+    def unknown(self, name: str) -> str:
+        """Return the sentence that says that a name is not there, and what to do."""
+        last = self._refs.read(self._space, name)
+        if last is not None:
+            when = f"{datetime_of(last.move.at):%Y-%m-%d %H:%M} UTC"
+            return (
+                f"The {self._word} {name!r} was deleted on {when} by {last.move.by}. "
+                f"To have it back, create it again at its last commit, {name}@{{1}}."
+                if self._space == "heads"
+                else f"The tag {name!r} was deleted on {when} by {last.move.by}."
+            )
+        names = [ref.name for _, ref in self.all()]
+        near = difflib.get_close_matches(name, names, n=3)
+        if near:
+            hint = f"Did you mean {' or '.join(map(repr, near))}?"
+        elif names:
+            hint = f"There is: {', '.join(names[:10])}{' and others' if len(names) > 10 else ''}."
+        else:
+            hint = f"There is no {self._word} at all."
+        return f"There is no {self._word} {name!r}. {hint}"

@@ -1,0 +1,78 @@
+"""The file `vcs.json`, which makes a location a repository."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.codec import FORMAT_VERSION, decode_record, encode_record
+from dbt.adapters.vcs.core.errors import DamagedError, FormatError, NotFoundError
+from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.store.blobs import Blobs
+
+PATH: Final = "vcs.json"
+
+
+class Header(Value, frozen=True, kw_only=True):
+    """What a repository says of itself.
+
+    Attributes:
+        format: Version of the format that everything in the repository follows.
+        id: Random, so that two repositories at one location in turn can be told apart.
+        default_branch: The branch that others start from unless told; can't be deleted.
+    """
+
+    format: int
+    id: str
+    default_branch: str
+
+
+class _Version(msgspec.Struct):
+    format: int
+
+
+def new_header(default_branch: str) -> Header:
+    """Return the header of a new repository in the format that this code writes."""
+    return Header(format=FORMAT_VERSION, id=uuid.uuid4().hex, default_branch=default_branch)
+
+
+def write_header(blobs: Blobs, header: Header) -> bool:
+    """Make a location a repository; False if it is one already."""
+    return blobs.create(PATH, encode_record(header))
+
+
+def read_header(blobs: Blobs) -> Header:
+    """Return the header of the repository at a location.
+
+    Raises:
+        NotFoundError: The location is no repository.
+        FormatError: A newer version of dbt-vcs wrote it.
+        DamagedError: The file is not what it must be.
+    """
+    try:
+        data = blobs.get(PATH)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"{blobs.uri} is no repository: there is no {PATH} in it. Check the location; a first "
+            "run of dbt with `repository` set to it makes one."
+        ) from error
+    # The version comes first: what a newer one means by the other keys is not known.
+    found = _version(data, blobs.uri)
+    if found > FORMAT_VERSION:
+        raise FormatError(
+            f"The repository {blobs.uri} has format version {found}; this dbt-vcs reads up to "
+            f"version {FORMAT_VERSION}. Upgrade it: pip install --upgrade dbt-vcs"
+        )
+    return decode_record(Header, data, f"{PATH} of {blobs.uri}")
+
+
+def _version(data: bytes, uri: str) -> int:
+    try:
+        return msgspec.json.decode(data, type=_Version).format
+    except msgspec.MsgspecError as error:
+        raise DamagedError(
+            f"The file {PATH} of {uri} does not tell a format version: {error}. "
+            "Restore it from a backup of the repository."
+        ) from error

@@ -1,0 +1,131 @@
+"""Ancestors and merge bases of any graph that can tell a node's parents."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntFlag
+from typing import Generic, TypeAlias, TypeVar
+
+N = TypeVar("N", bound=str)
+
+ParentsOf: TypeAlias = Callable[[N], Iterable[N]]
+AgeOf: TypeAlias = Callable[[N], int]
+
+
+class _Seen(IntFlag):
+    LEFT = 1
+    RIGHT = 2
+    BOTH = 3
+    STALE = 4
+
+
+def no_age(_: str) -> int:
+    """Give every node one age: right answers, more nodes visited."""
+    return 0
+
+
+def ancestors(
+    starts: Iterable[N], parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age
+) -> Iterator[N]:
+    """Yield the starts and all their ancestors once each, the highest `age_of` first.
+
+    Where every node's age is above its parents', children come before parents.
+    """
+    queue: _Queue[N] = _Queue(age_of)
+    queued = set()
+    for start in starts:
+        if start not in queued:
+            queued.add(start)
+            queue.push(start)
+    while queue:
+        node = queue.pop()
+        yield node
+        for parent in parents_of(node):
+            if parent not in queued:
+                queued.add(parent)
+                queue.push(parent)
+
+
+def is_ancestor(
+    node: N, descendant: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age
+) -> bool:
+    """Tell whether a node can be reached from another one, which counts as its own ancestor."""
+    return any(found == node for found in ancestors([descendant], parents_of, age_of))
+
+
+def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age) -> list[N]:
+    """Return the best common ancestors: those that are ancestors of no other one, sorted.
+
+    More than one come from criss-cross merges; none from unrelated histories. As git's
+    paint-down (commit-reach.c): both sides' marks flow to parents until only nodes below a
+    common one are left. Ages decide how few nodes are visited, never what is found.
+    """
+    candidates = _paint_down(left, right, parents_of, age_of)
+    if len(candidates) < 2:
+        return candidates
+    redundant = set()
+    for node in candidates:
+        below = ancestors(parents_of(node), parents_of, age_of)
+        redundant |= set(candidates).intersection(below)
+    return sorted(set(candidates) - redundant)
+
+
+def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -> list[N]:
+    """Return common ancestors, every best one among them."""
+    seen: dict[N, _Seen] = {}
+    live = 0
+    queue: _Queue[N] = _Queue(age_of)
+    common: list[N] = []
+
+    def mark(node: N, flags: _Seen) -> int:
+        """Add marks; return by how much the number of queued nodes that are not stale grew."""
+        old = seen.get(node, _Seen(0))
+        if old | flags == old:
+            return 0
+        seen[node] = old | flags
+        waiting = queue.push(node)
+        was_live = waiting and not old & _Seen.STALE
+        return (0 if seen[node] & _Seen.STALE else 1) - int(was_live)
+
+    live += mark(left, _Seen.LEFT)
+    live += mark(right, _Seen.RIGHT)
+    while live:
+        node = queue.pop()
+        flags = seen[node]
+        if not flags & _Seen.STALE:
+            live -= 1
+            if flags & _Seen.BOTH == _Seen.BOTH:
+                common.append(node)
+                flags |= _Seen.STALE
+        for parent in parents_of(node):
+            live += mark(parent, flags)
+    return [node for node in common if not seen[node] & _Seen.STALE]
+
+
+class _Queue(Generic[N]):
+    """Nodes by age, highest first, first come first among equals; each node waits once."""
+
+    def __init__(self, age_of: AgeOf[N]) -> None:
+        self._age_of = age_of
+        self._heap: list[tuple[int, int, N]] = []
+        self._waiting: set[N] = set()
+        self._count = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
+
+    def push(self, node: N) -> bool:
+        """Let a node wait; return whether it waited before."""
+        if node in self._waiting:
+            return True
+        self._waiting.add(node)
+        self._count += 1
+        heapq.heappush(self._heap, (-self._age_of(node), self._count, node))
+        return False
+
+    def pop(self) -> N:
+        """Take the first node."""
+        _, _, node = heapq.heappop(self._heap)
+        self._waiting.discard(node)
+        return node

@@ -1,0 +1,192 @@
+"""Putting a changed tree on a branch: the one step that makes work visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from dbt.adapters.vcs.core.branches import Branch, Names
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.history.graph import ancestors
+from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
+from dbt.adapters.vcs.core.model import Absent, Commit, Run
+from dbt.adapters.vcs.core.plan.trees import TreeMerge, Triple, merge_trees
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.treereader import TreeChanges, edit_tree
+
+_SHOWN = 20
+
+
+class Landed(NamedTuple):
+    """What became of a landing.
+
+    Attributes:
+        commit: The branch's head now.
+        moved: False if there was nothing to change, so that no commit was made.
+        before: The head that it followed.
+        how: `fast_forward` if the head was the commit that the work began from, `merge` if
+            others had landed since, `up_to_date` if nothing was to be done.
+    """
+
+    commit: CommitId
+    moved: bool
+    before: CommitId
+    how: Literal["up_to_date", "fast_forward", "merge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A tree made from the tree of `base`, to be put on a branch as one commit.
+
+    Attributes:
+        parents: Further parents, after the head.
+        state: What the branch's state becomes; None carries it on.
+    """
+
+    branch: str
+    base: CommitId
+    tree: TreeId
+    author: str
+    message: str
+    run: Run | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    parents: tuple[CommitId, ...] = ()
+    action: str = "commit"
+    state: Mapping[str, str] | None = None
+
+
+class TreeConflictError(ConflictError):
+    """Both sides changed one relation in different ways.
+
+    Attributes:
+        head: The branch's head that the work could not be merged with.
+        merge: What conflicts, and what would merge cleanly.
+    """
+
+    def __init__(self, message: str, *, head: CommitId, merge: TreeMerge) -> None:
+        super().__init__(message)
+        self.head = head
+        self.merge = merge
+
+
+class Lander:
+    """Carries proposals out, planning again after every lost race."""
+
+    def __init__(self, objects: ObjectStore, heads: Names, clock: Clock) -> None:
+        self._objects = objects
+        self._heads = heads
+        self._clock = clock
+
+    def land(self, proposal: Proposal) -> Landed:
+        """Put a proposal on its branch.
+
+        Raises:
+            NotFoundError: There is no such branch.
+            TreeConflictError: Others changed the same relations; nothing was changed.
+            RetryError: Others were first every time; nothing was changed.
+        """
+        base = self._objects.commit(proposal.base)
+        self._objects.tree(proposal.tree)
+        for parent in proposal.parents:
+            self._objects.commit(parent)
+        for _ in attempts(f"land on the branch {proposal.branch!r}"):
+            head, ref = self._heads.get(proposal.branch)
+            branch = Branch(proposal.branch, head, ref)
+            tree = self._merged(proposal, base.tree, branch)
+            parents = self._new_parents(proposal, branch)
+            if tree == self._objects.commit(head).tree and not parents:
+                if self._keep(proposal, branch):
+                    return Landed(head, False, head, "up_to_date")
+                continue
+            commit = self._commit(proposal, tree, (head, *parents))
+            if self._move(proposal, branch, commit, proposal.action):
+                simple = head == proposal.base
+                return Landed(commit, True, head, "fast_forward" if simple else "merge")
+        raise AssertionError("attempts raises when it ends")
+
+    def _merged(self, proposal: Proposal, base: TreeId, branch: Branch) -> TreeId:
+        ours = self._objects.commit(branch.head).tree
+        if ours in (base, proposal.tree):
+            return proposal.tree
+        if proposal.tree == base:
+            return ours
+        read = self._objects.tree
+        merge = merge_trees(read(base), read(ours), read(proposal.tree), self._objects.schema_tree)
+        if merge.conflicts or merge.schema_conflicts:
+            raise TreeConflictError(
+                _conflict_message(branch.name, merge), head=branch.head, merge=merge
+            )
+        changes = TreeChanges(relations=merge.relations, schemas=merge.schemas)
+        return edit_tree(self._objects, ours, changes)
+
+    def _new_parents(self, proposal: Proposal, branch: Branch) -> tuple[CommitId, ...]:
+        """Return the further parents that the head doesn't have among its ancestors yet."""
+        wanted = dict.fromkeys(proposal.parents)
+        if not wanted:
+            return ()
+        read = self._objects.commit
+        for id in ancestors(
+            [branch.head], lambda id: read(id).parents, lambda id: read(id).committed_at
+        ):
+            wanted.pop(id, None)
+            if not wanted:
+                break
+        return tuple(wanted)
+
+    def _commit(self, proposal: Proposal, tree: TreeId, parents: tuple[CommitId, ...]) -> CommitId:
+        # Above every parent's time: that is what lets logs be sorted by time alone.
+        latest = max(self._objects.commit(parent).committed_at for parent in parents)
+        commit = Commit(
+            tree=tree,
+            parents=parents,
+            author=proposal.author,
+            committed_at=Micros(max(self._clock(), latest + 1)),
+            message=proposal.message,
+            run=proposal.run,
+            metadata=dict(proposal.metadata),
+        )
+        return CommitId(self._objects.put(commit))
+
+    def _keep(self, proposal: Proposal, branch: Branch) -> bool:
+        """Leave the branch where it is; its state may still change."""
+        if proposal.state is None or dict(proposal.state) == branch.ref.move.state:
+            return True
+        return self._move(proposal, branch, branch.head, "state")
+
+    def _move(self, proposal: Proposal, branch: Branch, commit: CommitId, action: str) -> bool:
+        state = branch.ref.move.state if proposal.state is None else proposal.state
+        note = proposal.message.partition("\n")[0]
+        moved = self._heads.follow(
+            branch.ref, branch.name, commit, proposal.author, action, note, state
+        )
+        return moved is not None
+
+
+def _conflict_message(branch: str, merge: TreeMerge) -> str:
+    found = [f"{name} ({_described(triple)})" for name, triple in merge.conflicts.items()]
+    found += [
+        f"schema {name} ({_described(triple)})" for name, triple in merge.schema_conflicts.items()
+    ]
+    return (
+        f"The branch {branch!r} moved since this work began, and both sides changed: "
+        f"{_joined(found)}. Nothing was changed on {branch!r}. Build these again from its new "
+        "head, or merge it first and choose a side."
+    )
+
+
+def _joined(found: Iterable[str]) -> str:
+    items = list(found)
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return ", ".join(items[:_SHOWN]) + more
+
+
+def _described(triple: Triple[Any]) -> str:
+    words = []
+    for side, value in (("there", triple.ours), ("here", triple.theirs)):
+        if value is Absent:
+            words.append(f"dropped {side}")
+        else:
+            words.append(f"{'created' if triple.base is Absent else 'changed'} {side}")
+    return ", ".join(words)

@@ -1,0 +1,333 @@
+"""A repository: objects, refs, and the few operations that everything above is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from dbt.adapters.vcs.core.branches import Branch, Names, Tag
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.header import Header, new_header, read_header, write_header
+from dbt.adapters.vcs.core.history.graph import ancestors, is_ancestor, merge_bases
+from dbt.adapters.vcs.core.history.revision import parse_range
+from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
+from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
+from dbt.adapters.vcs.core.model import Commit, Run, Tree
+from dbt.adapters.vcs.core.plan.trees import SchemaInfo, TreeDiff, diff_trees
+from dbt.adapters.vcs.core.resolver import Resolver
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.refs import Ref, RefStore
+from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader, edit_tree
+
+__all__ = [
+    "Branch",
+    "Landed",
+    "Ref",
+    "Repository",
+    "SchemaInfo",
+    "Tag",
+    "TreeChanges",
+    "TreeConflictError",
+    "TreeDiff",
+    "TreeReader",
+]
+
+NO_FACTS: Final[Mapping[str, str]] = {}
+
+
+class Repository:
+    """Versions of relations at one location; safe to share between threads.
+
+    Attributes:
+        blobs: The store, for block files.
+        objects: The immutable half.
+        refs: The mutable half.
+        clock: Where times come from.
+        default_branch: The branch that others start from unless told.
+        id: Identity of the repository, whatever its location.
+    """
+
+    def __init__(self, blobs: Blobs, header: Header, clock: Clock) -> None:
+        self.blobs = blobs
+        self.objects = ObjectStore(blobs)
+        self.refs = RefStore(blobs)
+        self.clock = clock
+        self.default_branch = header.default_branch
+        self.id = header.id
+        self._heads = Names(self.refs, clock, "heads")
+        self._tags = Names(self.refs, clock, "tags")
+        self._resolver = Resolver(self.objects, self.refs, self._heads, self._tags, clock)
+        self._lander = Lander(self.objects, self._heads, clock)
+
+    @property
+    def uri(self) -> str:
+        """Where it is, for messages."""
+        return self.blobs.uri
+
+    @classmethod
+    def create(
+        cls,
+        blobs: Blobs,
+        *,
+        default_branch: str = "main",
+        author: str,
+        clock: Clock = system_clock,
+    ) -> Repository:
+        """Make a location a repository whose default branch shows nothing.
+
+        Where there is one already, also one that another process makes just now, it is opened.
+        The header is written last: a crash leaves a location that is no repository yet.
+        """
+        if blobs.exists("vcs.json"):
+            return cls.open(blobs, clock=clock)
+        header = new_header(default_branch)
+        new = cls(blobs, header, clock)
+        tree = TreeId(new.objects.put(Tree()))
+        first = Commit(
+            tree=tree,
+            parents=(),
+            author=author,
+            committed_at=clock(),
+            message="Create the repository",
+        )
+        if new.find_branch(default_branch) is None:
+            first_id = CommitId(new.objects.put(first))
+            new._heads.follow(None, default_branch, first_id, author, "create", "", NO_FACTS)
+        write_header(blobs, header)
+        return cls.open(blobs, clock=clock)
+
+    @classmethod
+    def open(cls, blobs: Blobs, *, clock: Clock = system_clock) -> Repository:
+        """Return the repository at a location.
+
+        Raises:
+            NotFoundError: There is none.
+            FormatError: A newer version of dbt-vcs wrote it.
+            DamagedError: Its header is not what it must be.
+        """
+        return cls(blobs, read_header(blobs), clock)
+
+    @classmethod
+    def open_or_create(
+        cls,
+        blobs: Blobs,
+        *,
+        default_branch: str = "main",
+        author: str,
+        clock: Clock = system_clock,
+    ) -> Repository:
+        """Return the repository at a location, made now if there is none."""
+        return cls.create(blobs, default_branch=default_branch, author=author, clock=clock)
+
+    def branches(self) -> list[Branch]:
+        """Return the branches that are there, sorted by name."""
+        return [Branch(ref.name, head, ref) for head, ref in self._heads.all()]
+
+    def find_branch(self, name: str) -> Branch | None:
+        """Return a branch, None if it is not there."""
+        found = self._heads.find(name)
+        return None if found is None else Branch(name, *found)
+
+    def branch(self, name: str) -> Branch:
+        """Return a branch.
+
+        Raises:
+            NotFoundError: It is not there; the message names near matches.
+        """
+        return Branch(name, *self._heads.get(name))
+
+    def create_branch(
+        self,
+        name: str,
+        at: CommitId,
+        *,
+        author: str,
+        note: str = "",
+        state: Mapping[str, str] = NO_FACTS,
+    ) -> Branch:
+        """Make a branch; nothing is copied, whatever the size of what it shows.
+
+        Raises:
+            InputError: The branch is there, or the name is no name.
+            DamagedError: There is no such commit.
+        """
+        self.objects.commit(at)
+        ref = self._heads.create(name, at, author=author, note=note, state=state)
+        return Branch(name, at, ref)
+
+    def delete_branch(self, name: str, *, author: str, note: str = "") -> None:
+        """Remove a branch; its log stays, so it can be created again at `<name>@{1}`.
+
+        Raises:
+            NotFoundError: It is not there.
+            InputError: It is the default branch.
+        """
+        if name == self.default_branch:
+            raise InputError(
+                f"The branch {name!r} is the repository's default branch and can't be deleted: "
+                "other branches start from it."
+            )
+        self._heads.change(name, author=author, action="delete", note=note, delete=True)
+
+    def set_state(
+        self, name: str, state: Mapping[str, str], *, author: str, note: str = ""
+    ) -> Branch:
+        """Replace the facts that a branch carries along, wherever it points by then.
+
+        Raises:
+            NotFoundError: It is not there.
+        """
+        ref = self._heads.change(name, author=author, action="state", note=note, state=state)
+        commit = ref.move.commit
+        assert commit is not None
+        return Branch(name, commit, ref)
+
+    def move_branch(
+        self, branch: Branch, to: CommitId, *, author: str, action: str, note: str = ""
+    ) -> Branch | None:
+        """Let a branch point to a commit that exists, if it has not moved since it was read.
+
+        Returns None if it has: read it and decide again.
+        """
+        self.objects.commit(to)
+        state = branch.ref.move.state
+        ref = self._heads.follow(branch.ref, branch.name, to, author, action, note, state)
+        return None if ref is None else Branch(branch.name, to, ref)
+
+    def tags(self) -> list[Tag]:
+        """Return the tags that are there, sorted by name."""
+        return [Tag(ref.name, commit, ref) for commit, ref in self._tags.all()]
+
+    def find_tag(self, name: str) -> Tag | None:
+        """Return a tag, None if it is not there."""
+        found = self._tags.find(name)
+        return None if found is None else Tag(name, *found)
+
+    def create_tag(self, name: str, at: CommitId, *, author: str, note: str = "") -> Tag:
+        """Name a commit for good.
+
+        Raises:
+            InputError: The tag is there, or the name is no name.
+            DamagedError: There is no such commit.
+        """
+        self.objects.commit(at)
+        ref = self._tags.create(name, at, author=author, note=note, state=NO_FACTS)
+        return Tag(name, at, ref)
+
+    def delete_tag(self, name: str, *, author: str, note: str = "") -> None:
+        """Remove a tag; its log stays.
+
+        Raises:
+            NotFoundError: It is not there.
+        """
+        self._tags.change(name, author=author, action="delete", note=note, delete=True)
+
+    def resolve(self, revision: str) -> CommitId:
+        """Return the commit that a revision means; `history.revision` has the grammar.
+
+        Raises:
+            NotFoundError: It means none.
+            InputError: It is no revision, or means several commits.
+        """
+        return self._resolver.resolve(revision)
+
+    def resolve_range(self, text: str) -> tuple[CommitId, CommitId]:
+        """Return both ends of `a..b`, or the merge base and b of `a...b`.
+
+        Raises:
+            InputError: It is no range.
+            NotFoundError: An end means no commit, or `a...b` have no common ancestor.
+        """
+        ends = parse_range(text)
+        if ends is None:
+            raise InputError(
+                f"{text!r} is no range. Write a..b, or a...b to start where they met."
+            )
+        left, right = self.resolve(ends.left), self.resolve(ends.right)
+        if not ends.from_merge_base:
+            return left, right
+        base = self.merge_base(left, right)
+        if base is None:
+            raise NotFoundError(
+                f"{ends.left!r} and {ends.right!r} have no common ancestor. "
+                f"Write {ends.left}..{ends.right} to compare them as they are."
+            )
+        return base, right
+
+    def tree(self, commit: CommitId) -> TreeReader:
+        """Return what a commit shows."""
+        return TreeReader(self.objects, self.objects.commit(commit).tree)
+
+    def diff(self, old: CommitId, new: CommitId) -> TreeDiff:
+        """Return the relations and schemas that differ between two commits."""
+        before, after = (self.objects.tree(self.objects.commit(id).tree) for id in (old, new))
+        return diff_trees(before, after, self.objects.schema_tree)
+
+    def edit(self, base: TreeId, changes: TreeChanges) -> TreeId:
+        """Store the tree that changes make of another one.
+
+        Raises:
+            InputError: A name is not one that Spark's catalog takes; nothing was written.
+            NotFoundError: A relation is put into a schema that is not there.
+        """
+        return edit_tree(self.objects, base, changes)
+
+    def land(
+        self,
+        branch: str,
+        *,
+        base: CommitId,
+        tree: TreeId,
+        author: str,
+        message: str,
+        run: Run | None = None,
+        metadata: Mapping[str, str] = NO_FACTS,
+        parents: tuple[CommitId, ...] = (),
+        action: str = "commit",
+        state: Mapping[str, str] | None = None,
+    ) -> Landed:
+        """Put a tree that was made from the tree of `base` on a branch, as one commit.
+
+        If the branch has moved since, both are merged, relation by relation. No commit is made
+        if that changes nothing and the head already has all of `parents` among its ancestors.
+        `state` replaces the branch's state; None carries it on.
+
+        Raises:
+            NotFoundError: There is no such branch.
+            TreeConflictError: Both sides changed one relation; nothing was changed.
+            RetryError: Others were first every time; nothing was changed.
+        """
+        proposal = Proposal(
+            branch=branch,
+            base=base,
+            tree=tree,
+            author=author,
+            message=message,
+            run=run,
+            metadata=metadata,
+            parents=parents,
+            action=action,
+            state=state,
+        )
+        return self._lander.land(proposal)
+
+    def log(self, at: CommitId) -> Iterator[tuple[CommitId, Commit]]:
+        """Yield a commit and all its ancestors, newest first, children before parents."""
+        for id in ancestors([at], self._parents, self._age):
+            yield id, self.objects.commit(id)
+
+    def merge_base(self, left: CommitId, right: CommitId) -> CommitId | None:
+        """Return the nearest common ancestor, the newest of several; None if there is none."""
+        found = merge_bases(left, right, self._parents, self._age)
+        return max(found, key=lambda id: (self._age(id), id), default=None)
+
+    def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
+        """Tell whether a commit is in the history of another one, or is that one."""
+        return is_ancestor(commit, descendant, self._parents, self._age)
+
+    def _parents(self, id: CommitId) -> tuple[CommitId, ...]:
+        return self.objects.commit(id).parents
+
+    def _age(self, id: CommitId) -> int:
+        return self.objects.commit(id).committed_at

@@ -1,0 +1,33 @@
+"""How often a lost race is run again, and how long to wait in between."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import RetryError
+
+MAX_ATTEMPTS: Final = 20
+FIRST_WAIT: Final = 0.002
+MAX_WAIT: Final = 1.0
+"""Seconds."""
+
+
+def attempts(what: str) -> Iterator[int]:
+    """Yield the number of each try, waiting before all but the first.
+
+    The caller leaves the loop on success. Waits double up to a bound, each shortened at random
+    so that writers that lost together don't meet again.
+
+    Raises:
+        RetryError: Every try was lost; `what` says what could not be done.
+    """
+    for number in range(1, MAX_ATTEMPTS + 1):
+        yield number
+        time.sleep(random.uniform(0, min(MAX_WAIT, FIRST_WAIT * 2**number)))
+    raise RetryError(
+        f"Could not {what}: another writer was first {MAX_ATTEMPTS} times in a row. "
+        "Nothing was changed; try again when fewer writers are at work."
+    )

@@ -1,0 +1,78 @@
+"""The port to an object store: named bytes, created once and never changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.ids import Micros
+
+_REFUSED_SEGMENTS = frozenset({"", ".", ".."})
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class BlobInfo(NamedTuple):
+    """One stored blob: its path, its size in bytes, when it was written."""
+
+    path: str
+    bytes: int
+    modified_at: Micros
+
+
+class Blobs(Protocol):
+    """What the core asks of a store. Safe to call from several threads.
+
+    Paths are relative to the repository and use `/`; every method refuses one that `check_path`
+    refuses. Each method may raise StorageError, whose message holds no credentials.
+    """
+
+    @property
+    def uri(self) -> str:
+        """Where the store is, for messages: holds no credentials."""
+
+    def get(self, path: str) -> bytes:
+        """Return all bytes of a blob; NotFoundError if there is none."""
+
+    def range(self, path: str, start: int, length: int) -> bytes:
+        """Return `length` bytes from `start`, or as many as there are; NotFoundError if none."""
+
+    def size(self, path: str) -> int:
+        """Return the size of a blob in bytes; NotFoundError if there is none."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Store a blob if none has this path: all of it or nothing, for any number of callers.
+
+        Returns True if this call created it. A StorageError leaves the outcome unknown.
+        """
+
+    def exists(self, path: str) -> bool:
+        """Tell whether there is a blob of this path."""
+
+    def folders(self, folder: str) -> list[str]:
+        """Return the names of the direct sub-folders, sorted; empty if there is no such folder."""
+
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield every blob below a folder, in no order; nothing if there is no such folder."""
+
+    def delete(self, path: str) -> None:
+        """Remove a blob; nothing happens if there is none."""
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Make blobs that another program wrote outlive a power loss; absent ones are skipped."""
+
+
+def check_path(path: str) -> str:
+    """Return the path.
+
+    Raises:
+        InputError: It is empty or absolute, has an empty, `.` or `..` segment, or a control
+            character: it could name something outside the repository.
+    """
+    if _CONTROL.search(path) or not _REFUSED_SEGMENTS.isdisjoint(path.split("/")):
+        raise InputError(
+            f"The path {path!r} is not one inside a repository: expected names joined by `/`, "
+            "none of them empty, `.` or `..`, without control characters."
+        )
+    return path

@@ -1,0 +1,83 @@
+"""The one place where a store's own errors become ours."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from obstore.exceptions import (
+    BaseError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
+from obstore.exceptions import (
+    NotFoundError as StoreNotFoundError,
+)
+
+from dbt.adapters.vcs.core.errors import NotFoundError, StorageError, VcsError
+
+_DENIED = (PermissionError, PermissionDeniedError, UnauthenticatedError)
+_MISSING = (FileNotFoundError, StoreNotFoundError)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_OS_CODE = re.compile(r"\(os error (\d+)\)")
+_QUERY = re.compile(r"\?[^\s\"')]*")
+_USER_INFO = re.compile(r"://[^/\s@]+@")
+_SECRET = re.compile(
+    r"(?i)\b([\w-]*(?:secret|token|password|signature|access_?key|account_?key|credential)"
+    r"[\w-]*)(\s*[=:]\s*)[^\s,;&]+"
+)
+
+
+@contextmanager
+def translated(verb: str, path: str, uri: str) -> Iterator[None]:
+    """Turn what a store raises inside the block into NotFoundError or StorageError.
+
+    `verb` is `read`, `write`, `list` or `delete`; our own errors pass unchanged.
+    """
+    try:
+        yield
+    except VcsError:
+        raise
+    except _MISSING as error:
+        if verb == "write":
+            raise StorageError(
+                f"Could not write {path}: there is no {uri}. "
+                "Create the bucket or container, or check the location, then try again."
+            ) from error
+        raise NotFoundError(f"There is no file {path} in {uri}.") from error
+    except (OSError, BaseError, ValueError, RuntimeError) as error:
+        raise _storage_error(error, verb, path, uri) from error
+
+
+def plain(error: BaseException) -> str:
+    """Return the first line of an error's text, without anything that could be a credential."""
+    text = (str(error).strip() or type(error).__name__).partition("\n")[0]
+    text = _USER_INFO.sub("://", _QUERY.sub("", text))
+    return _SECRET.sub(r"\1\2***", text)
+
+
+def _storage_error(error: Exception, verb: str, path: str, uri: str) -> StorageError:
+    code = _os_code(error)
+    if isinstance(error, _DENIED) or code in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StorageError(
+            f"No permission to {verb} {path} in {uri} ({plain(error)}). "
+            "Check the rights of this user, or the credentials, on that location."
+        )
+    if code in _FULL:
+        return StorageError(
+            f"No space left to {verb} {path} in {uri}. Free some space, then try again; "
+            "nothing that was committed before is touched."
+        )
+    return StorageError(
+        f"Could not {verb} {path} in {uri}: {plain(error)}. "
+        "Check that the location is reachable, then try again."
+    )
+
+
+def _os_code(error: Exception) -> int | None:
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    found = _OS_CODE.search(str(error))
+    return int(found.group(1)) if found else None

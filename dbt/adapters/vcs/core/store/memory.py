@@ -1,0 +1,71 @@
+"""Blobs in this process's memory: for tests and for trying things out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+
+from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.ids import Clock, Micros, system_clock
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
+
+
+class MemoryBlobs:
+    """A store that lasts as long as the object; `Blobs` has the contract."""
+
+    def __init__(self, clock: Clock = system_clock) -> None:
+        self.uri = "memory://"
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._blobs: dict[str, tuple[bytes, Micros]] = {}
+
+    def get(self, path: str) -> bytes:
+        """Return all bytes of a blob."""
+        found = self._blobs.get(check_path(path))
+        if found is None:
+            raise NotFoundError(f"There is no file {path} in {self.uri}.")
+        return found[0]
+
+    def range(self, path: str, start: int, length: int) -> bytes:
+        """Return a part of a blob."""
+        return self.get(path)[start : start + length]
+
+    def size(self, path: str) -> int:
+        """Return the size of a blob in bytes."""
+        return len(self.get(path))
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Store a blob if none has this path."""
+        check_path(path)
+        with self._lock:
+            if path in self._blobs:
+                return False
+            self._blobs[path] = (bytes(data), self._clock())
+            return True
+
+    def exists(self, path: str) -> bool:
+        """Tell whether there is a blob of this path."""
+        return check_path(path) in self._blobs
+
+    def folders(self, folder: str) -> list[str]:
+        """Return the names of the direct sub-folders."""
+        start = len(folder) + 1
+        below = (info.path[start:] for info in self.walk(folder))
+        return sorted({path.partition("/")[0] for path in below if "/" in path})
+
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield every blob below a folder."""
+        prefix = f"{check_path(folder)}/"
+        with self._lock:
+            found = [(path, blob) for path, blob in self._blobs.items() if path.startswith(prefix)]
+        for path, (data, modified_at) in found:
+            yield BlobInfo(path, len(data), modified_at)
+
+    def delete(self, path: str) -> None:
+        """Remove a blob."""
+        check_path(path)
+        with self._lock:
+            self._blobs.pop(path, None)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing: memory outlives no power loss."""

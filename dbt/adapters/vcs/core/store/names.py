@@ -1,0 +1,85 @@
+"""Names of branches and tags: which are allowed, and how one becomes a folder's name."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+
+MAX_LENGTH: Final = 200
+"""Characters in a name."""
+
+MAX_QUOTED: Final = 240
+"""Bytes in a quoted name: file systems allow 255."""
+
+_PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
+_QUOTED: Final = re.compile(r"(?:[a-z0-9._-]|=[0-9A-F]{2})+")
+_REFUSED_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
+
+
+def quote(name: str) -> str:
+    """Return the folder name of a ref's name.
+
+    Bytes of the UTF-8 text other than `a-z 0-9 . _ -` become `=XX`, upper-case letters too, so
+    that names which differ in case alone stay apart on a disk that ignores case. A name of dots
+    alone is escaped whole.
+
+    Raises:
+        InputError: The name is empty, too long, or holds a control character.
+    """
+    _check(name)
+    data = name.encode()
+    plain = frozenset[int]() if not name.strip(".") else _PLAIN
+    quoted = "".join(chr(byte) if byte in plain else f"={byte:02X}" for byte in data)
+    if len(quoted) > MAX_QUOTED:
+        raise InputError(
+            f"The name {name!r} is too long: it takes {len(quoted)} bytes as a folder's name, at "
+            f"most {MAX_QUOTED} fit. Characters other than a-z, 0-9, dot, dash and underscore "
+            "take three bytes or more: use fewer of them."
+        )
+    return quoted
+
+
+def is_name(text: str) -> bool:
+    """Tell whether `quote` takes a text."""
+    try:
+        quote(text)
+    except InputError:
+        return False
+    return True
+
+
+def unquote(quoted: str) -> str:
+    """Return the name that a folder name stands for.
+
+    Raises:
+        DamagedError: `quote` never makes this folder name.
+    """
+    try:
+        if not _QUOTED.fullmatch(quoted):
+            raise ValueError(quoted)
+        name = re.sub(rb"=(..)", lambda hex_: bytes([int(hex_[1], 16)]), quoted.encode()).decode()
+        if quote(name) != quoted:
+            raise ValueError(quoted)
+    except (ValueError, InputError) as error:
+        raise DamagedError(
+            f"The folder {quoted!r} under refs/ is none that a branch or tag makes. "
+            "Move it out of the repository."
+        ) from error
+    return name
+
+
+def _check(name: str) -> None:
+    if not 1 <= len(name) <= MAX_LENGTH:
+        raise InputError(
+            f"The name {name[:40]!r} has {len(name)} characters; a branch or tag needs "
+            f"1 to {MAX_LENGTH}."
+        )
+    for character in name:
+        if unicodedata.category(character) in _REFUSED_CATEGORIES:
+            raise InputError(
+                f"The name {name!r} holds the control character {character!r}. "
+                "Give a name without it."
+            )

@@ -1,0 +1,113 @@
+"""The immutable half: content-addressed objects, verified when read."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar, cast
+
+from dbt.adapters.vcs.core.codec import decode, encode, kind_of, pack
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId, ViewId
+from dbt.adapters.vcs.core.model import Commit, SchemaTree, Segment, Snapshot, Tree, View
+from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.cache import ObjectCache
+
+V = TypeVar("V", bound=Value)
+
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+class ObjectStore:
+    """Values by the hash of their bytes; safe to share between threads.
+
+    An object is written once, so what is cached is never stale.
+    """
+
+    def __init__(self, blobs: Blobs, cache: ObjectCache | None = None) -> None:
+        self._blobs = blobs
+        self._cache = cache or ObjectCache()
+
+    def put(self, value: Value) -> str:
+        """Store a value and return its id; nothing is written if it is there.
+
+        The files that a segment names are synced before it, so that no manifest outlives its
+        blocks.
+        """
+        id, data = encode(value)
+        key = (type(value), id)
+        if self._cache.get(key) is not None:
+            return id
+        if isinstance(value, Segment):
+            self._blobs.sync(block.path for block in value.blocks)
+            self._blobs.sync(tombstone.path for tombstone in value.tombstones)
+        self._blobs.create(_path(kind_of(type(value)), id), pack(data))
+        self._cache.put(key, value, len(data))
+        return id
+
+    def get(self, type_: type[V], id: str) -> V:
+        """Return the object of an id.
+
+        Raises:
+            DamagedError: It is missing, or its bytes hash to another id.
+        """
+        held = self._cache.get((type_, id))
+        if held is not None:
+            return cast(V, held)
+        kind = kind_of(type_)
+        if not _ID.fullmatch(id):
+            raise DamagedError(
+                f"{id!r} is no {kind} id; expected 64 hexadecimal digits. The object or ref that "
+                "names it is damaged: restore it from a backup of the repository."
+            )
+        try:
+            stored = self._blobs.get(_path(kind, id))
+        except NotFoundError as error:
+            raise DamagedError(
+                f"The {kind} {id} is missing from {self._blobs.uri} (expected the file "
+                f"{_path(kind, id)}). Restore it from a backup of the repository."
+            ) from error
+        value = decode(type_, id, stored)
+        self._cache.put((type_, id), value, len(stored))
+        return value
+
+    def commit(self, id: CommitId) -> Commit:
+        """Return a commit."""
+        return self.get(Commit, id)
+
+    def tree(self, id: TreeId) -> Tree:
+        """Return a tree of schemas."""
+        return self.get(Tree, id)
+
+    def schema_tree(self, id: TreeId) -> SchemaTree:
+        """Return the relations of one schema."""
+        return self.get(SchemaTree, id)
+
+    def snapshot(self, id: SnapshotId) -> Snapshot:
+        """Return a version of a table."""
+        return self.get(Snapshot, id)
+
+    def segment(self, id: SegmentId) -> Segment:
+        """Return a list of blocks."""
+        return self.get(Segment, id)
+
+    def view(self, id: ViewId) -> View:
+        """Return a version of a view."""
+        return self.get(View, id)
+
+    def with_prefix(self, kind: str, prefix: str) -> list[str]:
+        """Return the ids of one kind (`commit`, `tree`, ...) that start with a prefix, sorted.
+
+        The prefix is at least two hexadecimal digits; anything else matches nothing.
+        """
+        if not re.fullmatch(r"[0-9a-f]{2,64}", prefix):
+            return []
+        if len(prefix) == 64:
+            return [prefix] if self._blobs.exists(_path(kind, prefix)) else []
+        found = self._blobs.walk(f"objects/{kind}/{prefix[:2]}")
+        ids = (info.path.rpartition("/")[2] for info in found)
+        return sorted(id for id in ids if id.startswith(prefix) and _ID.fullmatch(id))
+
+
+def _path(kind: str, id: str) -> str:
+    return f"objects/{kind}/{id[:2]}/{id}"

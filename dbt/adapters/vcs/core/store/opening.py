@@ -1,0 +1,131 @@
+"""From the URI of a repository to its blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from obstore.exceptions import BaseError
+from obstore.store import from_url
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.cloud import CloudBlobs
+from dbt.adapters.vcs.core.store.failures import plain
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+
+CLOUD_SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"})
+_CLIENT_OPTIONS: Final = frozenset(
+    {
+        "allow_http",
+        "allow_invalid_certificates",
+        "connect_timeout",
+        "default_content_type",
+        "http1_only",
+        "http2_only",
+        "pool_idle_timeout",
+        "pool_max_idle_per_host",
+        "proxy_ca_certificate",
+        "proxy_excludes",
+        "proxy_url",
+        "timeout",
+        "user_agent",
+    }
+)
+_RETRIES: Final[Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
+_YES: Final = frozenset({"true", "1", "yes", "on"})
+_NO: Final = frozenset({"false", "0", "no", "off"})
+
+
+def open_blobs(uri: str, options: Mapping[str, str] | None = None) -> Blobs:
+    """Return the store of a URI; nothing is read or written.
+
+    Args:
+        uri: A local path (`~` and relative ones too), `file://`, `s3://bucket/folder`,
+            `gs://`, `az://container/folder`, or `memory://` (a new, empty one each time).
+        options: For an object store obstore's configuration and client keys, such as
+            `aws_region` or `allow_http`. For a local folder `fsync`: `false` trades safety on
+            power loss for speed.
+
+    Raises:
+        InputError: The URI or an option is not understood.
+    """
+    options = dict(options or {})
+    scheme = _scheme(uri)
+    if scheme == "memory":
+        return MemoryBlobs()
+    if scheme in CLOUD_SCHEMES:
+        return _open_cloud(uri, options)
+    if scheme not in ("", "file"):
+        raise InputError(
+            f"The repository {uri.partition('?')[0]} has the scheme {scheme}://, which is not "
+            "known. Use a local path, file://, s3://, gs:// or az://."
+        )
+    fsync = _flag("fsync", options.pop("fsync", "true"))
+    if options:
+        raise InputError(
+            f"The storage option {sorted(options)[0]} has no meaning for the local folder {uri}. "
+            "The only one there is `fsync`."
+        )
+    return LocalBlobs(_local_path(uri, scheme), fsync=fsync)
+
+
+def _scheme(uri: str) -> str:
+    head, separator, _ = uri.partition(":")
+    # One letter before the colon is a Windows drive.
+    if not separator or len(head) < 2 or not uri.startswith((f"{head}://", "file:/", "memory:")):
+        return ""
+    return head.lower()
+
+
+def _local_path(uri: str, scheme: str) -> Path:
+    text = uri
+    if scheme == "file":
+        parts = urlsplit(uri)
+        if parts.netloc not in ("", "localhost"):
+            raise InputError(
+                f"The repository {uri} names the host {parts.netloc}, and a file:// location is "
+                f"on this machine. For an absolute path write three slashes: "
+                f"file:///{parts.netloc}{parts.path}"
+            )
+        text = url2pathname(parts.path)
+    if not text.strip() or "\0" in text:
+        raise InputError("The repository location is empty. Give a path or a URI.")
+    try:
+        return Path(text).expanduser().resolve()
+    except (RuntimeError, OSError) as error:
+        raise InputError(
+            f"The repository {uri} is no usable path: {error}. Give an absolute path."
+        ) from error
+
+
+def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
+    parts = urlsplit(uri)
+    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
+    client: dict[str, Any] = {key: options.pop(key) for key in options.keys() & _CLIENT_OPTIONS}
+    client.setdefault("timeout", "60s")
+    try:
+        settings: dict[str, Any] = {
+            "config": dict(options),
+            "client_options": client,
+            "retry_config": _RETRIES,
+        }
+        store = from_url(uri, **settings)
+    except (BaseError, ValueError) as error:
+        raise InputError(
+            f"The repository {shown} can't be opened: {plain(error)}. "
+            "Check the location and `storage_options`."
+        ) from error
+    return CloudBlobs(store, shown)
+
+
+def _flag(name: str, value: str) -> bool:
+    text = str(value).strip().lower()
+    if text not in _YES | _NO:
+        raise InputError(f"The storage option {name} is {value!r}; expected true or false.")
+    return text in _YES

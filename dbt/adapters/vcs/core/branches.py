@@ -50,8 +50,8 @@ class Names:
 
     def all(self) -> list[tuple[CommitId, Ref]]:
         """Return every ref that is there, sorted by name."""
-        found = (self.find(name) for name in self._refs.names(self._space))
-        return [ref for ref in found if ref is not None]
+        refs = self._refs.read_all(self._space)
+        return [(ref.move.commit, ref) for ref in refs if ref.move.commit is not None]
 
     def find(self, name: str) -> tuple[CommitId, Ref] | None:
         """Return where a name points, None if it is not there or was deleted."""

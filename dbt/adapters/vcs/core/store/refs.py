@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.codec import decode_record, encode_record
@@ -16,6 +17,10 @@ Space: TypeAlias = Literal["heads", "tags"]
 
 _STRIDE = 4
 """Factor of the gallop: short logs, the usual ones, take few probes."""
+
+
+_MANY = 8
+_READERS = 16
 
 
 class Ref(NamedTuple):
@@ -108,8 +113,22 @@ class RefStore:
         """Return every move, newest first; empty if the ref never was."""
         return [self.at(space, name, seq) for seq in range(self._last(space, name), 0, -1)]
 
+    def read_all(self, space: Space) -> list[Ref]:
+        """Return the last move of every ref that ever was, sorted by name."""
+        names = self.names(space)
+        if len(names) < _MANY:
+            found = [self.read(space, name) for name in names]
+        else:
+            # Mostly waiting, on an object store: many at once take as long as one.
+            with ThreadPoolExecutor(_READERS) as pool:
+                found = list(pool.map(lambda name: self.read(space, name), names))
+        return [ref for ref in found if ref is not None]
+
     def names(self, space: Space) -> list[str]:
-        """Return the names of all refs that ever were, deleted ones included, sorted."""
+        """Return the names of all refs that ever were, deleted ones included, sorted.
+
+        One that its writer did not finish to create may be among them: it has no move yet.
+        """
         return sorted(unquote(folder) for folder in self._blobs.folders(f"refs/{space}"))
 
     def _landed_anyway(self, path: str, data: bytes, name: str, error: StorageError) -> bool:

@@ -1,0 +1,61 @@
+"""The stores that every contract test runs on."""
+
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store import Blobs, open_blobs
+
+STORES = ("memory", "local", "s3")
+
+OpenBlobs = Callable[[], Blobs]
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    server_module = pytest.importorskip("moto.server")
+    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/bucket", method="PUT"))
+    yield endpoint
+    server.stop()
+
+
+@pytest.fixture
+def s3_options(s3_endpoint: str) -> dict[str, str]:
+    return {
+        "aws_endpoint": s3_endpoint,
+        "aws_region": "us-east-1",
+        "aws_access_key_id": "testing",
+        "aws_secret_access_key": "not-a-secret",
+        "allow_http": "true",
+    }
+
+
+@pytest.fixture(params=STORES)
+def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> OpenBlobs:
+    """A function that opens the same new, empty location as often as it is called."""
+    if request.param == "memory":
+        blobs = open_blobs("memory://")
+        return lambda: blobs
+    if request.param == "local":
+        return lambda: open_blobs(str(tmp_path / "repository"))
+    options = request.getfixturevalue("s3_options")
+    uri = f"s3://bucket/{uuid.uuid4().hex}/repository"
+    return lambda: open_blobs(uri, options)
+
+
+@pytest.fixture
+def blobs(reopen: OpenBlobs) -> Blobs:
+    return reopen()
+
+
+@pytest.fixture
+def repository(blobs: Blobs) -> Repository:
+    return Repository.create(blobs, author="ann")

@@ -1,0 +1,115 @@
+"""What every object store must do, whatever lies under it."""
+
+import pytest
+from conftest import OpenBlobs
+
+from dbt.adapters.vcs.core.codec import encode
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Commit,
+    SchemaTree,
+    Segment,
+    TableEntry,
+    Tree,
+    View,
+    ViewColumn,
+)
+from dbt.adapters.vcs.core.store import Blobs, ObjectStore
+
+
+def commit(number: int) -> Commit:
+    return Commit(
+        tree=TreeId("0" * 64), parents=(), author="ann", committed_at=number, message="m"
+    )
+
+
+def path_of(kind: str, id: str) -> str:
+    return f"objects/{kind}/{id[:2]}/{id}"
+
+
+def test_what_was_put_is_got_by_a_newcomer(reopen: OpenBlobs) -> None:
+    values = [
+        commit(1),
+        Tree(),
+        SchemaTree(relations={f"t{n}": TableEntry(snapshot=SnapshotId("a")) for n in range(500)}),
+        Segment(blocks=(Block(path="data/x.parquet", rows=1, bytes=2),)),
+        View(text="select 'é\\n'", columns=(ViewColumn(name="é", type="string"),)),
+    ]
+    store = ObjectStore(reopen())
+    ids = [store.put(value) for value in values]
+    assert [encode(value)[0] for value in values] == ids
+    newcomer = ObjectStore(reopen())
+    assert [newcomer.get(type(v), id) for v, id in zip(values, ids, strict=True)] == values
+
+
+def test_equal_values_are_stored_once(blobs: Blobs) -> None:
+    assert ObjectStore(blobs).put(commit(1)) == ObjectStore(blobs).put(commit(1))
+    assert len(list(blobs.walk("objects"))) == 1
+
+
+def test_large_objects_are_compressed(blobs: Blobs) -> None:
+    entries = {f"table_{n}": TableEntry(snapshot=SnapshotId("a" * 64)) for n in range(2_000)}
+    id = ObjectStore(blobs).put(SchemaTree(relations=entries))
+    assert blobs.size(path_of("tree", id)) < 40_000
+    assert ObjectStore(blobs).schema_tree(TreeId(id)).relations == entries
+
+
+def test_an_empty_tree_and_an_empty_schema_share_an_id_but_not_a_type(blobs: Blobs) -> None:
+    store = ObjectStore(blobs)
+    assert store.put(Tree()) == store.put(SchemaTree())
+    id = TreeId(store.put(Tree()))
+    assert isinstance(store.tree(id), Tree)
+    assert isinstance(store.schema_tree(id), SchemaTree)
+
+
+def test_a_missing_object_is_damage(blobs: Blobs) -> None:
+    with pytest.raises(DamagedError, match=r"commit 7{64} is missing.*backup"):
+        ObjectStore(blobs).commit(CommitId("7" * 64))
+
+
+@pytest.mark.parametrize("id", ["", "abc", "../../vcs.json", "G" * 64, "A" * 64])
+def test_an_id_that_is_none_is_damage(blobs: Blobs, id: str) -> None:
+    with pytest.raises(DamagedError, match="is no commit id"):
+        ObjectStore(blobs).commit(CommitId(id))
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda b: b[:-1], lambda b: b + b" ", lambda b: b"", lambda b: b"\x28\xb5\x2f\xfd??"]
+)
+def test_changed_bytes_are_damage(reopen: OpenBlobs, spoil) -> None:
+    blobs = reopen()
+    id = CommitId(ObjectStore(blobs).put(commit(1)))
+    data = blobs.get(path_of("commit", id))
+    blobs.delete(path_of("commit", id))
+    blobs.create(path_of("commit", id), spoil(data))
+    with pytest.raises(DamagedError, match=id):
+        ObjectStore(reopen()).commit(id)
+
+
+def test_an_object_is_not_taken_for_another_kind(blobs: Blobs) -> None:
+    store = ObjectStore(blobs)
+    id = store.put(commit(1))
+    blobs.create(path_of("view", id), blobs.get(path_of("commit", id)))
+    with pytest.raises(DamagedError):
+        store.view(id)
+
+
+def test_prefixes_find_ids_of_one_kind(blobs: Blobs) -> None:
+    store = ObjectStore(blobs)
+    ids = sorted(store.put(commit(number)) for number in range(60))
+    store.put(Tree())
+    for id in ids[:10]:
+        assert store.with_prefix("commit", id) == [id]
+        assert store.with_prefix("commit", id[:2]) == [x for x in ids if x[:2] == id[:2]]
+    assert store.with_prefix("tree", ids[0]) == []
+    for nothing in ("", "a", "zz", "../..", "ABCD"):
+        assert store.with_prefix("commit", nothing) == []
+
+
+def test_reading_again_asks_the_store_no_more(blobs: Blobs) -> None:
+    store = ObjectStore(blobs)
+    id = CommitId(store.put(commit(1)))
+    blobs.delete(path_of("commit", id))
+    assert store.commit(id) == commit(1)

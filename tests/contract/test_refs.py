@@ -1,0 +1,150 @@
+"""What every ref store must do, whatever lies under it."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from conftest import OpenBlobs
+
+from dbt.adapters.vcs.core.codec import encode_record
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.model import RefMove
+from dbt.adapters.vcs.core.store import Blobs, RefStore
+
+
+def move(name: str, number: int, commit: str | None = "c") -> RefMove:
+    id = None if commit is None else CommitId(f"{commit}{number}")
+    return RefMove(name=name, commit=id, at=Micros(number * 10), by="ann", action="commit")
+
+
+def advance(refs: RefStore, name: str, moves: int) -> None:
+    for number in range(1, moves + 1):
+        assert refs.advance("heads", move(name, number), after=number - 1)
+
+
+def test_a_ref_that_never_was_reads_as_nothing(blobs: Blobs) -> None:
+    refs = RefStore(blobs)
+    assert refs.read("heads", "main") is None
+    assert refs.log("heads", "main") == []
+    assert refs.names("heads") == []
+    assert refs.before("heads", "main", Micros(5)) is None
+
+
+@pytest.mark.parametrize("moves", [1, 2, 3, 5, 6, 7, 21, 22, 30])
+def test_the_last_move_is_found_by_a_newcomer(reopen: OpenBlobs, moves: int) -> None:
+    refs = RefStore(reopen())
+    advance(refs, "main", moves)
+    for reader in (refs, RefStore(reopen())):
+        last = reader.read("heads", "main")
+        assert last is not None
+        assert (last.seq, last.move.commit) == (moves, f"c{moves}")
+    assert [ref.seq for ref in RefStore(reopen()).log("heads", "main")] == [*range(moves, 0, -1)]
+
+
+def test_a_reader_that_remembers_sees_what_others_did(reopen: OpenBlobs) -> None:
+    writer, reader = RefStore(reopen()), RefStore(reopen())
+    advance(writer, "main", 3)
+    assert reader.read("heads", "main").seq == 3
+    for number in range(4, 20):
+        assert writer.advance("heads", move("main", number), after=number - 1)
+        assert reader.read("heads", "main").seq == number
+
+
+def test_a_move_is_made_once(reopen: OpenBlobs) -> None:
+    first, second = RefStore(reopen()), RefStore(reopen())
+    advance(first, "main", 2)
+    assert first.advance("heads", move("main", 3), after=2)
+    assert not second.advance("heads", move("main", 99), after=2)
+    assert second.read("heads", "main").move.commit == "c3"
+
+
+def test_a_repeated_request_has_landed(reopen: OpenBlobs) -> None:
+    # A store that answers late makes its client ask twice: the second answer is "is there".
+    refs = RefStore(reopen())
+    assert refs.advance("heads", move("main", 1), after=0)
+    assert refs.advance("heads", move("main", 1), after=0)
+    assert len(refs.log("heads", "main")) == 1
+
+
+def test_a_move_after_one_that_is_not_there_is_refused(reopen: OpenBlobs) -> None:
+    refs = RefStore(reopen())
+    advance(refs, "main", 2)
+    with pytest.raises(DamagedError, match="Move 7"):
+        refs.advance("heads", move("main", 8), after=7)
+    assert RefStore(reopen()).read("heads", "main").seq == 2
+
+
+def test_a_deleted_ref_keeps_its_log(blobs: Blobs) -> None:
+    refs = RefStore(blobs)
+    advance(refs, "old", 2)
+    assert refs.advance("heads", move("old", 3, commit=None), after=2)
+    assert refs.read("heads", "old").move.commit is None
+    assert [ref.move.commit for ref in refs.log("heads", "old")] == [None, "c2", "c1"]
+
+
+def test_spaces_and_names_stay_apart(blobs: Blobs) -> None:
+    refs = RefStore(blobs)
+    names = ["main", "Main", "feature/tax", "feature", "a b", "..", "x" * 200, "日本"]
+    for name in names:
+        advance(refs, name, 1)
+    assert refs.advance("tags", move("v1", 1), after=0)
+    assert refs.names("heads") == sorted(names)
+    assert refs.names("tags") == ["v1"]
+    assert [ref.name for ref in refs.read_all("heads")] == sorted(names)
+    for name in names:
+        assert refs.read("heads", name).name == name
+
+
+def test_the_move_before_a_moment_is_found(blobs: Blobs) -> None:
+    refs = RefStore(blobs)
+    advance(refs, "main", 9)
+    found = {at: refs.before("heads", "main", Micros(at)) for at in (9, 10, 11, 55, 90, 1_000)}
+    assert {at: ref and ref.seq for at, ref in found.items()} == {
+        9: None,
+        10: 1,
+        11: 1,
+        55: 5,
+        90: 9,
+        1_000: 9,
+    }
+
+
+def test_a_record_of_another_ref_is_damage(blobs: Blobs) -> None:
+    blobs.create(f"refs/heads/main/{1:020d}", encode_record(move("other", 1)))
+    with pytest.raises(DamagedError, match="belongs to the ref 'other'"):
+        RefStore(blobs).read("heads", "main")
+
+
+def test_a_record_that_does_not_parse_is_damage(blobs: Blobs) -> None:
+    blobs.create(f"refs/heads/main/{1:020d}", b"{")
+    with pytest.raises(DamagedError, match="does not parse"):
+        RefStore(blobs).read("heads", "main")
+
+
+def test_a_bad_name_is_refused_before_anything_is_written(blobs: Blobs) -> None:
+    for name in ("", "a\nb", "x" * 201, "É" * 100):
+        with pytest.raises(InputError):
+            RefStore(blobs).advance("heads", move(name, 1), after=0)
+    assert list(blobs.walk("refs")) == []
+
+
+def test_racing_writers_make_one_dense_log(reopen: OpenBlobs) -> None:
+    writers, each = 4, 5
+    start = threading.Barrier(writers)
+
+    def write(writer: int) -> None:
+        refs = RefStore(reopen())
+        start.wait()
+        for number in range(each):
+            record = move("main", 1000 * writer + number)
+            last = refs.read("heads", "main")
+            while not refs.advance("heads", record, after=last.seq if last else 0):
+                last = refs.read("heads", "main")
+
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(write, range(writers)))
+    log = RefStore(reopen()).log("heads", "main")
+    assert [ref.seq for ref in log] == [*range(writers * each, 0, -1)]
+    commits = {ref.move.commit for ref in log}
+    assert commits == {f"c{1000 * w + n}" for w in range(writers) for n in range(each)}

@@ -1,0 +1,165 @@
+"""Bounds of one column, in the plain scalars that a block keeps."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.ids import micros_of
+from dbt.adapters.vcs.core.model import ColumnStats, Scalar
+
+TEXT_LENGTH: Final = 64
+"""A text bound has at most this many characters."""
+
+_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
+_FLOATS: Final = ("float", "double")
+_TEXTS: Final = ("string", "varchar", "char")
+_TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
+_NESTED: Final = ("array", "map", "struct", "variant")
+_PER_MICRO: Final = {"milliseconds": (1_000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1_000)}
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+
+
+def kind_of(type_: str) -> str:
+    """Return the first word of a type text: `decimal`, `struct`, `interval`, ..."""
+    return type_.partition("<")[0].partition("(")[0].partition(" ")[0].lower()
+
+
+def is_nested(type_: str) -> bool:
+    """Tell whether Parquet keeps a type in more than one column."""
+    return kind_of(type_) in _NESTED
+
+
+def stats_of_chunks(type_: str, chunks: Sequence[Any], leaf: Any) -> ColumnStats:
+    """Return the bounds of one column over a file's row groups.
+
+    Args:
+        type_: The field's type text.
+        chunks: pyarrow's column chunks, one a row group.
+        leaf: pyarrow's schema of the column.
+    """
+    nulls = 0
+    lows: list[Scalar] = []
+    highs: list[Scalar] = []
+    known = True
+    for chunk in chunks:
+        stats = chunk.statistics
+        if stats is None or not stats.has_null_count:
+            nulls, known = -1, known and stats is not None
+        elif nulls >= 0:
+            nulls += stats.null_count
+            if stats.null_count == chunk.num_values:
+                continue
+        low, high = _bounds(kind_of(type_), stats, leaf) if stats is not None else (None, None)
+        lows.append(low)
+        highs.append(high)
+    low = _least(lows) if known else None
+    high = _greatest(highs) if known else None
+    return ColumnStats(low, high, nulls)
+
+
+def stats_of_partition(type_: str, text: str | None, rows: int) -> ColumnStats:
+    """Return the bounds of a partition column, whose one value is given as its folder tells it."""
+    if text is None:
+        return ColumnStats(None, None, rows)
+    try:
+        value = _scalar_of_text(kind_of(type_), text)
+    except (ValueError, InvalidOperation):
+        value = None
+    if isinstance(value, str) and kind_of(type_) in _TEXTS:
+        return ColumnStats(shortened(value), raised(value), 0)
+    return ColumnStats(value, value, 0)
+
+
+def shortened(text: str) -> str:
+    """Return a lower bound of a text, in code points, that is short enough to keep."""
+    return text[:TEXT_LENGTH]
+
+
+def raised(text: str) -> str | None:
+    """Return an upper bound of a text that is short enough to keep, or None if there is none."""
+    if len(text) <= TEXT_LENGTH:
+        return text
+    head = text[:TEXT_LENGTH]
+    while head:
+        point = ord(head[-1]) + 1
+        if 0xD800 <= point <= 0xDFFF:
+            point = 0xE000
+        if point <= 0x10FFFF:
+            return head[:-1] + chr(point)
+        head = head[:-1]
+    return None
+
+
+def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Scalar, Scalar]:
+    if not stats.has_min_max:
+        return None, None
+    if kind in _TIMESTAMPS:
+        return _timestamp_bounds(stats, leaf)
+    if kind in _INTEGERS or kind == "date":
+        return int(stats.min_raw), int(stats.max_raw)
+    if kind in _FLOATS:
+        low, high = float(stats.min_raw), float(stats.max_raw)
+        if math.isnan(low) or math.isnan(high):
+            return None, None
+        return (low if math.isfinite(low) else None), (high if math.isfinite(high) else None)
+    if kind == "boolean":
+        return bool(stats.min_raw), bool(stats.max_raw)
+    if kind == "decimal":
+        return f"{stats.min:f}", f"{stats.max:f}"
+    if kind in _TEXTS:
+        try:
+            return shortened(_text(stats.min_raw)), raised(_text(stats.max_raw))
+        except UnicodeDecodeError:
+            return None, None
+    return None, None
+
+
+def _timestamp_bounds(stats: Any, leaf: Any) -> tuple[Scalar, Scalar]:
+    unit = json.loads(leaf.logical_type.to_json()).get("timeUnit")
+    if leaf.physical_type != "INT64" or unit not in _PER_MICRO:
+        return None, None
+    times, per = _PER_MICRO[unit]
+    return int(stats.min_raw) * times // per, -(-int(stats.max_raw) * times // per)
+
+
+def _text(raw: Any) -> str:
+    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8")
+
+
+def _least(values: list[Scalar]) -> Scalar:
+    return min(values, key=_order) if values and None not in values else None
+
+
+def _greatest(values: list[Scalar]) -> Scalar:
+    return max(values, key=_order) if values and None not in values else None
+
+
+def _order(value: Any) -> Any:
+    return value
+
+
+def _scalar_of_text(kind: str, text: str) -> Scalar:
+    if kind in _INTEGERS:
+        return int(text)
+    if kind in _TEXTS:
+        return text
+    if kind == "date":
+        return date.fromisoformat(text).toordinal() - _EPOCH_DAY
+    if kind in _TIMESTAMPS:
+        return micros_of(datetime.fromisoformat(_padded(text)).replace(tzinfo=timezone.utc))
+    if kind == "decimal":
+        return f"{Decimal(text):f}"
+    if kind == "boolean":
+        return text == "true"
+    return None
+
+
+def _padded(text: str) -> str:
+    """Return a timestamp with six digits after the point, which Python 3.10 insists on."""
+    head, point, fraction = text.partition(".")
+    return head + point + fraction.ljust(6, "0") if point else head

@@ -1,0 +1,151 @@
+"""What one engine's catalog shows: immutable mounts, and logical names over them."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.mounting import create_mount
+from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.engines.quoting import literal, options_clause, quoted, quoted_relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PRIVATE: Final = "__vcs"
+"""The database of immutable mounts and staging tables."""
+
+
+class Catalog:
+    """The names that all sessions of one engine share. Safe to use from several threads.
+
+    Attributes:
+        root: The repository as Spark names it.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._schemas: set[str] = set()
+        self._physical: set[str] = set()
+        self._shown: dict[RelationName, str | None] = {}
+
+    @property
+    def warehouse(self) -> str:
+        """A folder for what Spark insists on making; it holds no data."""
+        return self._folder.name
+
+    @property
+    def shown(self) -> list[RelationName]:
+        """The logical names that stand for something."""
+        return list(self._shown)
+
+    def ensure_schema(self, spark: SparkSession, schema: str, comment: str = "") -> None:
+        """Make a database if it is not there."""
+        with self._locked(f"schema {schema}"):
+            if schema in self._schemas:
+                return
+            # Spark makes a folder for each; a schema's name may be none that a folder can have.
+            folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
+            spark.sql(
+                f"create database if not exists {quoted(schema)} comment {literal(comment)} "
+                f"location {literal(f'file:{folder}')}"
+            )
+            self._schemas.add(schema)
+
+    def mount_physical(self, spark: SparkSession, mount: TableMount) -> str:
+        """Make a version readable under a name of its own, once, and return that name."""
+        name = RelationName(PRIVATE, f"s_{mount.id}")
+        self.ensure_schema(spark, PRIVATE)
+        with self._locked(f"mount {mount.id}"):
+            if mount.id not in self._physical:
+                empty = f"file:{Path(self.warehouse) / 'empty'}"
+                create_mount(spark, name, mount, root=self.root, empty=empty)
+                self._physical.add(mount.id)
+        return quoted_relation(name)
+
+    def mount_table(self, spark: SparkSession, name: RelationName, mount: TableMount) -> None:
+        """Show a version under a logical name."""
+        physical = self.mount_physical(spark, mount)
+        with self._locked(f"name {name}"):
+            if self._shown.get(name) == mount.id:
+                return
+            columns = _column_list([(field.name, field.comment) for field in mount.fields])
+            ids = ", ".join(quoted(field.id) for field in mount.fields)
+            self._show(spark, name, f"{columns} as select {ids} from {physical}", mount.id)
+
+    def mount_view(
+        self,
+        spark: SparkSession,
+        name: RelationName,
+        text: str,
+        columns: Sequence[tuple[str, str | None]],
+    ) -> None:
+        """Show a query under a logical name."""
+        with self._locked(f"name {name}"):
+            self._show(spark, name, f"{_column_list(columns)} as {text}")
+
+    def mount_files(
+        self,
+        spark: SparkSession,
+        name: RelationName,
+        *,
+        location: str,
+        format: str,
+        options: Mapping[str, str],
+    ) -> None:
+        """Show files that are not versioned under a logical name."""
+        stored = {key: value for key, value in options.items() if key.lower() != "path"}
+        key = repr((location, format.lower(), sorted(stored.items())))
+        id = f"f_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+        physical = quoted_relation(RelationName(PRIVATE, id))
+        self.ensure_schema(spark, PRIVATE)
+        with self._locked(f"mount {id}"):
+            if id in self._physical:
+                spark.sql(f"refresh table {physical}")
+            else:
+                clause = options_clause({**stored, "path": location})
+                spark.sql(f"create table {physical} using {quoted(format)} options ({clause})")
+                self._physical.add(id)
+        with self._locked(f"name {name}"):
+            self._show(spark, name, f"as select * from {physical}")
+
+    def unmount(self, spark: SparkSession, name: RelationName) -> None:
+        """Let a logical name stand for nothing."""
+        with self._locked(f"name {name}"):
+            self._shown.pop(name, None)
+            if name.schema in self._schemas:
+                spark.sql(f"drop view if exists {quoted_relation(name)}")
+
+    def close(self) -> None:
+        """Remove the temporary folder."""
+        self._folder.cleanup()
+
+    def _show(
+        self, spark: SparkSession, name: RelationName, definition: str, id: str | None = None
+    ) -> None:
+        self._shown.pop(name, None)
+        self.ensure_schema(spark, name.schema)
+        spark.sql(f"create or replace view {quoted_relation(name)} {definition}")
+        self._shown[name] = id
+
+    def _locked(self, key: str) -> threading.Lock:
+        with self._lock:
+            return self._locks.setdefault(key, threading.Lock())
+
+
+def _column_list(columns: Sequence[tuple[str, str | None]]) -> str:
+    if not columns:
+        return ""
+    named = (
+        quoted(name) + (f" comment {literal(comment)}" if comment else "")
+        for name, comment in columns
+    )
+    return f"({', '.join(named)})"

@@ -1,0 +1,119 @@
+"""The one SparkContext of the process, and private catalogs on it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.engines.errors import translated
+from dbt.adapters.vcs.engines.java import ensure_java
+from dbt.adapters.vcs.engines.settings import is_local, without_secrets
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_LOG: Final = logging.getLogger(__name__)
+_SAID_LINES: Final = 15
+
+
+def spark_context(settings: Mapping[str, str]) -> SparkContext:
+    """Return the process's SparkContext, started with these settings if there is none.
+
+    Raises:
+        EngineError: There is no Java, or Spark doesn't start.
+    """
+    from pyspark import SparkContext
+
+    with SparkContext._lock:
+        active = SparkContext._active_spark_context
+        if active is not None and active._jsc is not None:
+            _tell_differences(active, settings)
+            return active
+        if SparkContext._gateway is None:
+            ensure_java(os.environ)
+        return _start(settings)
+
+
+def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSession:
+    """Return a session with a catalog that no other session of the process sees.
+
+    The process's default session, which other code may use, stays what it was.
+    """
+    from pyspark.sql import SparkSession
+
+    with translated(), context._lock:
+        sessions: Any = context._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+        default, active = sessions.getDefaultSession(), sessions.getActiveSession()
+        known, current = SparkSession._instantiatedSession, SparkSession._activeSession
+        sessions.clearDefaultSession()
+        sessions.clearActiveSession()
+        try:
+            builder = sessions.builder()
+            for key, value in options.items():
+                builder = builder.config(key, value)
+            return SparkSession(context, builder.getOrCreate())
+        finally:
+            SparkSession._instantiatedSession, SparkSession._activeSession = known, current
+            _restore(sessions, default, active)
+
+
+def _restore(sessions: Any, default: Any, active: Any) -> None:
+    sessions.clearDefaultSession()
+    sessions.clearActiveSession()
+    if default.isDefined():
+        sessions.setDefaultSession(default.get())
+    if active.isDefined():
+        sessions.setActiveSession(active.get())
+
+
+def _start(settings: Mapping[str, str]) -> SparkContext:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    shown = SparkConf(loadDefaults=False).setAll(list(without_secrets(settings).items()))
+    quiet = settings.get("spark.log.level") == "ERROR"
+    with tempfile.TemporaryFile() as said:
+        gateway = SparkContext._gateway
+        try:
+            if gateway is None:
+                # The launcher and the JVM talk to stderr before any log level is set.
+                launch: Any = launch_gateway
+                gateway = launch(shown, {"stderr": said} if quiet else None)
+            with translated():
+                context = SparkContext(conf=conf, gateway=gateway)
+        except (PySparkRuntimeError, EngineError) as error:
+            raise EngineError(_refusal(error, said)) from error
+    if is_local(settings.get("spark.master", "")) and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
+    return context
+
+
+def _refusal(error: BaseException, said: IO[bytes]) -> str:
+    said.seek(0)
+    lines = [
+        line.strip()
+        for line in said.read().decode("utf-8", "replace").splitlines()
+        if line.strip() and " WARN " not in line and not line.startswith("WARNING:")
+    ]
+    reason = str(error) if isinstance(error, EngineError) else ""
+    words = "\n".join([reason, *lines[-_SAID_LINES:]]).strip()
+    return "Spark did not start; check the Spark settings. Its own words:\n" + (
+        words or str(error)
+    )
+
+
+def _tell_differences(context: SparkContext, settings: Mapping[str, str]) -> None:
+    for key, value in settings.items():
+        if key.startswith("spark.sql."):
+            continue
+        running = context.getConf().get(key)
+        if running != value:
+            _LOG.debug("Spark runs in this process already: %s stays %s", key, running)

@@ -1,0 +1,81 @@
+"""What a session runs right now, each statement a Spark job group that can be cancelled."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.engines.errors import CancelledError, translated
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+
+class Jobs:
+    """Runs blocks of code as statements; another thread may cancel them."""
+
+    def __init__(self, context: SparkContext, label: str) -> None:
+        self._context = context
+        self._label = label
+        self._lock = threading.Lock()
+        self._cancelled: dict[str, bool] = {}
+        self._here = threading.local()
+        self._closed = False
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Run a block as one statement; a block inside a block is part of the same statement.
+
+        Raises:
+            SparkError: Spark failed, in its own words.
+            CancelledError: It failed because `cancel` was called meanwhile.
+            EngineError: The session is closed.
+        """
+        if getattr(self._here, "busy", False):
+            with translated():
+                yield
+            return
+        group = self._begin()
+        try:
+            with translated():
+                self._context.setJobGroup(group, self._label, interruptOnCancel=True)
+                yield
+        except Exception as error:
+            if self._cancelled[group]:
+                raise CancelledError() from error
+            raise
+        finally:
+            self._end(group)
+
+    def cancel(self) -> None:
+        """Cancel every statement that runs now; later ones are not touched."""
+        with self._lock:
+            groups = list(self._cancelled)
+            for group in groups:
+                self._cancelled[group] = True
+        scala: Any = self._context._jsc.sc()
+        for group in groups:
+            scala.cancelJobGroupAndFutureJobs(group)
+
+    def close(self) -> None:
+        """Cancel what runs and refuse everything from now on."""
+        self._closed = True
+        self.cancel()
+
+    def _begin(self) -> str:
+        if self._closed:
+            raise EngineError("This session is closed; open another one.")
+        group = f"dbt-vcs-{uuid.uuid4().hex}"
+        with self._lock:
+            self._cancelled[group] = False
+        self._here.busy = True
+        return group
+
+    def _end(self, group: str) -> None:
+        self._here.busy = False
+        with self._lock:
+            del self._cancelled[group]

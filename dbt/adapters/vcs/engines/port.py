@@ -1,0 +1,203 @@
+"""The port to an engine: what dbt-vcs asks of the thing that computes rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dbt.adapters.vcs.core.model import Field, RelationName
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a result or of a relation, as the engine's analysis gives it.
+
+    Attributes:
+        name: As the query names it.
+        type: Type text as in `Field.type`.
+        nullable: False if the engine knows that no value is NULL.
+        comment: Free text, or None.
+        default: SQL text of the default expression, or None; read by `Session.insert` alone.
+    """
+
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str | None = None
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMount:
+    """One immutable version of a table, ready to be made readable.
+
+    Attributes:
+        id: Names this version and no other; letters, digits and underscores.
+        folder: `data/<table id>`: where the table's own writes lie. Files may lie elsewhere.
+        files: Paths of the block files, relative to the repository.
+        fields: The columns, in order.
+        partition_by: Field ids of the partition columns, outermost first.
+    """
+
+    id: str
+    folder: str
+    files: tuple[str, ...]
+    fields: tuple[Field, ...]
+    partition_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a write made.
+
+    Attributes:
+        columns: The columns as the query gave them, with their names in the files.
+        files: Paths of the Parquet files, relative to the repository, sorted; every one of them
+            has rows, so there is none after a query without rows.
+    """
+
+    columns: tuple[Column, ...]
+    files: tuple[str, ...]
+
+
+class Rows(Protocol):
+    """The rows of one statement; a query is run when they are asked for, each time."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Names and types; costs no job."""
+
+    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows, or the first `limit` of them, as Python values.
+
+        Structs and maps are dicts, arrays lists, binary bytes, decimals Decimal. Dates are
+        `date`; both timestamp types are naive datetimes, the time on the wall in the session's
+        time zone. Intervals are the engine's text, VARIANT its JSON text.
+        """
+
+    def arrow(self) -> pa.Table:
+        """Return all rows as one table.
+
+        `timestamp` has a time zone; year-month intervals and VARIANT are text.
+        """
+
+
+class Session(Protocol):
+    """One thread's view of one catalog.
+
+    Every method may raise EngineError with the engine's own words. What is mounted is seen by
+    all sessions of the engine; temporary views and settings are this session's alone.
+    """
+
+    def query(self, text: str) -> Rows:
+        """Run a statement of any kind; a query's rows are computed when they are fetched."""
+
+    def columns_of(self, query_text: str) -> tuple[Column, ...]:
+        """Return the columns of a statement's result by analysis alone: nothing is run."""
+
+    def write(
+        self,
+        query_text: str,
+        *,
+        folder: str,
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] = {},
+        ids: Sequence[str] | None = None,
+    ) -> Written:
+        """Write a query's rows as Parquet files below a new folder of the repository.
+
+        Args:
+            query_text: The query.
+            folder: `data/<table id>/w=<write id>`; must not exist.
+            partition_by: Names, as the query gives them, outermost first.
+            options: Further options of the Parquet writer.
+            ids: Names for the columns inside the files, in the query's order; the query's own
+                names if None.
+
+        Raises:
+            InputError: A partition value can't be kept by a folder name: an empty string.
+            UnsupportedError: A partition column is of a type that folder names can't keep.
+        """
+
+    def insert(
+        self,
+        statement: Callable[[str], str],
+        *,
+        folder: str,
+        columns: Sequence[Column],
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] = {},
+        ids: Sequence[str] | None = None,
+    ) -> Written:
+        """Write the rows that an INSERT statement adds, as `write` does.
+
+        The statement is analysed against an empty table with the declared columns, so that
+        column lists, defaults, casts, static partitions and lengths of varchar work as Spark
+        says. INSERT OVERWRITE gives the rows of its query, too; what it replaces is the
+        caller's matter.
+
+        Args:
+            statement: Given the quoted name of that table, returns the INSERT statement.
+            folder: As for `write`.
+            columns: The table's columns.
+            partition_by: Names out of `columns`, outermost first.
+            options: As for `write`.
+            ids: Names for the columns inside the files, in the order of `columns`.
+        """
+
+    def ensure_schema(self, schema: str) -> None:
+        """Make a schema in the catalog if it is not there."""
+
+    def mount_table(self, name: RelationName, mount: TableMount) -> None:
+        """Make a version of a table readable under a name, in place of what had that name."""
+
+    def mount_view(
+        self, name: RelationName, text: str, columns: Sequence[tuple[str, str | None]] = ()
+    ) -> None:
+        """Make a query readable under a name; `columns` are names with comments, if not its own.
+
+        What the query names must be mounted before.
+        """
+
+    def mount_files(
+        self, name: RelationName, *, location: str, format: str, options: Mapping[str, str] = {}
+    ) -> None:
+        """Make files that are not versioned readable under a name; their schema is read now."""
+
+    def mount_physical(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation, its columns named by field id.
+
+        It never changes. Columns beyond the fields may show: select by name.
+        """
+
+    def unmount(self, name: RelationName) -> None:
+        """Remove what a name stands for from the catalog; nothing happens if there is nothing."""
+
+    def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
+        """Return the columns of a mounted relation, or of a temporary view named by one word."""
+
+    def has_temporary_view(self, name: str) -> bool:
+        """Tell whether this session has a temporary view of that name."""
+
+    def setting(self, key: str, default: str | None = None) -> str | None:
+        """Return an engine setting as this session sees it."""
+
+    def cancel(self) -> None:
+        """Stop the statement that runs now, from any thread; it raises EngineError."""
+
+    def close(self) -> None:
+        """Cancel what runs, and refuse every further statement."""
+
+
+class Engine(Protocol):
+    """Something that computes rows, with a catalog of its own."""
+
+    def session(self, label: str) -> Session:
+        """Return a new view for one thread; `label` describes its jobs to a person."""
+
+    def close(self) -> None:
+        """Let go of the catalog and of temporary files."""

@@ -1,0 +1,224 @@
+"""One thread's view of a Spark catalog."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.catalog import PRIVATE, Catalog
+from dbt.adapters.vcs.engines.jobs import Jobs
+from dbt.adapters.vcs.engines.port import Column, TableMount, Written
+from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.engines.rows import SparkRows, columns_of_schema
+from dbt.adapters.vcs.engines.writes import write_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class SparkView:
+    """`Session` over a SparkSession."""
+
+    def __init__(self, spark: SparkSession, catalog: Catalog, blobs: Blobs, label: str) -> None:
+        self._spark = spark
+        self._java: Any = spark._jsparkSession
+        self._catalog = catalog
+        self._blobs = blobs
+        self._jobs = Jobs(spark.sparkContext, label)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The SparkSession, for Python models."""
+        return self._spark
+
+    def query(self, text: str) -> SparkRows:
+        """Run a statement; a query's rows are computed when they are fetched."""
+        with self._jobs.run():
+            return SparkRows(self._spark.sql(text), self._jobs)
+
+    def rows_of(self, frame: DataFrame) -> SparkRows:
+        """Return the rows of a DataFrame of this session."""
+        with self._jobs.run():
+            return SparkRows(frame, self._jobs)
+
+    def columns_of(self, query_text: str) -> tuple[Column, ...]:
+        """Return the columns of a statement's result; nothing is run."""
+        from pyspark.sql.types import StructType
+
+        with self._jobs.run():
+            schema = StructType.fromJson(_json(self._analysed(query_text).schema().json()))
+            return columns_of_schema(schema)
+
+    def write(
+        self,
+        query_text: str,
+        *,
+        folder: str,
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] = {},
+        ids: Sequence[str] | None = None,
+    ) -> Written:
+        """Write a query's rows as Parquet files."""
+        with self._jobs.run():
+            return self.write_frame(
+                self._spark.sql(query_text),
+                folder=folder,
+                partition_by=partition_by,
+                options=options,
+                ids=ids,
+            )
+
+    def write_frame(
+        self,
+        frame: DataFrame,
+        *,
+        folder: str,
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] = {},
+        ids: Sequence[str] | None = None,
+    ) -> Written:
+        """Write a DataFrame's rows, as `write` does a query's."""
+        with self._jobs.run():
+            return write_frame(
+                frame,
+                self._blobs,
+                self._catalog.root,
+                folder=folder,
+                partition_by=partition_by,
+                options=options,
+                ids=ids,
+            )
+
+    def insert(
+        self,
+        statement: Callable[[str], str],
+        *,
+        folder: str,
+        columns: Sequence[Column],
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] = {},
+        ids: Sequence[str] | None = None,
+    ) -> Written:
+        """Write the rows that an INSERT statement adds."""
+        with self._jobs.run():
+            self._catalog.ensure_schema(self._spark, PRIVATE)
+            stage = f"{quoted(PRIVATE)}.{quoted('w_' + uuid.uuid4().hex)}"
+            self._spark.sql(_stage_ddl(stage, columns, partition_by, self._catalog.warehouse))
+            try:
+                frame = self._inserted(statement(stage), stage)
+                frame = frame.select(*(quoted(column.name) for column in columns))
+                return self.write_frame(
+                    frame, folder=folder, partition_by=partition_by, options=options, ids=ids
+                )
+            finally:
+                self._spark.sql(f"drop table if exists {stage}")
+
+    def ensure_schema(self, schema: str) -> None:
+        """Make a schema in the catalog if it is not there."""
+        with self._jobs.run():
+            self._catalog.ensure_schema(self._spark, schema)
+
+    def mount_table(self, name: RelationName, mount: TableMount) -> None:
+        """Make a version of a table readable under a name."""
+        with self._jobs.run():
+            self._catalog.mount_table(self._spark, name, mount)
+
+    def mount_view(
+        self, name: RelationName, text: str, columns: Sequence[tuple[str, str | None]] = ()
+    ) -> None:
+        """Make a query readable under a name."""
+        with self._jobs.run():
+            self._catalog.mount_view(self._spark, name, text, columns)
+
+    def mount_files(
+        self, name: RelationName, *, location: str, format: str, options: Mapping[str, str] = {}
+    ) -> None:
+        """Make files that are not versioned readable under a name."""
+        with self._jobs.run():
+            self._catalog.mount_files(
+                self._spark, name, location=location, format=format, options=options
+            )
+
+    def mount_physical(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation."""
+        with self._jobs.run():
+            return self._catalog.mount_physical(self._spark, mount)
+
+    def unmount(self, name: RelationName) -> None:
+        """Remove what a name stands for from the catalog."""
+        with self._jobs.run():
+            self._catalog.unmount(self._spark, name)
+
+    def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
+        """Return the columns of a mounted relation or of a temporary view."""
+        text = quoted(name) if isinstance(name, str) else quoted_relation(name)
+        with self._jobs.run():
+            return columns_of_schema(self._spark.table(text).schema)
+
+    def has_temporary_view(self, name: str) -> bool:
+        """Tell whether this session has a temporary view of that name."""
+        with self._jobs.run():
+            return bool(self._java.sessionState().catalog().getTempView(name).isDefined())
+
+    def setting(self, key: str, default: str | None = None) -> str | None:
+        """Return an engine setting as this session sees it."""
+        with self._jobs.run():
+            return self._spark.conf.get(key, default)
+
+    def cancel(self) -> None:
+        """Stop the statement that runs now."""
+        self._jobs.cancel()
+
+    def close(self) -> None:
+        """Cancel what runs, and refuse every further statement."""
+        self._jobs.close()
+
+    def _analysed(self, text: str) -> Any:
+        """Return the analysed plan of a statement, which is not run even if it is a command."""
+        state = self._java.sessionState()
+        mode = self._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
+        return state.executePlan(state.sqlParser().parsePlan(text), mode).analyzed()
+
+    def _inserted(self, text: str, stage: str) -> DataFrame:
+        """Return the rows that an INSERT would add, cast and named as the table's columns."""
+        from pyspark.sql import DataFrame
+
+        plan = self._analysed(text)
+        if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":
+            raise UnsupportedError(
+                f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT a "
+                "statement."
+            )
+        datasets = self._jvm.org.apache.spark.sql.classic.Dataset
+        return DataFrame(datasets.ofRows(self._java, plan.query()), self._spark)
+
+    @property
+    def _jvm(self) -> Any:
+        return self._spark.sparkContext._jvm
+
+
+def _stage_ddl(
+    stage: str, columns: Sequence[Column], partition_by: Sequence[str], warehouse: str
+) -> str:
+    declared = ", ".join(
+        f"{quoted(column.name)} {column.type}"
+        + (f" default {column.default}" if column.default is not None else "")
+        for column in columns
+    )
+    partitions = ", ".join(map(quoted, partition_by))
+    return (
+        f"create table {stage} ({declared}) using parquet "
+        f"options (path {literal(f'file:{warehouse}/{uuid.uuid4().hex}')})"
+        + (f" partitioned by ({partitions})" if partitions else "")
+    )
+
+
+def _json(text: str) -> dict[str, Any]:
+    import json
+
+    found: dict[str, Any] = json.loads(text)
+    return found

@@ -1,0 +1,148 @@
+"""Spark settings: sensible ones for a laptop, under whatever the user says."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError
+
+_GIB: Final = 1024**3
+_LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
+_SECRET: Final = re.compile(
+    r"(?i)secret|password|token|credential|(?:access|account|private)[._]?key"
+)
+_CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+_S3: Final = {
+    "access_key_id": "fs.s3a.access.key",
+    "secret_access_key": "fs.s3a.secret.key",
+    "session_token": "fs.s3a.session.token",
+    "token": "fs.s3a.session.token",
+    "endpoint": "fs.s3a.endpoint",
+    "endpoint_url": "fs.s3a.endpoint",
+    "region": "fs.s3a.endpoint.region",
+}
+
+
+def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
+    """Return the settings to start a Spark process with; the user's win.
+
+    Raises:
+        InputError: The user asks for another catalog than the in-memory one.
+    """
+    catalog = user.get("spark.sql.catalogImplementation", "in-memory")
+    if catalog != "in-memory":
+        raise InputError(
+            f"spark.sql.catalogImplementation is {catalog!r}; dbt-vcs keeps its own catalog in "
+            "memory, since the branch holds every table. Remove that setting."
+        )
+    master = user.get("spark.master", "local[*]")
+    settings = {
+        "spark.master": master,
+        "spark.app.name": "dbt-vcs",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.warehouse.dir": warehouse,
+    }
+    if is_local(master):
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": f"{_driver_memory() // 1024**2}m",
+        }
+    return (
+        settings
+        | session_defaults(master)
+        | dict(user)
+        | {"spark.sql.catalogImplementation": "in-memory"}
+    )
+
+
+def session_settings(
+    user: Mapping[str, str], storage_options: Mapping[str, str], warehouse: str
+) -> dict[str, str]:
+    """Return the settings of one private catalog's sessions, object store credentials included.
+
+    Credentials are given here, not to the process: they never stand on a command line.
+    """
+    master = user.get("spark.master", "local[*]")
+    chosen = {key: value for key, value in user.items() if key.startswith("spark.sql.")}
+    return (
+        session_defaults(master)
+        | {"spark.sql.warehouse.dir": warehouse}
+        | storage_settings(storage_options)
+        | chosen
+        | {"spark.sql.catalogImplementation": "in-memory"}
+    )
+
+
+def session_defaults(master: str) -> dict[str, str]:
+    """Return the defaults that any session can take."""
+    settings = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # Above this number of files Spark would list them with a job of its own.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    }
+    if is_local(master):
+        settings["spark.sql.shuffle.partitions"] = str(min(200, 2 * _cores(master)))
+    return settings
+
+
+def storage_settings(options: Mapping[str, str]) -> dict[str, str]:
+    """Return Hadoop's S3 settings for the repository's own storage options."""
+    found: dict[str, str] = {}
+    for key, value in options.items():
+        name = key.lower().removeprefix("aws_")
+        if name in _S3:
+            found[_S3[name]] = str(value)
+        elif name == "allow_http":
+            allowed = str(value).lower() in ("true", "1", "yes")
+            found["fs.s3a.connection.ssl.enabled"] = "false" if allowed else "true"
+        elif name == "virtual_hosted_style_request":
+            virtual = str(value).lower() in ("true", "1", "yes")
+            found["fs.s3a.path.style.access"] = "false" if virtual else "true"
+    if "fs.s3a.endpoint" in found:
+        found.setdefault("fs.s3a.path.style.access", "true")
+    return found
+
+
+def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that may stand on a command line, where every user can read them."""
+    return {key: value for key, value in settings.items() if not _SECRET.search(key)}
+
+
+def is_local(master: str) -> bool:
+    """Tell whether a master means this process's own JVM."""
+    return bool(_LOCAL.fullmatch(master))
+
+
+def _cores(master: str) -> int:
+    match = _LOCAL.fullmatch(master)
+    asked = match[1] if match else None
+    if asked is not None and asked != "*":
+        return int(asked)
+    return (os.cpu_count() or 1) if asked == "*" else 1
+
+
+def _driver_memory() -> int:
+    """Return a quarter of the memory that there is, at least 1 GiB and at most 8 GiB."""
+    return max(_GIB, min(8 * _GIB, _memory() // 4))
+
+
+def _memory() -> int:
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 4 * _GIB
+    try:
+        limit = int(_CGROUP_LIMIT.read_text())
+    except (OSError, ValueError):
+        return total
+    return min(total, limit)

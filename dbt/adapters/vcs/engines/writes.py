@@ -1,0 +1,137 @@
+"""A DataFrame's rows as Parquet files in a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.partitions import NULL_FOLDER
+from dbt.adapters.vcs.engines.port import Written
+from dbt.adapters.vcs.engines.quoting import quoted
+from dbt.adapters.vcs.engines.rows import columns_of_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+OPTIONS: Final = {
+    # Folder names of timestamps are read in UTC whatever the session says.
+    "timeZone": "UTC",
+    # Long strings keep bounds and NULL counts in the footer, which would else be left out.
+    "parquet.statistics.truncate.length": "64",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+_KEPT_BY_FOLDERS: Final = (
+    "BooleanType",
+    "ByteType",
+    "ShortType",
+    "IntegerType",
+    "LongType",
+    "DecimalType",
+    "DateType",
+    "TimestampType",
+    "TimestampNTZType",
+    "StringType",
+    "VarcharType",
+    "CharType",
+)
+
+
+def write_frame(
+    frame: DataFrame,
+    blobs: Blobs,
+    root: str,
+    *,
+    folder: str,
+    partition_by: Sequence[str],
+    options: Mapping[str, str],
+    ids: Sequence[str] | None,
+) -> Written:
+    """Write a DataFrame below `<root>/<folder>`; `Session.write` has the contract."""
+    names = frame.columns
+    if ids is not None:
+        frame = frame.toDF(*ids)
+        partition_by = [ids[_position(names, name)] for name in partition_by]
+    else:
+        partition_by = [names[_position(names, name)] for name in partition_by]
+    columns = columns_of_schema(frame.schema)
+    frame = _guarded(frame, partition_by)
+    writer = frame.write.mode("error").options(**{**OPTIONS, **options})
+    if partition_by:
+        writer = writer.partitionBy(*partition_by)
+    try:
+        writer.parquet(f"{root}/{folder}")
+    except BaseException:
+        _discard(blobs, folder)
+        raise
+    return Written(columns=columns, files=_settle(blobs, folder))
+
+
+def _position(names: Sequence[str], name: str) -> int:
+    found = [number for number, known in enumerate(names) if known.lower() == name.lower()]
+    if len(found) != 1:
+        raise InputError(
+            f"The partition column '{name}' is not one of the columns: {', '.join(names)}."
+        )
+    return found[0]
+
+
+def _guarded(frame: DataFrame, partition_by: Sequence[str]) -> DataFrame:
+    """Return a frame that fails where a folder's name would turn a value into NULL."""
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    for name in partition_by:
+        _check_type(name, types[name])
+    strings = [name for name in partition_by if type(types[name]).__name__ == "StringType"]
+    if not strings:
+        return frame
+    return frame.withColumns({name: _refusing(name) for name in strings})
+
+
+def _check_type(name: str, type_: DataType) -> None:
+    if type(type_).__name__ not in _KEPT_BY_FOLDERS:
+        raise UnsupportedError(
+            f"The table can't be partitioned by '{name}': the name of a folder does not keep "
+            f"values of type {type_.simpleString()}. Partition by another column, or by a cast "
+            "of this one."
+        )
+
+
+def _refusing(name: str) -> Column:
+    from pyspark.sql import functions
+
+    column = functions.col(quoted(name))
+    text = (
+        f"The partition column '{name}' holds an empty string or {NULL_FOLDER}, which Spark "
+        "would read back as NULL. Replace such values, or partition by another column."
+    )
+    refused = functions.raise_error(functions.lit(text)).cast("string")
+    return functions.when(column.isin("", NULL_FOLDER), refused).otherwise(column)
+
+
+def _settle(blobs: Blobs, folder: str) -> tuple[str, ...]:
+    """Return the files that hold rows, safe on disk; everything else in the folder is deleted."""
+    kept: list[str] = []
+    for info in list(blobs.walk(folder)):
+        name = info.path.rpartition("/")[2]
+        if name.startswith(("_", ".")) or _is_empty(blobs, info.path, info.bytes):
+            blobs.delete(info.path)
+        else:
+            kept.append(info.path)
+    kept.sort()
+    blobs.sync(kept)
+    return tuple(kept)
+
+
+def _is_empty(blobs: Blobs, path: str, size: int) -> bool:
+    """Tell whether a Parquet file is nothing but a footer."""
+    footer = int.from_bytes(blobs.range(path, size - 8, 4), "little")
+    return size == 4 + footer + 8
+
+
+def _discard(blobs: Blobs, folder: str) -> None:
+    """Delete what a failed write left behind; its own error is the one to tell."""
+    infos: list[Any] = list(blobs.walk(folder))
+    for info in infos:
+        blobs.delete(info.path)

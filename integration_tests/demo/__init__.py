@@ -1,0 +1,1 @@
+"""The demo: one change to a dbt project, from branch to main, on real data."""

@@ -1,0 +1,103 @@
+"""Running dbt and dbt-vcs the way a person would, and keeping what they said."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+Say = Callable[[str], None]
+
+_NOISE = re.compile(r"\[RUN\]|\[PASS in |^\s*$")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class UnexpectedExit(Exception):
+    """A command ended in another way than the demo tells; the message holds what it said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one command ended."""
+
+    command: str
+    code: int
+    output: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """Runs commands in one folder, on one repository.
+
+    Attributes:
+        folder: the dbt project; also where its profiles lie.
+        repository: where the branches lie.
+        say: told each command before it runs, and each line of what it says that matters.
+    """
+
+    folder: Path
+    repository: Path
+    say: Say
+
+    def dbt(self, *arguments: str, expect: int = 0) -> Outcome:
+        """Run dbt; lines of started nodes and passed tests are not told on."""
+        return self._run("dbt", [sys.executable, "-m", "dbt.cli.main"], arguments, expect)
+
+    def vcs(self, *arguments: str, expect: int = 0) -> Outcome:
+        """Run dbt-vcs."""
+        program = Path(sys.executable).with_name("dbt-vcs")
+        return self._run("dbt-vcs", [str(program)], arguments, expect)
+
+    def _run(
+        self, name: str, program: list[str], arguments: tuple[str, ...], expect: int
+    ) -> Outcome:
+        command = " ".join([name, *arguments])
+        self.say(f"$ {command}")
+        start = perf_counter()
+        with (self.folder / "stderr.log").open("w+", encoding="utf-8") as errors:
+            process = subprocess.Popen(
+                [*program, *arguments],
+                cwd=self.folder,
+                env=self._environment(),
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+            )
+            with process:
+                lines = [self._tell(line) for line in process.stdout or ()]
+            errors.seek(0)
+            complaints = errors.read()
+        outcome = Outcome(
+            command=command,
+            code=process.returncode,
+            output="".join(lines),
+            seconds=perf_counter() - start,
+        )
+        if outcome.code != expect:
+            raise UnexpectedExit(
+                f"{command} ended with {outcome.code} where {expect} was expected:\n"
+                f"{outcome.output}{complaints}"
+            )
+        self.say(f"  exit code {outcome.code}, {outcome.seconds:.1f} s")
+        return outcome
+
+    def _tell(self, line: str) -> str:
+        plain = _COLOR.sub("", line)
+        if not _NOISE.search(re.sub(r"^\d\d:\d\d:\d\d", "", plain)):
+            self.say(f"  {plain.rstrip()}")
+        return plain
+
+    def _environment(self) -> dict[str, str]:
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("DBT_")}
+        return inherited | {
+            "DBT_PROJECT_DIR": str(self.folder),
+            "DBT_PROFILES_DIR": str(self.folder),
+            "DBT_VCS_REPOSITORY": str(self.repository),
+            "DBT_USE_COLORS": "false",
+            "COLUMNS": "120",
+        }

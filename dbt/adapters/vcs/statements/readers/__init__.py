@@ -1,0 +1,1 @@
+"""Readers of one family of statements each; they turn tokens into values."""

@@ -1,0 +1,202 @@
+"""Reads clauses that several statements share: properties, partitions, columns."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.statements.columns import ColumnDef, PartitionSpec, Position
+from dbt.adapters.vcs.statements.cursor import Cursor
+from dbt.adapters.vcs.statements.lexer import Kind
+from dbt.adapters.vcs.statements.readers.types import read_type
+
+
+def read_properties(cursor: Cursor) -> dict[str, str]:
+    """Read `(key = value, ...)`, values as text; the equals sign may be missing.
+
+    A value that is no string, number or boolean is returned as written.
+    """
+    return dict(cursor.items(lambda: _property(cursor)))
+
+
+def read_property_key(cursor: Cursor) -> str:
+    """Read one key: a string, or names joined by dots."""
+    if cursor.token.kind is Kind.STRING:
+        return cursor.string()
+    return ".".join(cursor.parts())
+
+
+def read_property_keys(cursor: Cursor) -> tuple[str, ...]:
+    """Read `(key, ...)`."""
+    return cursor.items(lambda: read_property_key(cursor))
+
+
+def _property(cursor: Cursor) -> tuple[str, str]:
+    if cursor.token.kind is Kind.STRING and cursor.ahead().kind is Kind.STRING:
+        # 'key' 'value': only the first one is the key.
+        key_cursor = Cursor(cursor.text, [cursor.token, cursor.tokens[-1]])
+        key = key_cursor.string()
+        cursor.index += 1
+    else:
+        key = read_property_key(cursor)
+    cursor.symbol("=")
+    first = cursor.index
+    if cursor.token.kind is Kind.STRING:
+        value = cursor.string()
+        if cursor.at_symbol(",", ")"):
+            return key, value
+        cursor.index = first
+    value = cursor.sql_until(lambda: False)
+    return key, value.lower() if value.lower() in ("true", "false") else value
+
+
+def read_partition(cursor: Cursor) -> tuple[PartitionSpec, ...]:
+    """Read `partition (a = 1, b)` if it is there."""
+    if not cursor.take("partition"):
+        return ()
+    return cursor.items(lambda: _partition_value(cursor))
+
+
+def _partition_value(cursor: Cursor) -> PartitionSpec:
+    name = cursor.identifier("a partition column")
+    value = cursor.sql_until(lambda: False) if cursor.symbol("=") else None
+    return PartitionSpec(name=name, value_sql=value)
+
+
+def read_names(cursor: Cursor) -> tuple[str, ...]:
+    """Read a list of top-level columns in parentheses."""
+    return cursor.items(cursor.column)
+
+
+def read_if_exists(cursor: Cursor) -> bool:
+    """Read `if exists` if it is there."""
+    return cursor.take("if", "exists")
+
+
+def read_if_not_exists(cursor: Cursor) -> bool:
+    """Read `if not exists` if it is there."""
+    return cursor.take("if", "not", "exists")
+
+
+def read_comment_value(cursor: Cursor) -> str | None:
+    """Read the text of a comment, or `null`."""
+    return None if cursor.take("null") else cursor.string()
+
+
+def read_position(cursor: Cursor) -> Position | None:
+    """Read `first` or `after <column>` if it is there."""
+    if cursor.take("first"):
+        return Position(place="first")
+    if cursor.take("after"):
+        return Position(place="after", column=cursor.column())
+    return None
+
+
+def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
+    """Read a column's definition, and return it and whether it says `primary key`.
+
+    Raises:
+        UnsupportedError: The column is generated, or has a `check` constraint.
+    """
+    name = cursor.column()
+    type_ = read_type(cursor)
+    nullable, primary = True, False
+    comment = default = position = None
+    while not cursor.done:
+        if cursor.take("not", "null"):
+            nullable = False
+        elif cursor.take("comment"):
+            comment = cursor.string()
+        elif cursor.take("default"):
+            default = cursor.sql_until(lambda: at_column_option(cursor))
+        elif cursor.at("first") or cursor.at("after"):
+            position = read_position(cursor)
+        elif cursor.at("generated"):
+            raise generated_column(name)
+        elif cursor.token.word in _CONSTRAINT_WORDS:
+            primary |= _column_constraint(cursor, name)
+        else:
+            break
+    column = ColumnDef(
+        name=name,
+        type=type_,
+        nullable=nullable and not primary,
+        comment=comment,
+        default=default,
+        position=position,
+    )
+    return column, primary
+
+
+def at_column_option(cursor: Cursor) -> bool:
+    """Tell whether an option of a column begins here, so that its default expression ends."""
+    if cursor.at("not", "null"):
+        return cursor.last.word != "is"
+    return cursor.at("comment") or cursor.token.word in _CONSTRAINT_WORDS or cursor.at("generated")
+
+
+_CONSTRAINT_WORDS = ("constraint", "primary", "unique", "references", "check")
+
+
+def _column_constraint(cursor: Cursor, column: str) -> bool:
+    if cursor.take("constraint"):
+        cursor.identifier("a constraint's name")
+    primary = cursor.take("primary", "key")
+    if not primary and not cursor.take("unique"):
+        if cursor.at("check"):
+            raise check_constraint()
+        cursor.expect("references")
+        cursor.parts()
+        if cursor.token.text == "(":
+            cursor.skip_group()
+    read_characteristics(cursor)
+    return primary
+
+
+def read_characteristics(cursor: Cursor) -> None:
+    """Read `not enforced`, `rely` and the like behind a constraint.
+
+    Raises:
+        UnsupportedError: The constraint asks to be enforced.
+    """
+    while True:
+        if cursor.take("not", "enforced") or cursor.take("rely") or cursor.take("norely"):
+            continue
+        if not cursor.at("enforced"):
+            return
+        raise UnsupportedError(
+            "Constraints marked `enforced` are not supported. Leave the word out; a primary key "
+            "is checked at each write in any case."
+        )
+
+
+def generated_column(name: str) -> UnsupportedError:
+    """Return the error for a generated or identity column."""
+    return UnsupportedError(
+        f"The column '{name}' is generated; generated and identity columns are not supported on "
+        "versioned tables. Compute the value in the query that fills the table."
+    )
+
+
+def check_constraint() -> UnsupportedError:
+    """Return the error for a check constraint."""
+    return UnsupportedError(
+        "Check constraints are not supported on versioned tables. State the condition as a dbt "
+        "test, which keeps a run that breaks it from being published."
+    )
+
+
+def primary_key_of(properties: dict[str, str]) -> tuple[str, ...]:
+    """Return the columns that the property `primary_key` names, empty if there is none.
+
+    Raises:
+        InputError: The property names no column.
+    """
+    for key, value in properties.items():
+        if key.lower() == "primary_key":
+            columns = tuple(column.strip().strip("`") for column in value.split(","))
+            if not all(columns):
+                raise InputError(
+                    f"The property primary_key names no column in {value!r}. "
+                    "Write column names separated by commas."
+                )
+            return columns
+    return ()

@@ -1,0 +1,196 @@
+"""Reads `insert`, `update`, `delete` and `merge`, with or without `with` before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.statements.columns import PartitionSpec
+from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.cursor import Cursor
+from dbt.adapters.vcs.statements.lexer import Kind, Token
+from dbt.adapters.vcs.statements.names import Target
+from dbt.adapters.vcs.statements.query import joined_query
+from dbt.adapters.vcs.statements.readers.clauses import (
+    read_if_not_exists,
+    read_names,
+    read_partition,
+)
+from dbt.adapters.vcs.statements.relations import is_name
+from dbt.adapters.vcs.statements.rows import Insert, RowChange, Slice
+from dbt.adapters.vcs.statements.scan import QUERY_WORDS, scan
+
+
+def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkCommand:
+    """Read what follows `insert`.
+
+    Args:
+        cursor: Behind the word.
+        prefix: The tokens before the word: common table expressions, or `from s`.
+
+    Raises:
+        UnsupportedError: The statement changes the table's schema, or writes to several tables.
+    """
+    if cursor.at("with", "schema", "evolution"):
+        raise UnsupportedError(
+            "`insert with schema evolution` is not supported. Add the columns first with "
+            "`alter table ... add columns`, or set on_schema_change in the model."
+        )
+    verb_token = cursor.token
+    overwrite = cursor.take("overwrite")
+    if not overwrite:
+        cursor.expect("into")
+    if cursor.at("directory") or cursor.at("local", "directory"):
+        return _directory(cursor, prefix)
+    if cursor.at("table") and is_name(cursor.ahead()):
+        cursor.index += 1
+    target = cursor.target()
+    header = _header(cursor)
+    rest = cursor.tokens[cursor.index : -1]
+    _check_query(cursor, prefix, rest)
+    query, found = joined_query(cursor.text, (prefix, rest))
+    return Insert(
+        target=target,
+        query=query,
+        reads=found.reads,
+        text=cursor.text,
+        overwrite=overwrite,
+        verb=Slice(verb_token.start, verb_token.end),
+        **header._asdict(),
+    )
+
+
+class _Header(NamedTuple):
+    """What stands between the table and the query."""
+
+    columns: tuple[str, ...]
+    by_name: bool
+    partition: tuple[PartitionSpec, ...]
+    if_not_exists: bool
+    replace_where: str | None
+    condition: Slice
+    column_list: Slice
+
+
+def _header(cursor: Cursor) -> _Header:
+    if cursor.at("with") and cursor.ahead().text == "(":
+        cursor.index += 1
+        cursor.skip_group()
+    partition = read_partition(cursor)
+    condition_start = cursor.token.start
+    if_not_exists = read_if_not_exists(cursor)
+    condition = Slice(condition_start, cursor.last.end if if_not_exists else condition_start)
+    by_name = cursor.take("by", "name")
+    columns: tuple[str, ...] = ()
+    column_list = Slice(cursor.last.end, cursor.last.end)
+    if not by_name and cursor.token.text == "(" and _is_column_list(cursor):
+        start = cursor.token.start
+        columns = read_names(cursor)
+        column_list = Slice(start, cursor.last.end)
+    replace_where = None
+    aliased = cursor.token.word not in QUERY_WORDS and cursor.ahead().word == "replace"
+    if cursor.at("replace") or cursor.at("as") or aliased:
+        start = cursor.token.start
+        replace_where = _replace_where(cursor)
+        condition = Slice(start, cursor.last.end)
+    return _Header(
+        columns, by_name, partition, if_not_exists, replace_where, condition, column_list
+    )
+
+
+def _is_column_list(cursor: Cursor) -> bool:
+    """Tell whether a parenthesis opens a list of columns and no query."""
+    first, second = cursor.ahead(1), cursor.ahead(2)
+    return is_name(first) and (
+        first.word not in QUERY_WORDS or (second.text in (",", ")") and second.kind is Kind.SYMBOL)
+    )
+
+
+def _replace_where(cursor: Cursor) -> str:
+    if not cursor.take("replace", "where"):
+        raise UnsupportedError(
+            "Only `insert into ... replace where <condition>` is supported on versioned tables. "
+            "Write it so, or use `insert overwrite` with a partition."
+        )
+    begins = QUERY_WORDS - {"map", "reduce"}
+    return cursor.sql_until(lambda: cursor.token.word in begins and cursor.last.text != ".")
+
+
+def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:
+    if not rest:
+        cursor.fail("a query or `values`")
+    if prefix and prefix[0].word == "from":
+        if any(token.word == "insert" for token in _outer(rest)):
+            raise UnsupportedError(
+                "Several inserts from one source in one statement are not supported on versioned "
+                "tables. Write one statement a table."
+            )
+    elif cursor.token.word not in QUERY_WORDS and cursor.token.text != "(":
+        cursor.fail("a query or `values`")
+
+
+def _outer(tokens: Sequence[Token]) -> list[Token]:
+    """Return the tokens that stand in no parentheses."""
+    outer: list[Token] = []
+    depth = 0
+    for token in tokens:
+        if token.kind is Kind.SYMBOL and token.text in "()":
+            depth += 1 if token.text == "(" else -1
+        elif depth == 0:
+            outer.append(token)
+    return outer
+
+
+def _directory(cursor: Cursor, prefix: Sequence[Token]) -> SparkCommand:
+    """Read `directory '...' [using f options (...)] <query>`: files outside of the repository."""
+    while not cursor.done and cursor.token.word not in QUERY_WORDS:
+        if cursor.token.text == "(" and cursor.last.word != "options":
+            break
+        if cursor.token.text == "(":
+            cursor.skip_group()
+        else:
+            cursor.index += 1
+    _, found = joined_query(cursor.text, (prefix, cursor.tokens[cursor.index : -1]))
+    return SparkCommand(text=cursor.text, mentions=found.reads)
+
+
+def read_row_change(cursor: Cursor, prefix: Sequence[Token] = ()) -> RowChange:
+    """Read `update t ...`, `delete from t ...` or `merge into t ...`.
+
+    Args:
+        cursor: At the first of these words.
+        prefix: The tokens of common table expressions before it.
+
+    Raises:
+        UnsupportedError: A merge changes the table's schema.
+    """
+    if cursor.take("update"):
+        target = cursor.target()
+        return _row_change(cursor, "update", target, [*prefix, *cursor.tokens[cursor.index : -1]])
+    if cursor.take("delete"):
+        cursor.expect("from")
+        target = cursor.target()
+        return _row_change(cursor, "delete", target, [*prefix, *cursor.tokens[cursor.index : -1]])
+    cursor.expect("merge")
+    if cursor.at("with", "schema", "evolution"):
+        raise UnsupportedError(
+            "`merge with schema evolution` is not supported. Add the columns first with "
+            "`alter table ... add columns`, or set on_schema_change in the model."
+        )
+    cursor.expect("into")
+    target = cursor.target()
+    while not (cursor.at("using") or cursor.done):
+        cursor.index += 1
+    cursor.expect("using")
+    # The source stands where a relation of a `from` clause would.
+    from_ = Token(Kind.WORD, "from", "from", cursor.last.start, cursor.last.end)
+    return _row_change(
+        cursor, "merge", target, [*prefix, from_, *cursor.tokens[cursor.index : -1]]
+    )
+
+
+def _row_change(
+    cursor: Cursor, kind: Literal["update", "delete", "merge"], target: Target, tokens: list[Token]
+) -> RowChange:
+    return RowChange(kind=kind, target=target, text=cursor.text, reads=scan(tokens).reads)

@@ -1,0 +1,121 @@
+"""Reads `show ...` and `describe ...`."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.statements.catalog import (
+    Describe,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableExtended,
+    ShowTableProperties,
+    ShowTables,
+)
+from dbt.adapters.vcs.statements.cursor import Cursor
+from dbt.adapters.vcs.statements.names import Name, Target
+from dbt.adapters.vcs.statements.readers.clauses import read_partition, read_property_key
+from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS
+from dbt.adapters.vcs.statements.scan import QUERY_WORDS
+
+Shown = (
+    ShowSchemas
+    | ShowTables
+    | ShowTableExtended
+    | ShowColumns
+    | ShowPartitions
+    | ShowTableProperties
+    | ShowCreateTable
+)
+
+
+def read_show(cursor: Cursor) -> Shown | None:
+    """Read what follows `show`; None for what Spark answers itself."""
+    shown = _show(cursor)
+    if shown is not None:
+        cursor.end()
+    return shown
+
+
+def _show(cursor: Cursor) -> Shown | None:
+    if cursor.take_any("schemas", "databases", "namespaces"):
+        _in_schema(cursor)
+        return ShowSchemas(pattern=_pattern(cursor))
+    if cursor.take("tables"):
+        return ShowTables(schema=_in_schema(cursor), pattern=_pattern(cursor))
+    if cursor.take("views"):
+        return ShowTables(schema=_in_schema(cursor), pattern=_pattern(cursor), views_only=True)
+    if cursor.take("table", "extended"):
+        schema = _in_schema(cursor)
+        cursor.expect("like")
+        return ShowTableExtended(schema=schema, pattern=cursor.string())
+    if cursor.take("columns"):
+        return _columns(cursor)
+    if cursor.take("partitions"):
+        return ShowPartitions(target=cursor.target(), partition=read_partition(cursor))
+    if cursor.take("tblproperties"):
+        return _properties(cursor)
+    if cursor.take("create", "table"):
+        target = cursor.target()
+        cursor.take("as", "serde")
+        return ShowCreateTable(target=target)
+    return None
+
+
+def _in_schema(cursor: Cursor) -> str | None:
+    return cursor.schema() if cursor.take_any("in", "from") else None
+
+
+def _pattern(cursor: Cursor) -> str | None:
+    if cursor.take("like") or not cursor.done:
+        return cursor.string()
+    return None
+
+
+def _columns(cursor: Cursor) -> ShowColumns:
+    if cursor.take_any("in", "from") is None:
+        cursor.fail("`in` and a table")
+    target = cursor.target()
+    schema = _in_schema(cursor)
+    if schema is not None:
+        name = Name(schema=schema, identifier=target.name.identifier)
+        target = Target(name=name, start=target.start, end=target.end)
+    return ShowColumns(target=target)
+
+
+def _properties(cursor: Cursor) -> ShowTableProperties:
+    target = cursor.target()
+    key = None
+    if cursor.symbol("("):
+        key = read_property_key(cursor)
+        cursor.expect_symbol(")")
+    return ShowTableProperties(target=target, key=key)
+
+
+def read_describe(cursor: Cursor) -> Describe | None:
+    """Read what follows `describe`; None if it is not about a relation."""
+    words = ("function", "procedure", "query", "catalog", *SCHEMA_WORDS)
+    if cursor.token.word in words and cursor.ahead().text != "." and not _last(cursor):
+        return None
+    if (cursor.token.word in QUERY_WORDS - {"table"} or cursor.token.text == "(") and not _last(
+        cursor
+    ):
+        return None
+    if cursor.at("table") and not _last(cursor):
+        cursor.index += 1
+    extended = False
+    if not _last(cursor):
+        extended = cursor.take_any("extended", "formatted") is not None
+    target = cursor.target()
+    read_partition(cursor)
+    column = None
+    if not (cursor.done or cursor.at("as", "json")):
+        column = ".".join(cursor.parts())
+    json = cursor.take("as", "json")
+    cursor.end()
+    return Describe(target=target, extended=extended, column=column, json=json)
+
+
+def _last(cursor: Cursor) -> bool:
+    """True if the next token is the last one, so that it is a name whatever it looks like."""
+    return cursor.ahead() is cursor.tokens[-1]

@@ -1,0 +1,82 @@
+"""Everything that a SQL text can mean."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from dbt.adapters.vcs.statements.alterations import (
+    AddColumns,
+    AlterColumn,
+    CommentOnTable,
+    DropColumns,
+    RenameColumn,
+    RenameRelation,
+    SetProperties,
+    UnsetProperties,
+)
+from dbt.adapters.vcs.statements.catalog import (
+    Describe,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableExtended,
+    ShowTableProperties,
+    ShowTables,
+)
+from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.query import Query
+from dbt.adapters.vcs.statements.rows import Insert, RowChange
+from dbt.adapters.vcs.statements.schemas import (
+    CommentOnSchema,
+    CreateSchema,
+    DropSchema,
+    SetSchemaProperties,
+    Use,
+)
+from dbt.adapters.vcs.statements.tables import (
+    AlterViewAs,
+    Clone,
+    CreateTable,
+    CreateTableLike,
+    CreateTemporaryView,
+    CreateView,
+    DropRelation,
+    Truncate,
+)
+
+Statement: TypeAlias = (
+    Query
+    | CreateTable
+    | CreateTableLike
+    | Clone
+    | CreateView
+    | CreateTemporaryView
+    | AlterViewAs
+    | Insert
+    | RowChange
+    | Truncate
+    | DropRelation
+    | RenameRelation
+    | AddColumns
+    | RenameColumn
+    | DropColumns
+    | AlterColumn
+    | SetProperties
+    | UnsetProperties
+    | CommentOnTable
+    | CreateSchema
+    | DropSchema
+    | SetSchemaProperties
+    | CommentOnSchema
+    | Use
+    | ShowSchemas
+    | ShowTables
+    | ShowTableExtended
+    | ShowColumns
+    | ShowPartitions
+    | ShowTableProperties
+    | ShowCreateTable
+    | Describe
+    | SparkCommand
+)

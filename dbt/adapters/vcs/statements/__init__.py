@@ -3,7 +3,7 @@
 from dbt.adapters.vcs.statements.alterations import (
     AddColumns,
     AlterColumn,
-    CommentOnTable,
+    CommentOn,
     DropColumns,
     RenameColumn,
     RenameRelation,
@@ -14,7 +14,6 @@ from dbt.adapters.vcs.statements.catalog import (
     Describe,
     ShowColumns,
     ShowCreateTable,
-    ShowPartitions,
     ShowSchemas,
     ShowTableExtended,
     ShowTableProperties,
@@ -28,10 +27,8 @@ from dbt.adapters.vcs.statements.parser import parse, split
 from dbt.adapters.vcs.statements.query import Query, qualified
 from dbt.adapters.vcs.statements.rows import Insert, RowChange, Slice
 from dbt.adapters.vcs.statements.schemas import (
-    CommentOnSchema,
     CreateSchema,
     DropSchema,
-    SetSchemaProperties,
     Use,
 )
 from dbt.adapters.vcs.statements.statement import Statement
@@ -53,8 +50,7 @@ __all__ = [
     "At",
     "Clone",
     "ColumnDef",
-    "CommentOnSchema",
-    "CommentOnTable",
+    "CommentOn",
     "CreateSchema",
     "CreateTable",
     "CreateTableLike",
@@ -74,10 +70,8 @@ __all__ = [
     "RenameRelation",
     "RowChange",
     "SetProperties",
-    "SetSchemaProperties",
     "ShowColumns",
     "ShowCreateTable",
-    "ShowPartitions",
     "ShowSchemas",
     "ShowTableExtended",
     "ShowTableProperties",

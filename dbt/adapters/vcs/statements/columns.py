@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,7 @@ class ColumnDef:
     position: Position | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewColumnDef:
+class ViewColumnDef(NamedTuple):
     """One column of a view's own column list."""
 
     name: str

@@ -6,7 +6,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.alterations import (
     AddColumns,
     AlterColumn,
-    CommentOnTable,
+    CommentOn,
     DropColumns,
     RelationKind,
     RenameColumn,
@@ -22,7 +22,6 @@ from dbt.adapters.vcs.statements.readers.clauses import (
     primary_key_of,
     read_characteristics,
     read_column,
-    read_comment_value,
     read_if_exists,
     read_names,
     read_position,
@@ -32,7 +31,6 @@ from dbt.adapters.vcs.statements.readers.clauses import (
 from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS
 from dbt.adapters.vcs.statements.readers.create_table import primary_key_property
 from dbt.adapters.vcs.statements.readers.types import read_type
-from dbt.adapters.vcs.statements.schemas import CommentOnSchema, SetSchemaProperties
 from dbt.adapters.vcs.statements.tables import AlterViewAs
 
 Altered = (
@@ -44,9 +42,8 @@ Altered = (
     | SetProperties
     | UnsetProperties
     | AlterViewAs
-    | SetSchemaProperties
 )
-Commented = CommentOnTable | CommentOnSchema | AlterColumn
+Commented = CommentOn | AlterColumn
 
 
 def read_alter(cursor: Cursor) -> Altered | None:
@@ -60,7 +57,10 @@ def read_alter(cursor: Cursor) -> Altered | None:
     if cursor.take("view"):
         return _alter(cursor, "view")
     if cursor.take_any(*SCHEMA_WORDS):
-        return _alter_schema(cursor)
+        raise UnsupportedError(
+            f"`alter schema {cursor.schema()}` is not supported: a schema of a repository has a "
+            "name and a comment only. Write: comment on schema ... is '...'."
+        )
     return None
 
 
@@ -68,20 +68,22 @@ def read_comment_on(cursor: Cursor) -> Commented:
     """Read what follows `comment on`."""
     if cursor.take("table"):
         target = cursor.target()
-        cursor.expect("is")
-        return CommentOnTable(target=target, comment=_last(cursor, read_comment_value(cursor)))
+        return CommentOn(kind="table", target=target, comment=_comment(cursor))
     if cursor.take_any(*SCHEMA_WORDS):
-        name = cursor.schema()
-        cursor.expect("is")
-        return CommentOnSchema(name=name, comment=_last(cursor, read_comment_value(cursor)))
+        start = cursor.token.start
+        name = Name(schema=None, identifier=cursor.schema())
+        target = Target(name=name, start=start, end=cursor.last.end)
+        return CommentOn(kind="schema", target=target, comment=_comment(cursor))
     if cursor.take("column"):
         return _comment_on_column(cursor)
     cursor.fail("`table`, `column` or `schema`")
 
 
-def _last(cursor: Cursor, value: str | None) -> str | None:
+def _comment(cursor: Cursor) -> str | None:
+    cursor.expect("is")
+    comment = None if cursor.take("null") else cursor.string()
     cursor.end()
-    return value
+    return comment
 
 
 def _comment_on_column(cursor: Cursor) -> AlterColumn:
@@ -96,10 +98,10 @@ def _comment_on_column(cursor: Cursor) -> AlterColumn:
     if name is None:
         raise ForeignError
     end = cursor.tokens[cursor.index - 3].end
-    cursor.expect("is")
-    comment = _last(cursor, read_comment_value(cursor))
     return AlterColumn(
-        target=Target(name=name, start=start, end=end), column=parts[-1], comment=comment or ""
+        target=Target(name=name, start=start, end=end),
+        column=parts[-1],
+        comment=_comment(cursor) or "",
     )
 
 
@@ -247,15 +249,3 @@ def _constraint(cursor: Cursor, target: Target) -> SetProperties | UnsetProperti
             return SetProperties(kind="table", target=target, properties=properties)
     cursor.index = first
     return None
-
-
-def _alter_schema(cursor: Cursor) -> SetSchemaProperties:
-    name = cursor.schema()
-    if cursor.take("set", "dbproperties") or cursor.take("set", "properties"):
-        properties = read_properties(cursor)
-        cursor.end()
-        return SetSchemaProperties(name=name, properties=properties)
-    raise UnsupportedError(
-        f"`alter schema {name}` can set properties only: a schema of a repository has no location "
-        "of its own. Write: alter schema ... set dbproperties (...)."
-    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.catalog import (
     Describe,
     ShowColumns,
     ShowCreateTable,
-    ShowPartitions,
     ShowSchemas,
     ShowTableExtended,
     ShowTableProperties,
@@ -23,7 +23,6 @@ Shown = (
     | ShowTables
     | ShowTableExtended
     | ShowColumns
-    | ShowPartitions
     | ShowTableProperties
     | ShowCreateTable
 )
@@ -52,7 +51,11 @@ def _show(cursor: Cursor) -> Shown | None:
     if cursor.take("columns"):
         return _columns(cursor)
     if cursor.take("partitions"):
-        return ShowPartitions(target=cursor.target(), partition=read_partition(cursor))
+        target = cursor.target()
+        raise UnsupportedError(
+            f"`show partitions {target.name}` is not supported on versioned tables. "
+            "Select the partition columns with `distinct`."
+        )
     if cursor.take("tblproperties"):
         return _properties(cursor)
     if cursor.take("create", "table"):

@@ -3,7 +3,7 @@
 from dbt.adapters.vcs.statements.alterations import (
     AddColumns,
     AlterColumn,
-    CommentOn,
+    CommentOnTable,
     DropColumns,
     RenameColumn,
     RenameRelation,
@@ -14,6 +14,7 @@ from dbt.adapters.vcs.statements.catalog import (
     Describe,
     ShowColumns,
     ShowCreateTable,
+    ShowPartitions,
     ShowSchemas,
     ShowTableExtended,
     ShowTableProperties,
@@ -27,8 +28,10 @@ from dbt.adapters.vcs.statements.parser import parse, split
 from dbt.adapters.vcs.statements.query import Query, qualified
 from dbt.adapters.vcs.statements.rows import Insert, RowChange, Slice
 from dbt.adapters.vcs.statements.schemas import (
+    CommentOnSchema,
     CreateSchema,
     DropSchema,
+    SetSchemaProperties,
     Use,
 )
 from dbt.adapters.vcs.statements.statement import Statement
@@ -50,7 +53,8 @@ __all__ = [
     "At",
     "Clone",
     "ColumnDef",
-    "CommentOn",
+    "CommentOnSchema",
+    "CommentOnTable",
     "CreateSchema",
     "CreateTable",
     "CreateTableLike",
@@ -70,8 +74,10 @@ __all__ = [
     "RenameRelation",
     "RowChange",
     "SetProperties",
+    "SetSchemaProperties",
     "ShowColumns",
     "ShowCreateTable",
+    "ShowPartitions",
     "ShowSchemas",
     "ShowTableExtended",
     "ShowTableProperties",

@@ -95,15 +95,8 @@ class UnsetProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommentOn:
-    """`comment on table t is '...'`, or `comment on schema s is '...'`.
+class CommentOnTable:
+    """`comment on table t is '...'`; None takes the comment away."""
 
-    Attributes:
-        kind: What `target` is; the identifier of a schema's target is the schema's name.
-        target: What the comment is about.
-        comment: None takes the comment away.
-    """
-
-    kind: Literal["table", "schema"]
     target: Target
     comment: str | None

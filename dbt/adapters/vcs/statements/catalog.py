@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dbt.adapters.vcs.statements.columns import PartitionSpec
 from dbt.adapters.vcs.statements.names import Target
 
 
@@ -36,6 +37,14 @@ class ShowColumns:
     """`show columns in t [in s]`; a schema named apart is part of `target`."""
 
     target: Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPartitions:
+    """`show partitions t [partition (...)]`."""
+
+    target: Target
+    partition: tuple[PartitionSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,8 @@ class ColumnDef:
     position: Position | None = None
 
 
-class ViewColumnDef(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewColumnDef:
     """One column of a view's own column list."""
 
     name: str

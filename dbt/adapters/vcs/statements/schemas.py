@@ -26,6 +26,22 @@ class DropSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetSchemaProperties:
+    """`alter schema s set dbproperties (...)`."""
+
+    name: str
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentOnSchema:
+    """`comment on schema s is '...'`; None takes the comment away."""
+
+    name: str
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
     """`use [schema] s`."""
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from dbt.adapters.vcs.statements.alterations import (
     AddColumns,
     AlterColumn,
-    CommentOn,
+    CommentOnTable,
     DropColumns,
     RenameColumn,
     RenameRelation,
@@ -18,6 +18,7 @@ from dbt.adapters.vcs.statements.catalog import (
     Describe,
     ShowColumns,
     ShowCreateTable,
+    ShowPartitions,
     ShowSchemas,
     ShowTableExtended,
     ShowTableProperties,
@@ -27,8 +28,10 @@ from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.query import Query
 from dbt.adapters.vcs.statements.rows import Insert, RowChange
 from dbt.adapters.vcs.statements.schemas import (
+    CommentOnSchema,
     CreateSchema,
     DropSchema,
+    SetSchemaProperties,
     Use,
 )
 from dbt.adapters.vcs.statements.tables import (
@@ -61,14 +64,17 @@ Statement: TypeAlias = (
     | AlterColumn
     | SetProperties
     | UnsetProperties
-    | CommentOn
+    | CommentOnTable
     | CreateSchema
     | DropSchema
+    | SetSchemaProperties
+    | CommentOnSchema
     | Use
     | ShowSchemas
     | ShowTables
     | ShowTableExtended
     | ShowColumns
+    | ShowPartitions
     | ShowTableProperties
     | ShowCreateTable
     | Describe

@@ -6,7 +6,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.alterations import (
     AddColumns,
     AlterColumn,
-    CommentOn,
+    CommentOnTable,
     DropColumns,
     RelationKind,
     RenameColumn,
@@ -22,6 +22,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
     primary_key_of,
     read_characteristics,
     read_column,
+    read_comment_value,
     read_if_exists,
     read_names,
     read_position,
@@ -31,6 +32,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
 from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS
 from dbt.adapters.vcs.statements.readers.create_table import primary_key_property
 from dbt.adapters.vcs.statements.readers.types import read_type
+from dbt.adapters.vcs.statements.schemas import CommentOnSchema, SetSchemaProperties
 from dbt.adapters.vcs.statements.tables import AlterViewAs
 
 Altered = (
@@ -42,8 +44,9 @@ Altered = (
     | SetProperties
     | UnsetProperties
     | AlterViewAs
+    | SetSchemaProperties
 )
-Commented = CommentOn | AlterColumn
+Commented = CommentOnTable | CommentOnSchema | AlterColumn
 
 
 def read_alter(cursor: Cursor) -> Altered | None:
@@ -57,10 +60,7 @@ def read_alter(cursor: Cursor) -> Altered | None:
     if cursor.take("view"):
         return _alter(cursor, "view")
     if cursor.take_any(*SCHEMA_WORDS):
-        raise UnsupportedError(
-            f"`alter schema {cursor.schema()}` is not supported: a schema of a repository has a "
-            "name and a comment only. Write: comment on schema ... is '...'."
-        )
+        return _alter_schema(cursor)
     return None
 
 
@@ -68,22 +68,20 @@ def read_comment_on(cursor: Cursor) -> Commented:
     """Read what follows `comment on`."""
     if cursor.take("table"):
         target = cursor.target()
-        return CommentOn(kind="table", target=target, comment=_comment(cursor))
+        cursor.expect("is")
+        return CommentOnTable(target=target, comment=_last(cursor, read_comment_value(cursor)))
     if cursor.take_any(*SCHEMA_WORDS):
-        start = cursor.token.start
-        name = Name(schema=None, identifier=cursor.schema())
-        target = Target(name=name, start=start, end=cursor.last.end)
-        return CommentOn(kind="schema", target=target, comment=_comment(cursor))
+        name = cursor.schema()
+        cursor.expect("is")
+        return CommentOnSchema(name=name, comment=_last(cursor, read_comment_value(cursor)))
     if cursor.take("column"):
         return _comment_on_column(cursor)
     cursor.fail("`table`, `column` or `schema`")
 
 
-def _comment(cursor: Cursor) -> str | None:
-    cursor.expect("is")
-    comment = None if cursor.take("null") else cursor.string()
+def _last(cursor: Cursor, value: str | None) -> str | None:
     cursor.end()
-    return comment
+    return value
 
 
 def _comment_on_column(cursor: Cursor) -> AlterColumn:
@@ -98,10 +96,10 @@ def _comment_on_column(cursor: Cursor) -> AlterColumn:
     if name is None:
         raise ForeignError
     end = cursor.tokens[cursor.index - 3].end
+    cursor.expect("is")
+    comment = _last(cursor, read_comment_value(cursor))
     return AlterColumn(
-        target=Target(name=name, start=start, end=end),
-        column=parts[-1],
-        comment=_comment(cursor) or "",
+        target=Target(name=name, start=start, end=end), column=parts[-1], comment=comment or ""
     )
 
 
@@ -249,3 +247,15 @@ def _constraint(cursor: Cursor, target: Target) -> SetProperties | UnsetProperti
             return SetProperties(kind="table", target=target, properties=properties)
     cursor.index = first
     return None
+
+
+def _alter_schema(cursor: Cursor) -> SetSchemaProperties:
+    name = cursor.schema()
+    if cursor.take("set", "dbproperties") or cursor.take("set", "properties"):
+        properties = read_properties(cursor)
+        cursor.end()
+        return SetSchemaProperties(name=name, properties=properties)
+    raise UnsupportedError(
+        f"`alter schema {name}` can set properties only: a schema of a repository has no location "
+        "of its own. Write: alter schema ... set dbproperties (...)."
+    )

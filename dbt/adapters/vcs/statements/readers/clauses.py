@@ -76,6 +76,11 @@ def read_if_not_exists(cursor: Cursor) -> bool:
     return cursor.take("if", "not", "exists")
 
 
+def read_comment_value(cursor: Cursor) -> str | None:
+    """Read the text of a comment, or `null`."""
+    return None if cursor.take("null") else cursor.string()
+
+
 def read_position(cursor: Cursor) -> Position | None:
     """Read `first` or `after <column>` if it is there."""
     if cursor.take("first"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.catalog import (
     Describe,
     ShowColumns,
     ShowCreateTable,
+    ShowPartitions,
     ShowSchemas,
     ShowTableExtended,
     ShowTableProperties,
@@ -23,6 +23,7 @@ Shown = (
     | ShowTables
     | ShowTableExtended
     | ShowColumns
+    | ShowPartitions
     | ShowTableProperties
     | ShowCreateTable
 )
@@ -51,11 +52,7 @@ def _show(cursor: Cursor) -> Shown | None:
     if cursor.take("columns"):
         return _columns(cursor)
     if cursor.take("partitions"):
-        target = cursor.target()
-        raise UnsupportedError(
-            f"`show partitions {target.name}` is not supported on versioned tables. "
-            "Select the partition columns with `distinct`."
-        )
+        return ShowPartitions(target=cursor.target(), partition=read_partition(cursor))
     if cursor.take("tblproperties"):
         return _properties(cursor)
     if cursor.take("create", "table"):

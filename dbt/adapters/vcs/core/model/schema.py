@@ -114,6 +114,18 @@ class Schema(Value, frozen=True, kw_only=True):
             raise InputError(f"The column '{new}' is there already; choose another name.")
         return self.replace(msgspec.structs.replace(column, name=new))
 
+    def drop(self, names: Iterable[str]) -> Schema:
+        """Return the schema without some columns; their ids are never handed out again.
+
+        Raises:
+            InputError: There is no such column, or none would be left.
+        """
+        gone = {self.field(name).id for name in names}
+        fields = tuple(field for field in self.fields if field.id not in gone)
+        if not fields:
+            raise InputError("A table needs at least one column; drop the table instead.")
+        return Schema(fields=fields, retired=tuple(sorted({*self.retired, *gone})))
+
     def replace(self, column: Field) -> Schema:
         """Return the schema with the column of the same id replaced."""
         return Schema(

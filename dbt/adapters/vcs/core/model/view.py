@@ -18,7 +18,9 @@ class View(Value, frozen=True, kw_only=True):
 
     Attributes:
         text: The query, every relation in it with its schema.
-        columns: What it showed when it was made.
+        columns: What it showed when it was made, and goes on showing.
+        aliased: True if `columns` rename the query's columns by position; else they are the
+            query's own, by name.
         reads: `schema.relation` of every relation that the query names, sorted.
         comment: Free text, or None.
         properties: View properties.
@@ -26,6 +28,7 @@ class View(Value, frozen=True, kw_only=True):
 
     text: str
     columns: tuple[ViewColumn, ...]
+    aliased: bool = False
     reads: tuple[str, ...] = ()
     comment: str | None = None
     properties: dict[str, str] = {}

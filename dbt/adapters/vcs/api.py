@@ -1,0 +1,159 @@
+"""The Python entry: SQL on a branch, for notebooks and jobs."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.model import Origin
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
+from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Client", "connect"]
+
+_ATTEMPTS: Final = 5
+
+
+def connect(
+    repository: str,
+    branch: str = "main",
+    schema: str = "analytics",
+    spark: SparkSession | None = None,
+    *,
+    create: bool = False,
+    settings: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    author: str | None = None,
+) -> Client:
+    """Connect to a branch.
+
+    Args:
+        repository: Folder or URI of the repository.
+        branch: A branch; or a tag, commit or other revision, which can then only be read.
+        schema: The schema of unqualified names.
+        spark: The session to use, its temporary views included; else one is made when needed.
+        create: Make the repository if there is none.
+        settings: Spark settings for a session that is made.
+        storage_options: Settings of the object store; else they come from the environment.
+        author: Who commits; else `DBT_VCS_AUTHOR`, else the user's name.
+
+    Raises:
+        NotFoundError: There is no such repository, branch or revision.
+        InputError: The Spark session already shows another branch or repository.
+    """
+    blobs = open_blobs(repository, storage_options or {})
+    author = author or os.environ.get("DBT_VCS_AUTHOR") or getpass.getuser()
+    opened = Repository.open_or_create(blobs, author=author) if create else Repository.open(blobs)
+    workspace = Workspace(
+        opened,
+        _line(opened, branch, author),
+        lambda: SparkEngine(
+            blobs,
+            settings=settings or {},
+            storage_options=storage_options or {},
+            spark=spark,
+            owner=f"{opened.id}@{branch}",
+        ),
+        schema=schema,
+    )
+    return Client(workspace, branch)
+
+
+class Client:
+    """A connection to one branch, for one thread at a time.
+
+    Each statement sees the branch as it is when the statement begins. Each statement that
+    changes something is a commit of its own.
+    """
+
+    def __init__(self, workspace: Workspace, branch: str) -> None:
+        """Take a workspace over the branch."""
+        self._workspace = workspace
+        self._branch = branch
+        self._connection = workspace.connect(f"connect({branch})")
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def repository(self) -> Repository:
+        """The repository."""
+        return self._workspace.repository
+
+    @property
+    def branch(self) -> str:
+        """The branch, or the revision."""
+        return self._branch
+
+    def sql(self, text: str) -> pa.Table:
+        """Run one statement; return its rows.
+
+        A statement that changes rows answers `num_affected_rows`; one that answers nothing gives
+        a table without columns. If another writer changed the same relation meanwhile, the
+        statement is run again on what is there then.
+
+        Raises:
+            InputError: The statement can't be carried out as written.
+            ReadOnlyError: It would change a revision that is no branch.
+            RetryError: Other writers won every time; the statement changed nothing.
+            EngineError: Spark refused or failed.
+        """
+        for _ in range(_ATTEMPTS):
+            overlay = self._workspace.begin()
+            outcome = self._connection.execute(text, overlay, origin=Origin())
+            table = _table(outcome)
+            if overlay.is_empty:
+                return table
+            try:
+                self._workspace.line.land(overlay, " ".join(text.split())[:200])
+            except ConflictError as error:
+                last = error
+            else:
+                return table
+        raise RetryError(
+            f"Other writers changed the same relation {_ATTEMPTS} times while this statement ran: "
+            f"{last} Nothing was changed; run it again."
+        )
+
+    def cancel(self) -> None:
+        """Stop the statement that runs now, from another thread."""
+        self._connection.cancel()
+
+    def close(self) -> None:
+        """Let go of the session; the Spark context stays for others in this process."""
+        self._connection.close()
+        self._workspace.close()
+
+
+def _line(repository: Repository, branch: str, author: str) -> Line:
+    if repository.find_branch(branch) is not None:
+        return BranchLine(repository, branch, author)
+    try:
+        commit = repository.resolve(branch)
+    except NotFoundError:
+        repository.branch(branch)
+        raise
+    return PinnedLine(lambda: commit, f"{branch} is no branch")
+
+
+def _table(outcome: Outcome) -> pa.Table:
+    if outcome.rows is not None:
+        return outcome.rows.arrow()
+    if outcome.affected is not None:
+        return pa.table({"num_affected_rows": pa.array([outcome.affected], pa.int64())})
+    return pa.table({})

@@ -1,0 +1,181 @@
+"""dbt's connections: each a view of the environment's workspace, opened when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from dbt.adapters.vcs.core.errors import EngineError, VcsError
+from dbt.adapters.vcs.environment import Environment
+from dbt.adapters.vcs.workspace import workspace as vcs
+from dbt.adapters.vcs.workspace.outcome import Outcome
+
+logger = AdapterLogger("Vcs")
+
+
+class Cursor:
+    """The result of one statement, in the shape of the Python database API."""
+
+    def __init__(self, handle: Handle) -> None:
+        """Take the handle whose connection carries statements out."""
+        self._handle = handle
+        self._outcome = Outcome()
+        self._rows: list[tuple[Any, ...]] | None = None
+        self._position = 0
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Carry out a statement; bindings fill its `%s` in as literals."""
+        if bindings:
+            sql = sql % tuple(_literal(value) for value in bindings)
+        self._rows, self._position = None, 0
+        self._outcome = self._handle.execute(sql)
+
+    @property
+    def affected(self) -> int | None:
+        """Rows that the statement wrote, if it says so."""
+        return self._outcome.affected
+
+    @property
+    def description(self) -> list[tuple[Any, ...]]:
+        """Name and type of each column, then five values that say nothing."""
+        if self._outcome.rows is None:
+            return []
+        return [
+            (column.name, column.type, None, None, None, None, column.nullable)
+            for column in self._outcome.rows.columns
+        ]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return the rows that were not fetched yet."""
+        rows = self._all()[self._position :]
+        self._position += len(rows)
+        return rows
+
+    def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
+        """Return up to `size` rows that were not fetched yet; only those are computed at first."""
+        if self._rows is None and self._position == 0 and self._outcome.rows is not None:
+            rows = [_shown(row) for row in self._outcome.rows.fetch(size)]
+            if len(rows) < size:
+                self._rows = rows
+            self._position = len(rows)
+            return rows
+        rows = self._all()[self._position : self._position + size]
+        self._position += len(rows)
+        return rows
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """Return the next row, or None after the last."""
+        rows = self.fetchmany(1)
+        return rows[0] if rows else None
+
+    def _all(self) -> list[tuple[Any, ...]]:
+        if self._rows is None:
+            rows = self._outcome.rows
+            self._rows = [] if rows is None else [_shown(row) for row in rows.fetch()]
+        return self._rows
+
+
+class Handle:
+    """What dbt holds of an open connection."""
+
+    def __init__(self, environment: Environment, connection: Connection) -> None:
+        """Take dbt's connection too: its name says which node sends a statement."""
+        self._environment = environment
+        self._connection = connection
+        self.inner: vcs.Connection = environment.workspace.connect(connection.name or "master")
+
+    @property
+    def name(self) -> str:
+        """Name of dbt's connection: a node's unique id, `master`, `macro_...`."""
+        return self._connection.name or "master"
+
+    def cursor(self) -> Cursor:
+        """Return a cursor."""
+        return Cursor(self)
+
+    def execute(self, sql: str) -> Outcome:
+        """Carry out a statement."""
+        return self._environment.execute(self.inner, self.name, sql)
+
+    def cancel(self) -> None:
+        """Stop what is running."""
+        self.inner.cancel()
+
+    def close(self) -> None:
+        """Let go of the engine's session."""
+        self.inner.close()
+
+    def rollback(self) -> None:
+        """Do nothing: what a failed node did is dropped when it ends."""
+
+
+class VcsConnectionManager(SparkConnectionManager):
+    """Opens connections on the adapter's environment."""
+
+    TYPE = "vcs"
+    environment: Environment
+
+    def open(self, connection: Connection) -> Connection:  # type: ignore[override]
+        """Open a connection; no engine is started yet."""
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        with self.exception_handler("open"):
+            connection.handle = Handle(self.environment, connection)
+        connection.state = ConnectionState.OPEN
+        return connection
+
+    def handle(self) -> Handle:
+        """Return the handle of this thread's connection."""
+        handle = self.get_thread_connection().handle
+        assert isinstance(handle, Handle)
+        return handle
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Iterator[None]:
+        """Turn our errors into dbt's, each with its one readable message."""
+        try:
+            yield
+        except EngineError as error:
+            logger.debug(f"Error while running:\n{sql}\n{error.__cause__!r}")
+            raise DbtDatabaseError(str(error)) from error
+        except VcsError as error:
+            logger.debug(f"Error while running:\n{sql}")
+            raise DbtRuntimeError(str(error)) from error
+
+    def cancel(self, connection: Connection) -> None:
+        """Stop what a connection is running."""
+        connection.handle.cancel()
+
+    @classmethod
+    def get_response(cls, cursor: Any) -> AdapterResponse:
+        """Say that a statement is done, and how many rows it wrote if that is known."""
+        affected = cursor.affected if isinstance(cursor, Cursor) else None
+        if affected is None:
+            return AdapterResponse(_message="OK")
+        return AdapterResponse(_message=f"OK {affected}", rows_affected=affected)
+
+
+def _shown(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row as dbt's tables take it: binary as hexadecimal digits."""
+    return tuple(value.hex() if isinstance(value, bytes) else value for value in row)
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float | Decimal):
+        return str(value)
+    if isinstance(value, datetime):
+        return f"timestamp '{value.isoformat(sep=' ')}'"
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"

@@ -1,0 +1,92 @@
+"""What a profile says: where the repository is, which branch, and how Spark runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbt.adapters.contracts.connection import Credentials
+from dbt_common.exceptions import DbtRuntimeError
+
+PUBLISH_MODES = ("on_success", "after_tests", "manual")
+
+
+@dataclass
+class VcsCredentials(Credentials):  # type: ignore[misc]
+    """One output of a profile.
+
+    Attributes:
+        repository: Folder or URI (`s3://`, `gs://`, `az://`) that holds tables and history.
+        branch: The branch that this target reads and publishes to.
+        base: The branch that a missing `branch` is created from.
+        publish: `on_success`, `after_tests` or `manual`.
+        method: Where Spark runs: `session` (in this process; a cluster through `spark.master`).
+        spark_config: Any Spark setting.
+        storage_options: Settings of the object store, credentials included; never stored, never
+            shown.
+    """
+
+    repository: str = "./warehouse"
+    branch: str = "main"
+    base: str = "main"
+    publish: str = "on_success"
+    method: str = "session"
+    spark_config: dict[str, Any] = field(default_factory=dict)
+    storage_options: dict[str, Any] = field(default_factory=dict)
+    database: str | None = None  # type: ignore[assignment]
+
+    @classmethod
+    def __pre_deserialize__(cls, data: dict[Any, Any]) -> dict[Any, Any]:
+        """Let `database` be left out, as dbt-spark does."""
+        read: dict[Any, Any] = super().__pre_deserialize__(data)  # type: ignore[no-untyped-call]
+        read.setdefault("database", None)
+        return read
+
+    def __post_init__(self) -> None:
+        """Check what the profile says.
+
+        Raises:
+            DbtRuntimeError: A value can't be used.
+        """
+        if self.method != "session":
+            raise DbtRuntimeError(
+                f"method: {self.method} is not supported by type: vcs yet; expected session. "
+                "A cluster is reached through spark_config: {spark.master: ...}."
+            )
+        if self.publish not in PUBLISH_MODES:
+            raise DbtRuntimeError(
+                f"publish: {self.publish} is unknown; expected one of {', '.join(PUBLISH_MODES)}."
+            )
+        if self.database is not None and self.database != self.schema:
+            raise DbtRuntimeError(
+                f"database: {self.database} differs from schema: {self.schema}; "
+                "on Spark they are one. Leave database out."
+            )
+        self.database = None
+        self.spark_config = {str(key): _text(value) for key, value in self.spark_config.items()}
+        self.storage_options = {str(k): _text(v) for k, v in self.storage_options.items()}
+
+    @property
+    def type(self) -> str:
+        """Name of the adapter."""
+        return "vcs"
+
+    @property
+    def unique_field(self) -> str:
+        """What tells one installation from another."""
+        return self.repository
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        return (
+            "repository",
+            "branch",
+            "base",
+            "schema",
+            "publish",
+            "method",
+        )
+
+
+def _text(value: Any) -> str:
+    """Return a setting as Spark spells it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,249 @@
+"""The environment of one dbt invocation: its repository, its workspace, its run."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
+from dbt.adapters.events.logging import AdapterLogger
+
+from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Origin
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.externals import externals_of
+from dbt.adapters.vcs.invocation import Invocation, current_invocation
+from dbt.adapters.vcs.run import RunLife
+from dbt.adapters.vcs.workspace.lines import Line, PinnedLine
+from dbt.adapters.vcs.workspace.mounts import Externals
+from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.runline import RunLine
+from dbt.adapters.vcs.workspace.runs import RunBranch, Status, runs
+from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
+
+logger = AdapterLogger("Vcs")
+
+
+class Environment:
+    """What one invocation works with; made by the adapter, opened by the first statement.
+
+    A command that only reads sees one commit throughout. A command that may write gets a run.
+    """
+
+    def __init__(
+        self,
+        config: AdapterRequiredConfig,
+        *,
+        manifest: Callable[[], Any],
+        say: Callable[[str], None],
+    ) -> None:
+        """Take the profile; `manifest` gives dbt's, once it is parsed."""
+        self._config = config
+        self._manifest = manifest
+        self._say = say
+        self._lock = threading.RLock()
+        self._invocation: Invocation | None = None
+        self._workspace: Workspace | None = None
+        self._life: RunLife | None = None
+        self._reading: Overlay | None = None
+        self._externals: Externals | None = None
+
+    @property
+    def credentials(self) -> VcsCredentials:
+        """The profile's output."""
+        credentials = self._config.credentials
+        assert isinstance(credentials, VcsCredentials)
+        return credentials
+
+    @property
+    def invocation(self) -> Invocation:
+        """Facts about the dbt command."""
+        with self._lock:
+            if self._invocation is None:
+                self._invocation = current_invocation(self._config)
+            return self._invocation
+
+    @property
+    def time_zone(self) -> str:
+        """The zone of times that have none."""
+        return str(self.credentials.spark_config.get("spark.sql.session.timeZone", "UTC"))
+
+    @property
+    def life(self) -> RunLife | None:
+        """The run, if the command may write and has begun."""
+        return self._life
+
+    @property
+    def workspace(self) -> Workspace:
+        """The branch as this invocation sees it; the first use opens the repository.
+
+        Raises:
+            VcsError: The repository or the branch can't be opened.
+        """
+        with self._lock:
+            if self._workspace is None:
+                self._workspace = self._open()
+            return self._workspace
+
+    def execute(self, connection: Connection, name: str, text: str) -> Outcome:
+        """Carry out a statement that dbt sends over the connection of a name."""
+        life, origin = self._begun(), self._origin(name)
+        if life is not None:
+            return life.execute(connection, name, text, origin)
+        return connection.execute(text, self.overlay(name), origin=origin, read_only=True)
+
+    def change(
+        self,
+        connection: Connection,
+        name: str,
+        work: Callable[[Connection, Overlay, Origin], Outcome],
+    ) -> Outcome:
+        """Do work that no statement says, such as loading a seed, as `execute` does."""
+        life, origin = self._begun(), self._origin(name)
+        if life is None:
+            return work(connection, self.overlay(name), origin)
+        return life.change(name, lambda overlay: work(connection, overlay, origin))
+
+    def overlay(self, name: str) -> Overlay:
+        """Return what the connection of a name sees; not for changes."""
+        life = self._begun()
+        if life is not None:
+            return life.overlay(name)
+        with self._lock:
+            if self._reading is None:
+                self._reading = self.workspace.begin()
+            return self._reading
+
+    def close(self) -> None:
+        """Let go of the engine."""
+        with self._lock:
+            if self._workspace is not None:
+                self._workspace.close()
+
+    def open_repository(self) -> Repository:
+        """Return the repository; a command that may write makes it where there is none.
+
+        A command that only reads sees an empty one instead, and leaves no trace.
+
+        Raises:
+            VcsError: The place is no repository and holds other things, or can't be read.
+        """
+        blobs = open_blobs(self.credentials.repository, self.credentials.storage_options)
+        author = self.invocation.author
+        try:
+            return Repository.open(blobs)
+        except NotFoundError:
+            if any(True for _ in blobs.walk("")):
+                raise
+        if self.invocation.is_read_only:
+            return Repository.create(MemoryBlobs(), author=author)
+        return Repository.create(blobs, author=author)
+
+    def _begun(self) -> RunLife | None:
+        """Return the run, begun now if it must be; None if the command only reads."""
+        with self._lock:
+            if self._workspace is None:
+                self._workspace = self._open()
+            return self._life
+
+    def _open(self) -> Workspace:
+        repository = self.open_repository()
+        invocation, credentials = self.invocation, self.credentials
+        line: Line
+        run_line: RunLine | None = None
+        if invocation.is_read_only:
+            head = self._head(repository)
+            line = PinnedLine(lambda: head, f"dbt {invocation.command} only reads")
+        else:
+            line = run_line = self._run_line(repository)
+        workspace = Workspace(
+            repository,
+            line,
+            lambda: SparkEngine(
+                repository.blobs,
+                settings=credentials.spark_config,
+                storage_options=credentials.storage_options,
+            ),
+            schema=credentials.schema,
+            externals=self._known_externals,
+        )
+        if run_line is not None:
+            self._life = RunLife(
+                workspace,
+                run_line,
+                invocation,
+                publish=credentials.publish,
+                say=self._say,
+            )
+        return workspace
+
+    def _head(self, repository: Repository) -> CommitId:
+        branch = repository.find_branch(self.credentials.branch)
+        if branch is None:
+            branch = repository.find_branch(self.credentials.base)
+        return (branch or repository.branch(repository.default_branch)).head
+
+    def _run_line(self, repository: Repository) -> RunLine:
+        credentials, invocation = self.credentials, self.invocation
+        self._make_target(repository)
+        resumed = self._resumed(repository)
+        if resumed is not None:
+            self._say(f"Going on with {resumed.name}.")
+        return RunLine(
+            repository,
+            invocation=invocation.id,
+            target=credentials.branch,
+            command=invocation.command,
+            author=invocation.author,
+            resumes=resumed,
+            on_error=lambda error: logger.warning(f"The run's lease was not renewed: {error}"),
+        )
+
+    def _make_target(self, repository: Repository) -> None:
+        target, base = self.credentials.branch, self.credentials.base
+        if repository.find_branch(target) is not None:
+            return
+        author = self.invocation.author
+        repository.create_branch(
+            target, repository.branch(base).head, author=author, note=f"from {base}"
+        )
+        self._say(f"Created branch {target} from {base}.")
+
+    def _resumed(self, repository: Repository) -> RunBranch | None:
+        """Return the run to go on with: the one retried, or the one that waits for its tests."""
+        target = self.credentials.branch
+        known = (
+            [run for run in runs(repository) if run.target == target]
+            if (self.invocation.retry_of or self.credentials.publish == "after_tests")
+            else []
+        )
+        if self.invocation.retry_of:
+            wanted = [run for run in known if run.invocation == self.invocation.retry_of]
+            return wanted[0] if wanted and wanted[0].status is not Status.PUBLISHED else None
+        waiting = [run for run in known if run.status is Status.PASSED]
+        return waiting[0] if waiting else None
+
+    def _known_externals(self) -> Externals:
+        with self._lock:
+            if self._externals is None:
+                sources: Mapping[str, Any] = getattr(self._manifest(), "sources", {})
+                self._externals = externals_of(sources, self.invocation.project_root)
+            return self._externals
+
+    def _origin(self, name: str) -> Origin:
+        nodes = getattr(self._manifest(), "nodes", {})
+        node = nodes.get(name)
+        code = getattr(node, "compiled_code", None) if node is not None else None
+        return Origin(
+            node=name if node is not None else None,
+            invocation=self.invocation.id,
+            sql_sha256=hashlib.sha256(code.encode()).hexdigest() if code else None,
+        )

@@ -1,0 +1,81 @@
+"""What dbt's own events say about the life of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.model import NodeRun
+from dbt.adapters.vcs.run import RunLife
+
+
+class RunListener:
+    """Turns dbt's events into steps of a run's life.
+
+    dbt has no adapter hook for "the run is over", but fires events in a fixed order: NodeFinished
+    for each node, EndRunResult with dbt's own verdict, ArtifactWritten once run_results.json is
+    written, CommandCompleted. A publish that fails is raised when run_results.json is safe.
+    """
+
+    def __init__(self, life: Callable[[], RunLife | None], close: Callable[[], None]) -> None:
+        """Take what gives the run, None before it begins; `close` lets go of the engine."""
+        self._life = life
+        self._close = close
+        self._error: VcsError | None = None
+        self._handlers: dict[str, Callable[[RunLife, Any], None]] = {
+            "NodeFinished": self._node_finished,
+            "EndRunResult": self._end_run_result,
+            "ArtifactWritten": self._artifact_written,
+            "EndOfRunSummary": self._end_of_run_summary,
+            "CommandCompleted": self._command_completed,
+        }
+
+    def __call__(self, message: Any) -> None:
+        """Take one event."""
+        handler = self._handlers.get(message.info.name)
+        if handler is None:
+            return
+        life = self._life()
+        if life is not None:
+            handler(life, message.data)
+        if message.info.name == "CommandCompleted":
+            self._close()
+
+    def _node_finished(self, life: RunLife, data: Any) -> None:
+        node, result = data.node_info, data.run_result
+        relation = node.node_relation
+        named = relation.schema and relation.alias
+        life.end_node(
+            NodeRun(
+                id=node.unique_id,
+                status=str(result.status).lower(),
+                seconds=round(result.execution_time, 3),
+                relation=f"{relation.schema}.{relation.alias}".lower() if named else None,
+            )
+        )
+
+    def _end_run_result(self, life: RunLife, data: Any) -> None:
+        if life.is_ended:
+            return
+        try:
+            life.end(bool(data.success), float(data.elapsed_time))
+        except VcsError as error:
+            self._error = error
+
+    def _artifact_written(self, life: RunLife, data: Any) -> None:
+        if data.artifact_type == "RunExecutionResult":
+            self._raise()
+
+    def _end_of_run_summary(self, life: RunLife, data: Any) -> None:
+        # With --no-write-json no artifact is written.
+        self._raise()
+
+    def _command_completed(self, life: RunLife, data: Any) -> None:
+        if not life.is_ended:
+            life.abandon()
+
+    def _raise(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error

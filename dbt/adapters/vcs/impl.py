@@ -1,0 +1,221 @@
+"""The adapter: dbt's questions passed on to the environment, in dbt's own terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.context import SpawnContext
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import available
+from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.base.relation import BaseRelation, InformationSchema
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.spark.column import SparkColumn
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.events.base_types import EventLevel
+from dbt_common.events.event_manager_client import get_event_manager
+from dbt_common.events.functions import fire_event
+from dbt_common.events.types import Note
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.vcs import catalog
+from dbt.adapters.vcs.connections import VcsConnectionManager
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
+from dbt.adapters.vcs.environment import Environment
+from dbt.adapters.vcs.events import RunListener
+from dbt.adapters.vcs.relation import VcsRelation
+from dbt.adapters.vcs.seeding import load_seed
+from dbt.adapters.vcs.workspace.answers import columns_of
+from dbt.adapters.vcs.workspace.overlay import Overlay
+
+if TYPE_CHECKING:
+    import agate
+
+
+@dataclass
+class VcsConfig(SparkConfig):
+    """Model configs that the adapter knows: dbt-spark's."""
+
+
+class VcsAdapter(SparkAdapter):
+    """dbt-spark on versioned tables."""
+
+    Relation = VcsRelation
+    Column = SparkColumn
+    ConnectionManager = VcsConnectionManager
+    AdapterSpecificConfigs = VcsConfig
+    CONSTRAINT_SUPPORT = {  # noqa: RUF012
+        ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.not_null: ConstraintSupport.ENFORCED,
+        ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.primary_key: ConstraintSupport.NOT_ENFORCED,
+        ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
+    }
+
+    connections: VcsConnectionManager
+
+    def __init__(self, config: Any, mp_context: SpawnContext) -> None:
+        super().__init__(config, mp_context)
+        self.environment = Environment(config, manifest=self.get_macro_resolver, say=_say)
+        self.connections.environment = self.environment
+        listener = RunListener(lambda: self.environment.life, self.environment.close)
+        get_event_manager().add_callback(listener)
+
+    @contextmanager
+    def connection_named(
+        self, name: str, query_header_context: Any = None, should_release_connection: bool = True
+    ) -> Iterator[None]:
+        """Name this thread's connection; a run-operation's is published when it ends well."""
+        with super().connection_named(name, query_header_context, should_release_connection):
+            if not (name.startswith("macro_") and self.environment.invocation.is_operation):
+                yield
+                return
+            try:
+                yield
+            except BaseException:
+                self._end_operation(success=False)
+                raise
+            self._end_operation(success=True)
+
+    def list_schemas(self, database: str | None) -> list[str]:
+        """Return the names of the branch's schemas."""
+        return self._overlay().schema_names()
+
+    @available.parse(lambda *a, **k: False)
+    def check_schema_exists(self, database: str, schema: str) -> bool:
+        """Tell whether the branch has a schema."""
+        return self._overlay().has_schema(schema.lower())
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """Return the relations of a schema, from the branch's tree alone."""
+        schema = schema_relation.schema or ""
+        return [
+            self.Relation.create(
+                schema=schema,
+                identifier=identifier,
+                type=RelationType.Table if isinstance(entry, TableEntry) else RelationType.View,
+                quote_policy=schema_relation.quote_policy,
+            )
+            for identifier, entry in self._overlay().entries(schema.lower()).items()
+        ]
+
+    @available.parse_list
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkColumn]:
+        """Return the columns of a relation; none if it isn't there."""
+        with self.connections.exception_handler(f"columns of {relation}"):
+            return self._columns_of(relation)
+
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
+        """Return what dbt's docs show of one relation, or None if it isn't there."""
+        return catalog.single(self._overlay(), relation)
+
+    def _get_one_catalog(
+        self,
+        information_schema: InformationSchema,
+        schemas: set[str],
+        used_schemas: frozenset[tuple[str, str]],
+    ) -> agate.Table:
+        return catalog.table(self._overlay(), schemas)
+
+    @available.parse(lambda *a, **k: "")
+    def load_seed(self, relation: BaseRelation, table: agate.Table) -> str:
+        """Write a seed's rows into its table; return the summary of what was done."""
+        handle = self.connections.handle()
+        with self.connections.exception_handler(f"load of seed {relation}"):
+            name = _name_of(relation)
+            zone = self.environment.time_zone
+            self.environment.change(
+                handle.inner,
+                handle.name,
+                lambda inner, overlay, origin: load_seed(
+                    inner, overlay, origin, name, table, time_zone=zone
+                ),
+            )
+        return f"-- {len(table.rows)} rows loaded through Arrow"
+
+    @available.parse_list
+    def vcs_verb(self, verb: str, arguments: Mapping[str, Any]) -> list[str]:
+        """Carry out a verb of the dbt-vcs command; return the lines that it prints."""
+        from dbt.adapters.vcs.verbs import run_verb
+
+        environment = self.environment
+        with self.connections.exception_handler(f"dbt-vcs {verb}"):
+            return run_verb(
+                environment.workspace.repository,
+                verb,
+                {key: value for key, value in arguments.items() if value is not None},
+                author=environment.invocation.author,
+                branch=environment.credentials.branch,
+            )
+
+    def submit_python_job(
+        self, parsed_model: dict[str, Any], compiled_code: str
+    ) -> AdapterResponse:
+        """Refuse.
+
+        Raises:
+            DbtRuntimeError: Always: Python models are not supported yet.
+        """
+        raise DbtRuntimeError(
+            f"{parsed_model.get('unique_id', 'The model')} is a Python model, which type: vcs "
+            "does not support yet. Write it in SQL."
+        )
+
+    def valid_incremental_strategies(self) -> list[str]:
+        """Return the incremental strategies that need no change of single rows."""
+        return ["append", "insert_overwrite", "microbatch"]
+
+    def _overlay(self) -> Overlay:
+        connection = self.connections.get_if_exists()
+        name = connection.name if connection is not None and connection.name else "master"
+        with self.connections.exception_handler("listing"):
+            return self.environment.overlay(name)
+
+    def _columns_of(self, relation: BaseRelation) -> list[SparkColumn]:
+        inner = self.connections.handle().inner
+        if not relation.schema or not relation.include_policy.schema:
+            session = inner.session()
+            identifier = relation.identifier or ""
+            if not session.has_temporary_view(identifier):
+                return []
+            found = [(c.name, c.type, c.comment) for c in session.relation_columns(identifier)]
+        else:
+            name = _name_of(relation)
+            overlay = self._overlay()
+            scope = inner.scope("", overlay, Origin())
+            if overlay.entry(name) is None and name not in scope.externals:
+                return []
+            found = columns_of(scope, name)
+        return [
+            SparkColumn(
+                table_schema=relation.schema,
+                table_name=relation.name,
+                table_type=str(relation.type) if relation.type else None,
+                column=column,
+                column_index=index,
+                dtype=dtype,
+            )
+            for index, (column, dtype, _) in enumerate(found)
+        ]
+
+    def _end_operation(self, *, success: bool) -> None:
+        life = self.environment.life
+        if life is None or life.is_ended:
+            return
+        try:
+            life.end(success, life.seconds)
+        except VcsError as error:
+            raise DbtRuntimeError(str(error)) from error
+
+
+def _name_of(relation: BaseRelation) -> RelationName:
+    return RelationName((relation.schema or "").lower(), (relation.identifier or "").lower())
+
+
+def _say(line: str) -> None:
+    fire_event(Note(msg=line), level=EventLevel.INFO)

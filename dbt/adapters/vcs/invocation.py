@@ -1,0 +1,119 @@
+"""Facts about the dbt invocation that is under way."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
+from dbt_common.invocation import get_invocation_id
+
+_WRITING = frozenset({"build", "clone", "run", "run-operation", "seed", "snapshot", "test"})
+_TESTING = frozenset({"build", "test"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One dbt command.
+
+    Attributes:
+        id: dbt's invocation id.
+        command: The sub-command that does the work: for `retry`, the one that is retried.
+        target: Name of the profile target.
+        project_root: Folder of the project.
+        retry_of: Invocation id of the run that `dbt retry` goes on with, or None.
+        author: Who runs it.
+        dbt_version: Version of dbt-core.
+    """
+
+    id: str
+    command: str
+    target: str
+    project_root: Path
+    retry_of: str | None
+    author: str
+    dbt_version: str
+
+    @property
+    def is_read_only(self) -> bool:
+        """True for the commands that only read: compile, show, list, docs, parse, debug."""
+        return self.command not in _WRITING
+
+    @property
+    def is_testing(self) -> bool:
+        """True for the commands that run tests: build and test."""
+        return self.command in _TESTING
+
+    @property
+    def is_operation(self) -> bool:
+        """True for run-operation."""
+        return self.command == "run-operation"
+
+    def git_sha(self) -> str | None:
+        """Return the commit of the project's own git repository, or None if it is in none."""
+        try:
+            done = subprocess.run(
+                ["git", "rev-parse", "HEAD"],
+                cwd=self.project_root,
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+
+def current_invocation(config: AdapterRequiredConfig) -> Invocation:
+    """Return the facts of the dbt command that runs now."""
+    from dbt import flags as dbt_flags
+
+    flags: Any = dbt_flags.get_flags()  # type: ignore[no-untyped-call]
+    retry_of = None
+    command = getattr(flags, "WHICH", None) or "unknown"
+    context = click.get_current_context(silent=True)
+    if context is not None and context.command.name == "retry":
+        previous = _previous_run(config, getattr(flags, "STATE", None))
+        retry_of = previous.get("metadata", {}).get("invocation_id")
+        command = previous.get("args", {}).get("which", command)
+    return Invocation(
+        id=get_invocation_id(),
+        command=command,
+        target=getattr(config, "target_name", ""),
+        project_root=Path(getattr(config, "project_root", ".")),
+        retry_of=retry_of,
+        author=os.environ.get("DBT_VCS_AUTHOR") or _user(),
+        dbt_version=_dbt_version(),
+    )
+
+
+def _previous_run(config: AdapterRequiredConfig, state: Any) -> Mapping[str, Any]:
+    folder = Path(state) if state else Path(getattr(config, "target_path", "target"))
+    path = Path(getattr(config, "project_root", ".")) / folder / "run_results.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        # dbt itself says what is wrong with a run that can't be retried.
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _dbt_version() -> str:
+    from dbt.version import __version__
+
+    return str(__version__)

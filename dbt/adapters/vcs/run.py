@@ -1,0 +1,233 @@
+"""The life of one dbt invocation: a run branch, a commit a node, one publish at the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.model import NodeRun, Origin, Run
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.invocation import Invocation
+from dbt.adapters.vcs.report import changes_between, summary
+from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.runline import RunLine
+from dbt.adapters.vcs.workspace.runs import Status
+from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
+
+_BUFFERED = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
+_UNDONE = frozenset({"error", "runtime error"})
+_FAILED = _UNDONE | {"fail", "partial success"}
+
+
+class RunLife:
+    """One invocation that may change its target branch.
+
+    What a node does is gathered in a step and committed to the run branch when the node ends
+    well; what a node that ends in an error did is dropped. Statements outside nodes (schemas,
+    hooks, operations) are committed one by one. The target branch moves once, at the end.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        line: RunLine,
+        invocation: Invocation,
+        *,
+        publish: str,
+        say: Callable[[str], None],
+    ) -> None:
+        """Take the workspace over a run line; `say` puts a line into dbt's log."""
+        self.workspace = workspace
+        self.line = line
+        self.invocation = invocation
+        self.is_ended = False
+        self._publish_mode = publish
+        self._say = say
+        self._lock = threading.Lock()
+        self._steps: dict[str, _Step] = {}
+        self._nodes: list[NodeRun] = []
+
+    @property
+    def repository(self) -> Repository:
+        """The repository."""
+        return self.workspace.repository
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the run began."""
+        return (self.repository.clock() - self.line.run.started_at) / 1_000_000
+
+    def execute(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
+        """Carry out a statement that dbt sends over the connection of a name."""
+        if name.startswith(_BUFFERED):
+            step = self._step(name)
+            with step.lock:
+                return connection.execute(text, step.overlay(self.workspace), origin=origin)
+        overlay = self.workspace.begin()
+        outcome = connection.execute(text, overlay, origin=origin)
+        self.land(overlay, name)
+        return outcome
+
+    def change(self, name: str, work: Callable[[Overlay], Outcome]) -> Outcome:
+        """Do work on the overlay of a connection's name, as `execute` does a statement."""
+        if name.startswith(_BUFFERED):
+            step = self._step(name)
+            with step.lock:
+                return work(step.overlay(self.workspace))
+        overlay = self.workspace.begin()
+        outcome = work(overlay)
+        self.land(overlay, name)
+        return outcome
+
+    def overlay(self, name: str) -> Overlay:
+        """Return what a connection's name sees now; not for changes."""
+        if name.startswith(_BUFFERED):
+            return self._step(name).overlay(self.workspace)
+        return self.workspace.begin()
+
+    def land(self, overlay: Overlay, message: str) -> None:
+        """Commit an overlay to the run branch, unless it changes nothing."""
+        if not overlay.is_empty:
+            self.line.land(overlay, message)
+
+    def end_node(self, node: NodeRun) -> None:
+        """Keep or drop what a node did, now that it ended."""
+        with self._lock:
+            self._nodes.append(node)
+            step = self._steps.get(node.id)
+        if step is None:
+            return
+        with step.lock:
+            overlay = step.take()
+            if overlay is not None and node.status not in _UNDONE:
+                self.land(overlay, f"{node.id} ({node.status})")
+
+    def end(self, success: bool, seconds: float) -> None:
+        """Publish if the run succeeded, else keep its branch for inspection.
+
+        Raises:
+            VcsError: It could not be published; the run branch says why and stays.
+        """
+        self.is_ended = True
+        if not success:
+            self._keep_failed(self._what_failed())
+        elif not self.line.has_changes:
+            self.line.end(Status.PUBLISHED, "nothing changed")
+            self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
+        elif self._is_due():
+            self._publish(seconds)
+        else:
+            self._keep_passed()
+
+    def abandon(self) -> None:
+        """Keep the branch of a run that was interrupted before its verdict."""
+        self.is_ended = True
+        self._keep_failed("it was interrupted")
+
+    def _is_due(self) -> bool:
+        if self._publish_mode == "after_tests":
+            return self.invocation.is_testing
+        return self._publish_mode == "on_success"
+
+    def _publish(self, seconds: float) -> None:
+        run = self.line.run
+        before = self.repository.branch(run.target).head
+        try:
+            landed = self.repository.land(
+                run.target,
+                base=run.fork,
+                tree=self.repository.tree(run.head).id,
+                author=self.invocation.author,
+                message=f"dbt {self.invocation.command} --target {self.invocation.target}",
+                run=self._record(seconds),
+                action="publish",
+            )
+        except VcsError as error:
+            self.line.end(Status.FAILED, f"it could not be published: {error}")
+            raise self._explained(error) from error
+        self.line.end(Status.PUBLISHED, tested=self.invocation.is_testing)
+        if not landed.moved:
+            self._say(f"Nothing changed: {run.target} stays as it is.")
+            return
+        changes = changes_between(self.repository, landed.before, landed.commit)
+        for change in changes:
+            self._say(str(change))
+        self._say(
+            summary(branch=run.target, commit=landed.commit, changes=changes, seconds=seconds)
+        )
+        if landed.before != before or before != run.fork:
+            self._say(f"  {run.target} had moved meanwhile; the run was merged onto it.")
+
+    def _explained(self, error: VcsError) -> VcsError:
+        run = self.line.run
+        text = (
+            f"The run was not published to {run.target}, which stays as it is: {error} "
+            f"Its branch {run.name} keeps the work. Run the same command again to build on the "
+            f"new {run.target}, or look at it: dbt-vcs show {run.name}"
+        )
+        return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)
+
+    def _what_failed(self) -> str:
+        failed = [node.id for node in self._nodes if node.status in _FAILED]
+        if not failed:
+            return "dbt reported a failure"
+        return f"{failed[0]} failed" + (f", and {len(failed) - 1} more" if failed[1:] else "")
+
+    def _keep_failed(self, why: str) -> None:
+        run = self.line.end(Status.FAILED, why)
+        if not self.line.has_changes:
+            return
+        self._say(
+            f"Not published: {why}. {run.target} stays as it is; {run.name} keeps the work. "
+            "Mend the cause and type: dbt retry"
+        )
+
+    def _keep_passed(self) -> None:
+        tested = self.invocation.is_testing
+        run = self.line.end(Status.PASSED, "it waits to be published", tested=tested)
+        step = (
+            "dbt test"
+            if self._publish_mode == "after_tests"
+            else (f"dbt-vcs merge {run.name} {run.target}")
+        )
+        self._say(f"Not published yet (publish: {self._publish_mode}). Next: {step}")
+
+    def _record(self, seconds: float) -> Run:
+        invocation, run = self.invocation, self.line.run
+        with self._lock:
+            nodes = tuple(sorted(self._nodes, key=lambda node: node.id))
+        return Run(
+            invocation=invocation.id,
+            command=invocation.command,
+            target=invocation.target,
+            dbt_version=invocation.dbt_version,
+            git_sha=invocation.git_sha(),
+            started_at=run.started_at,
+            seconds=round(seconds, 3),
+            head=run.head,
+            nodes=nodes,
+        )
+
+    def _step(self, name: str) -> _Step:
+        with self._lock:
+            return self._steps.setdefault(name, _Step())
+
+
+class _Step:
+    """What one node has done so far; the lock keeps a node's parallel batches apart."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._overlay: Overlay | None = None
+
+    def overlay(self, workspace: Workspace) -> Overlay:
+        with self.lock:
+            if self._overlay is None:
+                self._overlay = workspace.begin()
+            return self._overlay
+
+    def take(self) -> Overlay | None:
+        overlay, self._overlay = self._overlay, None
+        return overlay

@@ -1,0 +1,62 @@
+"""Taking relations away, emptying and renaming them."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry
+from dbt.adapters.vcs.statements import DropRelation, RenameRelation
+from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.scope import Scope
+
+
+def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
+    """Drop a table or a view; the versions that it had stay in the history.
+
+    Raises:
+        NotFoundError: There is no such relation.
+        InputError: It is of the other kind.
+    """
+    if scope.is_temporary(statement.target.name):
+        return _drop_temporary(scope, statement)
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.entry(name)
+    if entry is None:
+        if statement.if_exists:
+            return Outcome()
+        raise NotFoundError(f"There is no {statement.kind} {name} to drop.")
+    kind = "table" if isinstance(entry, TableEntry) else "view"
+    if kind != statement.kind:
+        raise InputError(f"{name} is a {kind}; say drop {kind} {name}.")
+    scope.overlay.put(name, Absent)
+    _hide(scope, name)
+    return Outcome(relation=name)
+
+
+def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
+    """Rename a table or a view; its history goes with it.
+
+    Raises:
+        NotFoundError: There is no such relation.
+        InputError: The new name is taken.
+    """
+    name = scope.name(statement.target.name)
+    new = statement.new.relation(name.schema)
+    entry = scope.overlay.require(name)
+    if scope.overlay.entry(new) is not None:
+        raise InputError(f"{new} is there already; {name} can't be renamed to it.")
+    scope.overlay.put(new, entry)
+    scope.overlay.put(name, Absent)
+    _hide(scope, name)
+    return Outcome(relation=new)
+
+
+def _drop_temporary(scope: Scope, statement: DropRelation) -> Outcome:
+    identifier = statement.target.name.identifier
+    scope.session.query(f"drop view if exists `{identifier}`")
+    del scope.temporary[identifier.lower()]
+    return Outcome()
+
+
+def _hide(scope: Scope, name: RelationName) -> None:
+    if scope.mounts.is_shown(name):
+        scope.mounts.hide(name, scope.session)

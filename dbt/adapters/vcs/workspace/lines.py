@@ -1,0 +1,76 @@
+"""Lines: where a workspace reads from, and where its changes land."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from dbt.adapters.vcs.core.errors import ReadOnlyError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Run
+from dbt.adapters.vcs.core.repository import Landed, Repository
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.rebase import rebased
+
+
+class Line(Protocol):
+    """A place in the history that moves as changes land on it."""
+
+    def head(self) -> CommitId:
+        """Return the commit to read now."""
+
+    def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
+        """Commit an overlay's changes."""
+
+
+class BranchLine:
+    """A branch, read as it is at every statement, and committed to."""
+
+    def __init__(self, repository: Repository, branch: str, author: str) -> None:
+        """Take a branch that is there."""
+        self._repository = repository
+        self._branch = branch
+        self._author = author
+
+    def head(self) -> CommitId:
+        """Return the branch's head."""
+        return self._repository.branch(self._branch).head
+
+    def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
+        """Commit on the branch.
+
+        Inserts into a table that others inserted into meanwhile follow theirs.
+
+        Raises:
+            ConflictError: A relation was changed on both sides in another way.
+        """
+        moved = rebased(overlay, self.head())
+        return self._repository.land(
+            self._branch,
+            base=moved.base,
+            tree=self._repository.edit(moved.tree.id, moved.changes),
+            author=self._author,
+            message=message,
+            run=run,
+        )
+
+
+class PinnedLine:
+    """One commit; nothing lands on it."""
+
+    def __init__(self, commit: Callable[[], CommitId], why: str) -> None:
+        """Take what finds the commit, and why nothing lands, as a clause."""
+        self._commit = commit
+        self._why = why
+
+    def head(self) -> CommitId:
+        """Return the commit."""
+        return self._commit()
+
+    def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
+        """Refuse.
+
+        Raises:
+            ReadOnlyError: Always.
+        """
+        raise ReadOnlyError(f"Nothing can be changed here: {self._why}.")

@@ -1,0 +1,218 @@
+"""Mounts: versions of relations made readable under their names, when a statement needs them."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.core.codec import encode_record
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import SnapshotId, ViewId
+from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry, View, ViewEntry
+from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.workspace.overlay import Overlay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    """Files outside the repository that a name stands for.
+
+    Attributes:
+        location: Path or URI, globs allowed.
+        format: Spark's name of the format: `parquet`, `csv`, `json`, ...
+        options: Spark's reader options.
+    """
+
+    location: str
+    format: str
+    options: Mapping[str, str]
+
+
+Externals = Mapping[RelationName, External]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a name shows now: `version` names the contents, `shape` the columns."""
+
+    version: str
+    shape: str
+
+
+class Mounts:
+    """What one engine's catalog shows under which name.
+
+    Tables are immutable mounts under a view of the logical name, so showing another version is
+    one statement. A view is made again when the shape of anything under it changes.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._shown: dict[RelationName, _Shown] = {}
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Keep every name as it is while a statement is analysed."""
+        with self._lock:
+            yield
+
+    def show(
+        self,
+        names: Iterable[RelationName],
+        *,
+        overlay: Overlay,
+        session: Session,
+        externals: Externals,
+    ) -> tuple[Input, ...]:
+        """Make the names that stand for something readable; return what they stand for.
+
+        A name that stands for nothing is taken out of the catalog, so that Spark's own error
+        names it. The answer holds every table, view and external location that a reader of the
+        names reads, views followed down to the tables, sorted by name.
+        """
+        showing = _Showing(self._shown, overlay, session, externals)
+        with self._lock:
+            for name in names:
+                showing.show(name)
+        return tuple(sorted(showing.inputs.values(), key=lambda item: item.relation))
+
+    def hide(self, name: RelationName, session: Session) -> None:
+        """Take a name out of the catalog."""
+        with self._lock:
+            if self._shown.pop(name, None) is not None:
+                session.unmount(name)
+
+    def is_shown(self, name: RelationName) -> bool:
+        """Tell whether the catalog shows anything under a name."""
+        return name in self._shown
+
+
+class _Showing:
+    """One call of `Mounts.show`."""
+
+    def __init__(
+        self,
+        shown: dict[RelationName, _Shown],
+        overlay: Overlay,
+        session: Session,
+        externals: Externals,
+    ) -> None:
+        self._shown = shown
+        self._overlay = overlay
+        self._session = session
+        self._externals = externals
+        self._done: dict[RelationName, str] = {}
+        self._path: list[RelationName] = []
+        self.inputs: dict[RelationName, Input] = {}
+
+    def show(self, name: RelationName) -> str:
+        """Mount one name and return the shape that it shows; empty if it stands for nothing."""
+        if name in self._done:
+            return self._done[name]
+        if name in self._path:
+            cycle = " -> ".join(str(step) for step in [*self._path, name])
+            raise InputError(f"The view {name} reads itself: {cycle}. Change one of these views.")
+        self._path.append(name)
+        self._done[name] = self._mount(name)
+        self._path.pop()
+        return self._done[name]
+
+    def _mount(self, name: RelationName) -> str:
+        entry = self._overlay.entry(name)
+        if isinstance(entry, TableEntry):
+            return self._mount_table(name, entry.snapshot)
+        if isinstance(entry, ViewEntry):
+            return self._mount_view(name, entry.view)
+        external = self._externals.get(name)
+        if external is not None:
+            return self._mount_files(name, external)
+        if self._shown.pop(name, None) is not None:
+            self._session.unmount(name)
+        return ""
+
+    def _mount_table(self, name: RelationName, id: SnapshotId) -> str:
+        self.inputs[name] = Input(relation=str(name), snapshot=id)
+        snapshot = self._overlay.snapshot(id)
+        shape = _digest(encode_record(snapshot.schema))
+        shown = _Shown(id, shape)
+        if self._shown.get(name) != shown:
+            self._session.ensure_schema(name.schema)
+            self._session.mount_table(name, table_mount(self._overlay, id, snapshot))
+            self._shown[name] = shown
+        return shape
+
+    def _mount_view(self, name: RelationName, id: ViewId) -> str:
+        self.inputs[name] = Input(relation=str(name), view=id)
+        view = self._overlay.view(id)
+        shapes = [self.show(relation_of(read)) for read in view.reads]
+        shape = _digest("\n".join([id, *shapes]).encode())
+        shown = _Shown(id, shape)
+        if self._shown.get(name) != shown:
+            self._session.ensure_schema(name.schema)
+            columns = [(column.name, column.comment) for column in view.columns]
+            self._session.mount_view(name, _text_of(view), columns)
+            self._shown[name] = shown
+        return shape
+
+    def _mount_files(self, name: RelationName, external: External) -> str:
+        self.inputs[name] = Input(relation=str(name), external=external.location)
+        settings = sorted(external.options.items())
+        version = _digest(f"{external.format}\n{external.location}\n{settings}".encode())
+        shown = _Shown(version, version)
+        if self._shown.get(name) != shown:
+            self._session.ensure_schema(name.schema)
+            self._session.mount_files(
+                name,
+                location=external.location,
+                format=external.format,
+                options=external.options,
+            )
+            self._shown[name] = shown
+        return version
+
+
+def relation_of(text: str) -> RelationName:
+    """Return the name that `schema.identifier` spells; neither part holds a dot."""
+    schema, _, identifier = text.partition(".")
+    return RelationName(schema, identifier)
+
+
+def table_mount(overlay: Overlay, id: SnapshotId, snapshot: Snapshot) -> TableMount:
+    """Return what an engine needs to read a snapshot.
+
+    Raises:
+        UnsupportedError: The snapshot has tombstones, which this version does not read.
+    """
+    segments = [overlay.repository.objects.segment(ref.id) for ref in snapshot.segments]
+    if any(segment.tombstones for segment in segments):
+        raise UnsupportedError(
+            f"The snapshot {id[:12]} holds deleted rows, which this version of dbt-vcs does not "
+            "read. Upgrade dbt-vcs."
+        )
+    return TableMount(
+        id=id[:32],
+        folder=f"data/{snapshot.table}",
+        files=tuple(block.path for segment in segments for block in segment.blocks),
+        fields=snapshot.schema.fields,
+        partition_by=snapshot.partition_by,
+    )
+
+
+def _text_of(view: View) -> str:
+    """Return the query to mount: what a view shows is settled when it is made, as in Spark."""
+    if view.aliased:
+        return view.text
+    names = ", ".join(quoted(column.name) for column in view.columns)
+    return f"select {names} from (\n{view.text}\n)"
+
+
+def quoted(name: str) -> str:
+    """Return a name as Spark SQL reads it in backquotes."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]

@@ -1,0 +1,56 @@
+"""What a statement answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.port import Column, Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a statement did.
+
+    Attributes:
+        rows: The rows that it answers; None if it answers none.
+        relation: The relation that it changed, or None.
+        affected: Rows that it wrote, or None if it wrote none or the number isn't known.
+    """
+
+    rows: Rows | None = None
+    relation: RelationName | None = None
+    affected: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows that were worked out without an engine; every column is text or a boolean."""
+
+    columns: tuple[Column, ...]
+    values: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str], values: Sequence[Sequence[Any]]) -> Listing:
+        """Return rows under column names; a column is boolean if its name starts with `is`."""
+        columns = tuple(
+            Column(name=name, type="boolean" if name.startswith("is") else "string")
+            for name in names
+        )
+        return cls(columns, tuple(tuple(row) for row in values))
+
+    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows, the first `limit` of them if given."""
+        return list(self.values if limit is None else self.values[:limit])
+
+    def arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table."""
+        types = [pa.bool_() if c.type == "boolean" else pa.string() for c in self.columns]
+        arrays = [
+            pa.array([row[index] for row in self.values], type) for index, type in enumerate(types)
+        ]
+        return pa.table(arrays, names=[column.name for column in self.columns])

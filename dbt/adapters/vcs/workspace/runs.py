@@ -1,0 +1,200 @@
+"""Run branches: the isolated branch that one dbt invocation works on, and what became of it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.repository import Branch, Repository
+
+PREFIX = "runs/"
+"""Run branches are named `runs/<invocation id>`."""
+
+LEASE: Micros = Micros(15 * 60 * 1_000_000)
+"""How long a run branch counts as in use after its last sign of life."""
+
+RETENTION: Micros = Micros(7 * 24 * 3_600 * 1_000_000)
+"""How long a run branch that nobody needs is kept for inspection."""
+
+
+class Status(str, Enum):
+    """What became of a run.
+
+    `open`: at work, or killed (see `RunBranch.is_abandoned`). `failed`: a node or test failed, or
+    it was interrupted, or it could not publish; `dbt retry` goes on with it. `passed`: succeeded
+    and not published yet. `published`: on its target. `resumed`: another run went on with it.
+    """
+
+    OPEN = "open"
+    FAILED = "failed"
+    PASSED = "passed"
+    PUBLISHED = "published"
+    RESUMED = "resumed"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBranch:
+    """One run branch.
+
+    Attributes:
+        invocation: dbt's invocation id.
+        status: What became of it.
+        target: The branch that it is for.
+        fork: The target's head when the run began.
+        head: The run branch's last commit.
+        command: dbt's sub-command.
+        started_at: When it began.
+        alive_until: Until when it counts as in use.
+        tested: True if tests passed on it.
+        owner: `host:pid` of the process at work.
+        note: Why it is not published.
+    """
+
+    invocation: str
+    status: Status
+    target: str
+    fork: CommitId
+    head: CommitId
+    command: str
+    started_at: Micros
+    alive_until: Micros
+    tested: bool = False
+    owner: str = ""
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the branch."""
+        return PREFIX + self.invocation
+
+    @property
+    def state(self) -> dict[str, str]:
+        """The facts that the branch's log carries."""
+        return {
+            "run": self.invocation,
+            "status": str(self.status),
+            "target": self.target,
+            "fork": self.fork,
+            "command": self.command,
+            "started_at": str(self.started_at),
+            "alive_until": str(self.alive_until),
+            "tested": "yes" if self.tested else "no",
+            "owner": self.owner,
+            "note": self.note,
+        }
+
+    def is_abandoned(self, now: Micros) -> bool:
+        """Tell whether its process is gone: no sign of life, or known to be dead on this host."""
+        if self.status is not Status.OPEN:
+            return False
+        return now > self.alive_until or _is_dead(self.owner)
+
+
+def run_of(branch: Branch) -> RunBranch | None:
+    """Return the run that a branch belongs to, or None if it is no run branch."""
+    state: Mapping[str, str] = branch.ref.move.state
+    if "run" not in state:
+        return None
+    return RunBranch(
+        invocation=state["run"],
+        status=Status(state["status"]),
+        target=state["target"],
+        fork=CommitId(state["fork"]),
+        head=branch.head,
+        command=state["command"],
+        started_at=Micros(int(state["started_at"])),
+        alive_until=Micros(int(state["alive_until"])),
+        tested=state["tested"] == "yes",
+        owner=state["owner"],
+        note=state["note"],
+    )
+
+
+def runs(repository: Repository) -> list[RunBranch]:
+    """Return every run whose branch is there, newest first."""
+    found = [run for branch in repository.branches() if (run := run_of(branch))]
+    return sorted(found, key=lambda run: run.started_at, reverse=True)
+
+
+def find_run(repository: Repository, invocation: str) -> RunBranch:
+    """Return the run of an invocation id, of a prefix of one, or of its branch's name.
+
+    Raises:
+        NotFoundError: There is none.
+        InputError: The prefix fits several.
+    """
+    wanted = invocation.removeprefix(PREFIX)
+    exact = repository.find_branch(PREFIX + wanted)
+    if exact is not None and (run := run_of(exact)):
+        return run
+    found = [run for run in runs(repository) if run.invocation.startswith(wanted)]
+    if not found:
+        raise NotFoundError(f"There is no run '{invocation}'; see dbt-vcs runs list.")
+    if len(found) > 1:
+        raise InputError(f"'{invocation}' fits {len(found)} runs; give more of the id.")
+    return found[0]
+
+
+def discard(repository: Repository, run: RunBranch, *, author: str, force: bool = False) -> None:
+    """Delete a run's branch; what it published stays.
+
+    Raises:
+        ConflictError: The run is at work, and `force` is not set.
+    """
+    at_work = run.status is Status.OPEN and not run.is_abandoned(repository.clock())
+    if at_work and not force:
+        raise ConflictError(
+            f"The run {run.invocation} is at work ({run.owner}). Wait for it, stop it, or "
+            "discard it by force."
+        )
+    repository.delete_branch(run.name, author=author)
+
+
+def is_collectable(run: RunBranch, now: Micros) -> bool:
+    """Tell whether a run's branch has outlived the retention."""
+    if run.status is Status.OPEN and not run.is_abandoned(now):
+        return False
+    return now > run.alive_until + RETENTION
+
+
+def check_mergeable(repository: Repository, source: str, *, force: bool = False) -> None:
+    """Raise if a branch is a run that must not be merged unnoticed.
+
+    Raises:
+        ConflictError: It is a run branch that is at work, failed, or was resumed by another run.
+    """
+    branch = repository.find_branch(source)
+    run = run_of(branch) if branch else None
+    if run is None or force or run.status in (Status.PASSED, Status.PUBLISHED):
+        return
+    raise ConflictError(
+        f"{source} is the branch of a run that is {run.status}"
+        f"{': ' + run.note if run.note else ''}. Mend the cause and use dbt retry, or say --force "
+        "to merge it as it is."
+    )
+
+
+def this_process() -> str:
+    """Return `host:pid` of this process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _is_dead(owner: str) -> bool:
+    host, _, pid = owner.rpartition(":")
+    if host != socket.gethostname() or not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

@@ -1,0 +1,93 @@
+"""A scope: everything that the handler of one statement works with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.model import Input, Origin, RelationName
+from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.statements import Name, Query, Reference
+from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
+from dbt.adapters.vcs.workspace.overlay import Overlay
+
+
+@dataclass(slots=True, kw_only=True)
+class Scope:
+    """One statement's view of a branch.
+
+    Attributes:
+        overlay: The branch, and the changes made so far.
+        engine: Gives the engine's session; the first call may start the engine.
+        mounts: What the engine's catalog shows.
+        externals: Names that stand for files outside the repository.
+        schema: The schema of unqualified names, lower case.
+        temporary: The session's temporary views by name, lower case, and what each reads.
+        origin: Who runs the statement; `inputs` are filled in as it reads.
+        text: The statement.
+    """
+
+    overlay: Overlay
+    engine: Callable[[], Session]
+    mounts: Mounts
+    externals: Externals
+    schema: str
+    temporary: dict[str, tuple[RelationName, ...]]
+    origin: Origin
+    text: str
+    inputs: dict[str, Input] = field(default_factory=dict)
+
+    @property
+    def session(self) -> Session:
+        """The engine's session."""
+        return self.engine()
+
+    @property
+    def now(self) -> Micros:
+        """The current instant."""
+        return self.overlay.repository.clock()
+
+    def name(self, name: Name) -> RelationName:
+        """Return the full, lower-case name that a name in the statement stands for."""
+        return name.relation(self.schema)
+
+    def is_temporary(self, name: Name) -> bool:
+        """Tell whether an unqualified name is one of the session's temporary views."""
+        return name.schema is None and name.identifier.lower() in self.temporary
+
+    def reads(self, references: Iterable[Reference]) -> tuple[RelationName, ...]:
+        """Return the relations that references lead to, temporary views followed."""
+        found: dict[RelationName, None] = {}
+        for reference in references:
+            if self.is_temporary(reference.name):
+                for name in self.temporary[reference.name.identifier.lower()]:
+                    found[name] = None
+            else:
+                found[self.name(reference.name)] = None
+        return tuple(found)
+
+    def show(self, names: Iterable[RelationName]) -> None:
+        """Make relations readable, and note them as inputs."""
+        names = tuple(names)
+        if not names:
+            return
+        inputs = self.mounts.show(
+            names, overlay=self.overlay, session=self.session, externals=self.externals
+        )
+        self.inputs.update((item.relation, item) for item in inputs)
+
+    def show_query(self, query: Query) -> None:
+        """Make what a query reads readable, and note it as inputs."""
+        self.show(self.reads(query.reads))
+        for location in query.files:
+            self.inputs[location] = Input(relation=location, external=location)
+
+    def made_by(self) -> Origin:
+        """Return the origin of a snapshot that this statement makes."""
+        inputs = tuple(self.inputs[key] for key in sorted(self.inputs))
+        digest = self.origin.sql_sha256 or hashlib.sha256(self.text.encode()).hexdigest()
+        return msgspec.structs.replace(self.origin, inputs=inputs, sql_sha256=digest)

@@ -1,0 +1,240 @@
+"""Making tables: `create table`, with and without a query, like another one, and cloned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId, new_table_id
+from dbt.adapters.vcs.core.model import (
+    Field,
+    RelationName,
+    Schema,
+    SegmentRef,
+    Snapshot,
+    TableEntry,
+    ViewEntry,
+)
+from dbt.adapters.vcs.engines.footers import read_blocks
+from dbt.adapters.vcs.statements import Clone, CreateTable, CreateTableLike, Query
+from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.scope import Scope
+from dbt.adapters.vcs.workspace.versions import folder_of, previous, put_segments
+
+_PROVIDERS = (None, "parquet", "vcs")
+
+
+def create_table(scope: Scope, statement: CreateTable) -> Outcome:
+    """Create a table, from a query or from column definitions; or replace one.
+
+    Raises:
+        InputError: The name is taken, or the key or the partitioning names no column.
+        UnsupportedError: The statement asks for another file format or a place of its own.
+    """
+    name = scope.name(statement.target.name)
+    if not _may_create(
+        scope, name, replace=statement.replace, if_not_exists=statement.if_not_exists
+    ):
+        return Outcome()
+    _check_storage(statement)
+    before = previous(scope.overlay, name)
+    table = before[1].table if before else new_table_id()
+    segments: tuple[SegmentRef, ...] = ()
+    if statement.query is None:
+        schema = _schema_of(_declared(statement), statement, before)
+    else:
+        schema, segments = _written(scope, statement, statement.query, table, before)
+    version = Snapshot(
+        table=table,
+        schema=schema,
+        segments=segments,
+        created_at=scope.now,
+        operation="rebuild" if before else "create",
+        parents=(before[0],) if before else (),
+        primary_key=_ids(schema, statement.primary_key),
+        partition_by=_ids(schema, statement.partition_by),
+        comment=statement.comment,
+        properties=dict(statement.properties),
+        origin=scope.made_by(),
+    )
+    scope.overlay.put_table(name, version)
+    affected = version.rows if statement.query is not None else None
+    return Outcome(relation=name, affected=affected)
+
+
+def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
+    """Create an empty table with the columns of another relation.
+
+    Raises:
+        InputError: The name is taken.
+        NotFoundError: The other relation isn't there.
+    """
+    name = scope.name(statement.target.name)
+    if not _may_create(scope, name, replace=False, if_not_exists=statement.if_not_exists):
+        return Outcome()
+    source = scope.name(statement.source.name)
+    entry = scope.overlay.require(source)
+    if isinstance(entry, ViewEntry):
+        view = scope.overlay.view(entry.view)
+        fields = [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in view.columns]
+        partition_by: tuple[str, ...] = ()
+    else:
+        snapshot = scope.overlay.snapshot(entry.snapshot)
+        fields = list(snapshot.schema.fields)
+        names = {field.id: field.name for field in snapshot.schema.fields}
+        partition_by = tuple(names[id] for id in snapshot.partition_by)
+    schema = Schema.of(fields)
+    version = Snapshot(
+        table=new_table_id(),
+        schema=schema,
+        segments=(),
+        created_at=scope.now,
+        operation="create",
+        partition_by=tuple(schema.field(column).id for column in partition_by),
+        origin=scope.made_by(),
+    )
+    scope.overlay.put_table(name, version)
+    return Outcome(relation=name)
+
+
+def clone(scope: Scope, statement: Clone) -> Outcome:
+    """Let a new table start as another one is now; no row is copied.
+
+    The new table's first snapshot has the cloned snapshot as its parent, so the two keep their
+    merge base (paper, section 4: clone copies the directory of objects, not the objects).
+
+    Raises:
+        InputError: The name is taken, or the source is a view.
+        UnsupportedError: The clone is of another time than now.
+    """
+    if statement.at is not None:
+        raise UnsupportedError(
+            "Cloning a table as of a snapshot or time is not supported yet; clone it as it is "
+            "now, or create a branch there: dbt-vcs branch create <name> --at <revision>."
+        )
+    name = scope.name(statement.target.name)
+    if not _may_create(
+        scope, name, replace=statement.replace, if_not_exists=statement.if_not_exists
+    ):
+        return Outcome()
+    source = scope.name(statement.source.name)
+    snapshot = scope.overlay.require_table(source)
+    entry = scope.overlay.require(source)
+    assert isinstance(entry, TableEntry)
+    version = Snapshot(
+        table=snapshot.table,
+        schema=snapshot.schema,
+        segments=snapshot.segments,
+        created_at=scope.now,
+        operation="clone",
+        parents=(entry.snapshot,),
+        primary_key=snapshot.primary_key,
+        partition_by=snapshot.partition_by,
+        cluster_by=snapshot.cluster_by,
+        comment=snapshot.comment,
+        properties=snapshot.properties,
+        origin=scope.made_by(),
+    )
+    scope.overlay.put_table(name, version)
+    return Outcome(relation=name)
+
+
+def _may_create(scope: Scope, name: RelationName, *, replace: bool, if_not_exists: bool) -> bool:
+    scope.overlay.require_schema(name.schema)
+    existing = scope.overlay.entry(name)
+    if existing is None:
+        return True
+    if if_not_exists:
+        return False
+    if not replace:
+        raise InputError(
+            f"{name} is there already. Drop it first, or say create or replace table."
+        )
+    if isinstance(existing, ViewEntry):
+        raise InputError(f"{name} is a view. Drop it first: drop view {name}.")
+    return True
+
+
+def _check_storage(statement: CreateTable) -> None:
+    if statement.provider not in _PROVIDERS:
+        raise UnsupportedError(
+            f"Tables in a dbt-vcs repository are Parquet; `using {statement.provider}` is not "
+            "possible. Leave it out (in dbt: remove the config file_format)."
+        )
+    if statement.location is not None:
+        raise UnsupportedError(
+            "A versioned table has no location of its own: its files lie in the repository. "
+            "Leave `location` out (in dbt: remove the config location_root)."
+        )
+    if statement.constraints:
+        raise UnsupportedError(
+            f"The constraint {statement.constraints[0]} is not supported yet; versioned tables "
+            "know NOT NULL and primary keys. Leave it out, and test for it."
+        )
+    if statement.cluster_by:
+        raise UnsupportedError(
+            "`cluster by` is not supported yet; order the query by these columns instead."
+        )
+
+
+def _declared(statement: CreateTable) -> list[Field]:
+    return [
+        Field(
+            id="",
+            name=column.name,
+            type=column.type,
+            nullable=column.nullable,
+            comment=column.comment,
+            default=column.default,
+        )
+        for column in statement.columns
+    ]
+
+
+def _written(
+    scope: Scope,
+    statement: CreateTable,
+    query: Query,
+    table: TableId,
+    before: tuple[SnapshotId, Snapshot] | None,
+) -> tuple[Schema, tuple[SegmentRef, ...]]:
+    scope.show_query(query)
+    columns = scope.session.columns_of(query.text)
+    fields = [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in columns]
+    schema = _schema_of(fields, statement, before)
+    written = scope.session.write(
+        query.text,
+        folder=folder_of(table),
+        partition_by=statement.partition_by,
+        options=statement.options,
+        ids=[schema.field(column.name).id for column in columns],
+    )
+    repository = scope.overlay.repository
+    partition_by = _ids(schema, statement.partition_by)
+    blocks = read_blocks(repository.blobs, written.files, schema, partition_by)
+    return schema, put_segments(repository, blocks)
+
+
+def _schema_of(
+    fields: Sequence[Field],
+    statement: CreateTable,
+    before: tuple[SnapshotId, Snapshot] | None,
+) -> Schema:
+    """Return the schema of the new table, partition columns last as Spark puts them."""
+    partition_by = [column.lower() for column in statement.partition_by]
+    by_name = {field.name.lower(): field for field in fields}
+    missing = [column for column in partition_by if column not in by_name]
+    if missing:
+        raise InputError(
+            f"There is no column '{missing[0]}' to partition by; the columns are: "
+            f"{', '.join(field.name for field in fields)}."
+        )
+    if fields and len(partition_by) == len(fields):
+        raise InputError("A table can't be partitioned by all of its columns; leave one out.")
+    ordered = [field for field in fields if field.name.lower() not in partition_by]
+    ordered += [by_name[column] for column in partition_by]
+    return before[1].schema.rebuilt(ordered) if before else Schema.of(ordered)
+
+
+def _ids(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(schema.field(name).id for name in names)

@@ -1,0 +1,124 @@
+"""Versions: new snapshots of a table from the one before and what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, TableId, WriteId, new_write_id
+from dbt.adapters.vcs.core.model import (
+    Block,
+    RelationName,
+    Schema,
+    Segment,
+    SegmentRef,
+    Snapshot,
+    TableEntry,
+)
+from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.scope import Scope
+
+JOIN_ABOVE = 32
+"""A table with more segments than this gets short ones joined, so that planning stays short."""
+
+
+def folder_of(table: TableId) -> str:
+    """Return the folder of one new write to a table."""
+    write: WriteId = new_write_id()
+    return f"data/{table}/w={write}"
+
+
+def put_segments(repository: Repository, blocks: Sequence[Block]) -> tuple[SegmentRef, ...]:
+    """Write blocks as segments, in order, and return what a snapshot says of them."""
+    return tuple(
+        _put_segment(repository, Segment(blocks=tuple(blocks[start : start + MAX_BLOCKS])))
+        for start in range(0, len(blocks), MAX_BLOCKS)
+    )
+
+
+def _put_segment(repository: Repository, segment: Segment) -> SegmentRef:
+    return SegmentRef(
+        id=SegmentId(repository.objects.put(segment)),
+        blocks=len(segment.blocks),
+        rows=sum(block.rows for block in segment.blocks),
+        deleted=sum(tombstone.rows for tombstone in segment.tombstones),
+        bytes=sum(block.bytes for block in segment.blocks),
+    )
+
+
+def joined(repository: Repository, refs: Sequence[SegmentRef]) -> tuple[SegmentRef, ...]:
+    """Return the segments with neighbours joined while a joined one stays within the limit.
+
+    Nothing happens up to `JOIN_ABOVE` segments: sharing segments between snapshots is worth
+    more than a shorter list.
+    """
+    if len(refs) <= JOIN_ABOVE:
+        return tuple(refs)
+    groups: list[list[SegmentRef]] = [[]]
+    for ref in refs:
+        if groups[-1] and sum(item.blocks for item in groups[-1]) + ref.blocks > MAX_BLOCKS:
+            groups.append([])
+        groups[-1].append(ref)
+    return tuple(
+        group[0] if len(group) == 1 else _join(repository, group) for group in groups if group
+    )
+
+
+def _join(repository: Repository, refs: Sequence[SegmentRef]) -> SegmentRef:
+    segments = [repository.objects.segment(ref.id) for ref in refs]
+    return _put_segment(
+        repository,
+        Segment(
+            blocks=tuple(block for segment in segments for block in segment.blocks),
+            tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
+        ),
+    )
+
+
+def previous(overlay: Overlay, name: RelationName) -> tuple[SnapshotId, Snapshot] | None:
+    """Return the version that a new table of this name follows, or None.
+
+    That is the table of the name, or the one that was dropped under this name since the overlay
+    began: within one commit a name keeps its history, as a path does in git. So dbt's drop and
+    create again is a change of the table, not another table.
+    """
+    for entry in (overlay.entry(name), overlay.before(name)):
+        if isinstance(entry, TableEntry):
+            return entry.snapshot, overlay.snapshot(entry.snapshot)
+    return None
+
+
+def changed(
+    scope: Scope,
+    name: RelationName,
+    snapshot: Snapshot,
+    *,
+    operation: str,
+    schema: Schema | None = None,
+    segments: Sequence[SegmentRef] | None = None,
+    comment: str | msgspec.UnsetType | None = msgspec.UNSET,
+    properties: dict[str, str] | None = None,
+) -> SnapshotId:
+    """Let a table stand for a new version of itself, with what is given replaced.
+
+    Raises:
+        NotFoundError: The name stands for no table.
+    """
+    entry = scope.overlay.require(name)
+    assert isinstance(entry, TableEntry)
+    repository = scope.overlay.repository
+    version = msgspec.structs.replace(
+        snapshot,
+        schema=schema or snapshot.schema,
+        segments=snapshot.segments if segments is None else joined(repository, segments),
+        comment=snapshot.comment if comment is msgspec.UNSET else comment,
+        properties=snapshot.properties if properties is None else properties,
+        parents=(entry.snapshot,),
+        operation=operation,
+        created_at=scope.now,
+        origin=scope.made_by(),
+    )
+    return scope.overlay.put_table(name, version)

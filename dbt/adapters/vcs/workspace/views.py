@@ -1,0 +1,123 @@
+"""Making views: `create view`, and `alter view ... as`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbt.adapters.vcs.core.errors import InputError, VcsError
+from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry, View, ViewColumn
+from dbt.adapters.vcs.statements import (
+    AlterViewAs,
+    CreateTemporaryView,
+    CreateView,
+    Query,
+    qualified,
+)
+from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.scope import Scope
+
+
+def create_view(scope: Scope, statement: CreateView) -> Outcome:
+    """Create a view, or replace one.
+
+    Raises:
+        InputError: The name is taken, or the view would read itself.
+        EngineError: Spark refuses the query.
+    """
+    name = scope.name(statement.target.name)
+    scope.overlay.require_schema(name.schema)
+    existing = scope.overlay.entry(name)
+    if existing is not None:
+        if statement.if_not_exists:
+            return Outcome()
+        if isinstance(existing, TableEntry):
+            raise InputError(f"{name} is a table. Drop it first: drop table {name}.")
+        if not statement.replace:
+            raise InputError(
+                f"{name} is there already. Drop it first, or say create or replace view."
+            )
+    return _put(
+        scope,
+        name,
+        statement.query,
+        aliases=[(column.name, column.comment) for column in statement.columns],
+        comment=statement.comment,
+        properties=dict(statement.properties),
+    )
+
+
+def alter_view_as(scope: Scope, statement: AlterViewAs) -> Outcome:
+    """Give a view another query; its comment and properties stay.
+
+    Raises:
+        InputError: The name stands for a table.
+        NotFoundError: There is no such view.
+    """
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.require(name)
+    if isinstance(entry, TableEntry):
+        raise InputError(f"{name} is a table; alter view needs a view.")
+    before = scope.overlay.view(entry.view)
+    return _put(
+        scope,
+        name,
+        statement.query,
+        aliases=(),
+        comment=before.comment,
+        properties=before.properties,
+    )
+
+
+def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outcome:
+    """Create a view of the session alone: it goes to Spark, and what it reads is remembered."""
+    names: tuple[RelationName, ...] = ()
+    if statement.query is not None:
+        names = scope.reads(statement.query.reads)
+        scope.show_query(statement.query)
+    rows = scope.session.query(statement.text)
+    scope.temporary[statement.target.name.identifier.lower()] = names
+    return Outcome(rows=rows)
+
+
+def _put(
+    scope: Scope,
+    name: RelationName,
+    query: Query,
+    *,
+    aliases: Sequence[tuple[str, str | None]],
+    comment: str | None,
+    properties: dict[str, str],
+) -> Outcome:
+    scope.show_query(query)
+    text = qualified(query, scope.schema, tuple(scope.temporary))
+    reads = tuple(sorted({str(read) for read in scope.reads(query.reads)}))
+    if str(name) in reads:
+        raise InputError(f"The view {name} would read itself. Give it another name.")
+    columns = scope.session.columns_of(text)
+    if aliases and len(aliases) != len(columns):
+        raise InputError(
+            f"The view {name} names {len(aliases)} columns and its query gives {len(columns)}."
+        )
+    shown = aliases or [(column.name, column.comment) for column in columns]
+    view = View(
+        text=text,
+        columns=tuple(
+            ViewColumn(name=alias, type=column.type, comment=note)
+            for (alias, note), column in zip(shown, columns, strict=True)
+        ),
+        aliased=bool(aliases),
+        reads=reads,
+        comment=comment,
+        properties=properties,
+    )
+    before = scope.overlay.entry(name)
+    scope.overlay.put_view(name, view)
+    try:
+        # Spark's own checks (double names, temporary views inside) come with the mount.
+        scope.mounts.show(
+            [name], overlay=scope.overlay, session=scope.session, externals=scope.externals
+        )
+    except VcsError:
+        scope.overlay.put(name, Absent if before is None else before)
+        raise
+    return Outcome(relation=name)

@@ -1,0 +1,133 @@
+"""A workspace: one line of history and one engine, and the connections that work on them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Origin, RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine, Session
+from dbt.adapters.vcs.workspace.executor import execute
+from dbt.adapters.vcs.workspace.lines import Line
+from dbt.adapters.vcs.workspace.mounts import Externals, Mounts, quoted
+from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.scope import Scope
+
+
+class Workspace:
+    """What one process sees of one branch.
+
+    The engine is made when a statement first needs it, so that work on manifests alone (seeds,
+    clones, drops, listings) starts no engine.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        line: Line,
+        engine: Callable[[], Engine],
+        *,
+        schema: str,
+        externals: Callable[[], Externals] = dict,
+    ) -> None:
+        """Take a line, what makes the engine, and the schema of unqualified names."""
+        self.repository = repository
+        self.line = line
+        self.schema = schema.lower()
+        self.mounts = Mounts()
+        self.externals = externals
+        self._make_engine = engine
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, at: CommitId | None = None) -> Overlay:
+        """Return an empty overlay on the line's head, or on a commit."""
+        base = at or self.line.head()
+        return Overlay(repository=self.repository, base=base, tree=self.repository.tree(base))
+
+    def connect(self, label: str) -> Connection:
+        """Return a connection; `label` names it in the engine's own displays."""
+        return Connection(self, label)
+
+    def open_session(self, label: str) -> Session:
+        """Return a session of the engine, which is made now if it isn't there."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._make_engine()
+            return self._engine.session(label)
+
+    def close(self) -> None:
+        """Let go of the engine."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+
+
+class Connection:
+    """One user of a workspace: its session settings, temporary views and current schema."""
+
+    def __init__(self, workspace: Workspace, label: str) -> None:
+        """Take the workspace; the engine's session is opened when it is first needed."""
+        self.workspace = workspace
+        self._label = label
+        self._session: Session | None = None
+        self._schema = workspace.schema
+        self._temporary: dict[str, tuple[RelationName, ...]] = {}
+
+    @property
+    def temporary(self) -> Mapping[str, tuple[RelationName, ...]]:
+        """Temporary views by name, lower case, and the relations that each reads."""
+        return self._temporary
+
+    def session(self) -> Session:
+        """Return the engine's session of this connection."""
+        if self._session is None:
+            self._session = self.workspace.open_session(self._label)
+            if self._schema != "default":
+                self._session.ensure_schema(self._schema)
+                self._session.query(f"use {quoted(self._schema)}")
+        return self._session
+
+    def scope(self, text: str, overlay: Overlay, origin: Origin) -> Scope:
+        """Return what the handler of a statement works with."""
+        return Scope(
+            overlay=overlay,
+            engine=self.session,
+            mounts=self.workspace.mounts,
+            externals=self.workspace.externals(),
+            schema=self._schema,
+            temporary=self._temporary,
+            origin=origin,
+            text=text,
+        )
+
+    def execute(
+        self, text: str, overlay: Overlay, *, origin: Origin, read_only: bool = False
+    ) -> Outcome:
+        """Carry out one statement; what it changes goes to the overlay.
+
+        Raises:
+            InputError: The statement can't be carried out as written.
+            ReadOnlyError: It would change something and `read_only` is set.
+            EngineError: The engine refused or failed.
+        """
+        scope = self.scope(text, overlay, origin)
+        outcome = execute(scope, read_only=read_only)
+        self._schema = scope.schema
+        return outcome
+
+    def cancel(self) -> None:
+        """Stop what is running, from another thread."""
+        if self._session is not None:
+            self._session.cancel()
+
+    def close(self) -> None:
+        """Let go of the session."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+        self._temporary.clear()

@@ -1,11 +1,14 @@
 """The stores that every contract test runs on."""
 
+import threading
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
 
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
@@ -17,14 +20,16 @@ OpenBlobs = Callable[[], Blobs]
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    server_module = pytest.importorskip("moto.server")
-    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
+    """A simulated S3 that serves one request at a time: its put-if-absent takes two steps."""
+    application = DomainDispatcherApplication(create_backend_app)
+    server = make_server("127.0.0.1", 0, application, threaded=False)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    endpoint = f"http://127.0.0.1:{server.port}"
     urllib.request.urlopen(urllib.request.Request(f"{endpoint}/bucket", method="PUT"))
     yield endpoint
-    server.stop()
+    server.shutdown()
+    thread.join()
 
 
 @pytest.fixture

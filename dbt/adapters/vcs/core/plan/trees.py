@@ -85,9 +85,9 @@ class TreeMerge:
     schema_conflicts: Mapping[str, Triple[SchemaInfo]] = field(default_factory=dict)
 
 
-def info_of(ref: SchemaRef | None) -> SchemaInfo | AbsentType:
+def info_of(ref: SchemaRef | AbsentType) -> SchemaInfo | AbsentType:
     """Return a schema's comment and properties, Absent for no schema."""
-    return Absent if ref is None else SchemaInfo(ref.comment, ref.properties)
+    return SchemaInfo(ref.comment, ref.properties) if isinstance(ref, SchemaRef) else Absent
 
 
 def diff_trees(old: Tree, new: Tree, load: LoadSchema) -> TreeDiff:
@@ -96,7 +96,7 @@ def diff_trees(old: Tree, new: Tree, load: LoadSchema) -> TreeDiff:
     schemas = []
     relations: list[Change] = []
     for name in names:
-        before, after = old.schemas.get(name), new.schemas.get(name)
+        before, after = old.schemas.get(name, Absent), new.schemas.get(name, Absent)
         if info_of(before) != info_of(after):
             schemas.append(SchemaChange(name, info_of(before), info_of(after)))
         relations.extend(_changed_relations(name, before, after, load))
@@ -108,37 +108,44 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree, load: LoadSchema) -> TreeM
 
     Where there are conflicts the rest of the answer still tells what merges cleanly.
     """
-    relations: dict[RelationName, Entry | AbsentType] = {}
-    schemas: dict[str, SchemaInfo | AbsentType] = {}
-    conflicts: dict[RelationName, Triple[Entry]] = {}
-    schema_conflicts: dict[str, Triple[SchemaInfo]] = {}
+    parts = []
     for name in sorted(base.schemas.keys() | ours.schemas.keys() | theirs.schemas.keys()):
-        refs = (base.schemas.get(name), ours.schemas.get(name), theirs.schemas.get(name))
-        if refs[2] == refs[0] or refs[2] == refs[1]:
-            continue
-        loaded = [_relations(ref, load) for ref in refs]
-        left = set(loaded[1])
-        for identifier in sorted(set().union(*loaded)):
-            entries = Triple[Entry](*(known.get(identifier, Absent) for known in loaded))
-            chosen = _merged(entries)
-            if chosen is None:
-                conflicts[RelationName(name, identifier)] = entries
-            elif chosen != entries.ours:
-                relations[RelationName(name, identifier)] = chosen
-                (left.discard if chosen is Absent else left.add)(identifier)
-        infos = Triple[SchemaInfo](*(info_of(ref) for ref in refs))
-        info = _merged(infos)
-        if info is Absent and left:
-            info = infos.theirs if infos.ours is Absent else infos.ours
-        if info is None:
-            schema_conflicts[name] = infos
-        elif info != infos.ours:
-            schemas[name] = info
+        refs = Triple(*(tree.schemas.get(name, Absent) for tree in (base, ours, theirs)))
+        if refs.theirs not in (refs.base, refs.ours):
+            parts.append(_merge_schema(name, refs, load))
+    return TreeMerge(
+        relations={key: value for part in parts for key, value in part.relations.items()},
+        schemas={key: value for part in parts for key, value in part.schemas.items()},
+        conflicts={key: value for part in parts for key, value in part.conflicts.items()},
+        schema_conflicts={
+            key: value for part in parts for key, value in part.schema_conflicts.items()
+        },
+    )
+
+
+def _merge_schema(schema: str, refs: Triple[SchemaRef], load: LoadSchema) -> TreeMerge:
+    loaded = [_relations(ref, load) for ref in (refs.base, refs.ours, refs.theirs)]
+    relations: dict[RelationName, Entry | AbsentType] = {}
+    conflicts: dict[RelationName, Triple[Entry]] = {}
+    left = set(loaded[1])
+    for identifier in sorted(set().union(*loaded)):
+        name = RelationName(schema, identifier)
+        entries: Triple[Entry] = Triple(*(known.get(identifier, Absent) for known in loaded))
+        chosen = _merged(entries)
+        if chosen is None:
+            conflicts[name] = entries
+        elif chosen != entries.ours:
+            relations[name] = chosen
+            (left.discard if chosen is Absent else left.add)(identifier)
+    infos = Triple(info_of(refs.base), info_of(refs.ours), info_of(refs.theirs))
+    info = _merged(infos)
+    if info is Absent and left:
+        info = infos.theirs if infos.ours is Absent else infos.ours
     return TreeMerge(
         relations=relations,
-        schemas=schemas,
+        schemas={} if info is None or info == infos.ours else {schema: info},
         conflicts=conflicts,
-        schema_conflicts=schema_conflicts,
+        schema_conflicts={schema: infos} if info is None else {},
     )
 
 
@@ -149,14 +156,14 @@ def _merged(triple: Triple[T]) -> T | AbsentType | None:
     return triple.theirs if triple.ours == triple.base else None
 
 
-def _relations(ref: SchemaRef | None, load: LoadSchema) -> dict[str, Entry]:
-    return {} if ref is None else load(ref.id).relations
+def _relations(ref: SchemaRef | AbsentType, load: LoadSchema) -> dict[str, Entry]:
+    return load(ref.id).relations if isinstance(ref, SchemaRef) else {}
 
 
 def _changed_relations(
-    schema: str, old: SchemaRef | None, new: SchemaRef | None, load: LoadSchema
+    schema: str, old: SchemaRef | AbsentType, new: SchemaRef | AbsentType, load: LoadSchema
 ) -> Iterator[Change]:
-    if old is not None and new is not None and old.id == new.id:
+    if isinstance(old, SchemaRef) and isinstance(new, SchemaRef) and old.id == new.id:
         return
     before, after = _relations(old, load), _relations(new, load)
     for identifier in sorted(before.keys() | after.keys()):

@@ -1,0 +1,496 @@
+"""What a repository must do, whatever lies under it."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from conftest import OpenBlobs
+
+from dbt.adapters.vcs.core.errors import (
+    ConflictError,
+    DamagedError,
+    FormatError,
+    InputError,
+    NotFoundError,
+)
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import (
+    Landed,
+    Repository,
+    SchemaInfo,
+    TreeChanges,
+    TreeConflictError,
+)
+from dbt.adapters.vcs.core.store import Blobs
+
+
+def table(number: int) -> TableEntry:
+    return TableEntry(snapshot=SnapshotId(f"{number:064x}"))
+
+
+def name(identifier: str) -> RelationName:
+    return RelationName("shop", identifier)
+
+
+def change(repository: Repository, at: CommitId, **tables: int | None) -> str:
+    """The tree of a commit with some tables of the schema `shop` put (a number) or dropped."""
+    tree = repository.tree(at)
+    return repository.edit(
+        tree.id,
+        TreeChanges(
+            schemas={} if tree.has_schema("shop") else {"shop": SchemaInfo()},
+            relations={
+                name(key): Absent if value is None else table(value)
+                for key, value in tables.items()
+            },
+        ),
+    )
+
+
+def land(
+    repository: Repository,
+    branch: str = "main",
+    base: CommitId | None = None,
+    parents: tuple[CommitId, ...] = (),
+    **tables: int | None,
+) -> Landed:
+    at = base or repository.branch(branch).head
+    return repository.land(
+        branch,
+        base=at,
+        tree=change(repository, at, **tables),
+        author="ann",
+        message=f"Put {', '.join(tables)}",
+        parents=parents,
+    )
+
+
+def shown(repository: Repository, revision: str = "main") -> dict[str, int]:
+    entries = repository.tree(repository.resolve(revision)).relations("shop")
+    return {key: int(entry.snapshot, 16) for key, entry in entries.items()}
+
+
+# -- create and open
+
+
+def test_a_new_repository_shows_nothing(repository: Repository) -> None:
+    main = repository.branch("main")
+    assert [branch.name for branch in repository.branches()] == ["main"]
+    assert repository.tree(main.head).schemas() == []
+    assert [commit.parents for _, commit in repository.log(main.head)] == [()]
+
+
+def test_creating_again_opens(reopen: OpenBlobs) -> None:
+    first = Repository.create(reopen(), author="ann")
+    land(first, a=1)
+    second = Repository.open_or_create(reopen(), author="bob", default_branch="other")
+    assert (second.id, second.default_branch) == (first.id, "main")
+    assert shown(second) == {"a": 1}
+
+
+def test_racing_creators_make_one_repository(reopen: OpenBlobs) -> None:
+    start = threading.Barrier(6)
+
+    def create(_: int) -> tuple[str, CommitId]:
+        start.wait()
+        made = Repository.open_or_create(reopen(), author="ann")
+        return made.id, made.branch("main").head
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(create, range(6)))) == 1
+
+
+def test_a_location_without_a_header_is_no_repository(blobs: Blobs) -> None:
+    with pytest.raises(NotFoundError, match=r"is no repository: there is no vcs\.json"):
+        Repository.open(blobs)
+
+
+def test_a_newer_format_names_both_versions(blobs: Blobs) -> None:
+    blobs.create("vcs.json", b'{"format": 7, "id": {"changed": "shape"}}')
+    for enter in (Repository.open, lambda b: Repository.open_or_create(b, author="ann")):
+        with pytest.raises(FormatError, match=r"version 7.*up to version 1.*[Uu]pgrade"):
+            enter(blobs)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"{}", b'{"format":"1"}', b'{"format":1}', b"\xff\xfe"]
+)
+def test_a_broken_header_is_damage(blobs: Blobs, data: bytes) -> None:
+    blobs.create("vcs.json", data)
+    with pytest.raises(DamagedError, match=r"vcs\.json"):
+        Repository.open(blobs)
+
+
+# -- branches
+
+
+def test_a_branch_is_a_pointer(repository: Repository) -> None:
+    land(repository, a=1)
+    head = repository.branch("main").head
+    before = len(list(repository.blobs.walk("objects")))
+    branch = repository.create_branch("feature/tax", head, author="bob", note="why")
+    assert (branch.head, branch.ref.move.by, branch.ref.move.note) == (head, "bob", "why")
+    assert len(list(repository.blobs.walk("objects"))) == before
+    land(repository, "feature/tax", a=2, b=1)
+    assert shown(repository) == {"a": 1}
+    assert shown(repository, "feature/tax") == {"a": 2, "b": 1}
+
+
+def test_a_branch_that_is_there_is_not_made_again(repository: Repository) -> None:
+    head = repository.branch("main").head
+    with pytest.raises(InputError, match="already a branch 'main'"):
+        repository.create_branch("main", head, author="ann")
+
+
+def test_a_branch_needs_a_commit_that_is_there(repository: Repository) -> None:
+    with pytest.raises(DamagedError, match="missing"):
+        repository.create_branch("x", CommitId("0" * 64), author="ann")
+    assert repository.find_branch("x") is None
+
+
+def test_an_unknown_branch_brings_near_ones(repository: Repository) -> None:
+    head = repository.branch("main").head
+    repository.create_branch("feature/tax", head, author="ann")
+    with pytest.raises(NotFoundError, match="Did you mean 'feature/tax'"):
+        repository.branch("feature/tex")
+    with pytest.raises(NotFoundError, match="There is: feature/tax, main"):
+        repository.branch("zzz")
+
+
+def test_a_deleted_branch_can_be_had_again(repository: Repository) -> None:
+    land(repository, a=1)
+    head = repository.branch("main").head
+    repository.create_branch("x", head, author="ann", state={"k": "v"})
+    repository.delete_branch("x", author="bob")
+    assert [branch.name for branch in repository.branches()] == ["main"]
+    assert repository.find_branch("x") is None
+    for use in (
+        repository.branch,
+        repository.resolve,
+        lambda n: repository.delete_branch(n, author="ann"),
+        lambda n: repository.set_state(n, {}, author="ann"),
+    ):
+        with pytest.raises(NotFoundError, match=r"'x' was deleted on .* by bob.*x@\{1\}"):
+            use("x")
+    assert repository.create_branch("x", repository.resolve("x@{1}"), author="ann").head == head
+    assert [ref.move.action for ref in repository.refs.log("heads", "x")] == [
+        "create",
+        "delete",
+        "create",
+    ]
+
+
+def test_the_default_branch_stays(repository: Repository) -> None:
+    with pytest.raises(InputError, match="default branch and can't be deleted"):
+        repository.delete_branch("main", author="ann")
+
+
+def test_state_is_replaced_and_carried_along(repository: Repository) -> None:
+    head = repository.branch("main").head
+    repository.create_branch("runs/1", head, author="ann", state={"status": "running"})
+    land(repository, "runs/1", a=1)
+    branch = repository.branch("runs/1")
+    assert dict(branch.state) == {"status": "running"}
+    after = repository.set_state("runs/1", {"status": "failed"}, author="ann", note="a test")
+    assert after == repository.branch("runs/1")
+    assert (after.head, dict(after.state)) == (branch.head, {"status": "failed"})
+    at = repository.branch("runs/1").head
+    repository.land(
+        "runs/1",
+        base=at,
+        tree=change(repository, at, b=2),
+        author="ann",
+        message="m",
+        state={"status": "done"},
+    )
+    assert dict(repository.branch("runs/1").state) == {"status": "done"}
+
+
+def test_racing_state_changes_all_land(reopen: OpenBlobs) -> None:
+    Repository.create(reopen(), author="ann")
+
+    def renew(number: int) -> None:
+        Repository.open(reopen()).set_state("main", {"by": str(number)}, author="ann")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(renew, range(8)))
+    log = Repository.open(reopen()).refs.log("heads", "main")
+    assert {ref.move.state.get("by") for ref in log[:-1]} == {str(n) for n in range(8)}
+
+
+def test_a_branch_moves_only_from_where_it_was_read(repository: Repository) -> None:
+    first = repository.branch("main")
+    landed = land(repository, a=1)
+    assert repository.move_branch(first, first.head, author="ann", action="reset") is None
+    here = repository.branch("main")
+    moved = repository.move_branch(here, first.head, author="ann", action="reset")
+    assert moved is not None
+    assert repository.branch("main") == moved
+    assert repository.resolve("main@{1}") == landed.commit
+
+
+def test_times_in_a_log_never_go_down(blobs: Blobs) -> None:
+    ticks = iter([50, 40, 30, 60, 20, 10, 5, 4, 3, 2, 1])
+    repository = Repository.create(blobs, author="ann", clock=lambda: next(ticks))
+    for number in range(3):
+        land(repository, a=number)
+    moves = [ref.move.at for ref in repository.refs.log("heads", "main")]
+    assert moves == sorted(moves, reverse=True)
+    times = [commit.committed_at for _, commit in repository.log(repository.resolve("main"))]
+    assert times == sorted(set(times), reverse=True)
+
+
+# -- tags
+
+
+def test_a_tag_names_a_commit_for_good(repository: Repository) -> None:
+    head = repository.branch("main").head
+    repository.create_tag("v1", head, author="ann", note="first")
+    land(repository, a=1)
+    assert repository.resolve("v1") == head
+    assert [(tag.name, tag.commit) for tag in repository.tags()] == [("v1", head)]
+    with pytest.raises(InputError, match="already a tag 'v1'"):
+        repository.create_tag("v1", repository.resolve("main"), author="ann")
+    repository.delete_tag("v1", author="ann")
+    assert repository.tags() == []
+    assert repository.find_tag("v1") is None
+    with pytest.raises(NotFoundError, match="tag 'v1' was deleted"):
+        repository.delete_tag("v1", author="ann")
+
+
+# -- trees
+
+
+def test_schemas_come_and_go(repository: Repository) -> None:
+    empty = repository.tree(repository.branch("main").head).id
+    one = repository.edit(
+        empty,
+        TreeChanges(
+            schemas={"a": SchemaInfo("comment", {"k": "v"}), "b": SchemaInfo()},
+            relations={RelationName("a", "t"): table(1)},
+        ),
+    )
+    landed = repository.land(
+        "main", base=repository.resolve("main"), tree=one, author="ann", message="m"
+    )
+    tree = repository.tree(landed.commit)
+    assert tree.schemas() == ["a", "b"]
+    assert tree.has_schema("a") and not tree.has_schema("c")
+    assert (tree.schema_ref("a").comment, tree.schema_ref("a").properties) == (
+        "comment",
+        {"k": "v"},
+    )
+    assert tree.relations("a") == {"t": table(1)}
+    assert tree.relations("b") == tree.relations("none") == {}
+    assert tree.entry(RelationName("a", "t")) == table(1)
+    assert tree.entry(RelationName("a", "none")) is None
+    assert tree.entry(RelationName("none", "t")) is None
+    with pytest.raises(NotFoundError, match=r"no schema 'c'.*a, b"):
+        tree.schema_ref("c")
+    commented = repository.edit(one, TreeChanges(schemas={"a": SchemaInfo("new")}))
+    assert repository.edit(commented, TreeChanges(schemas={"a": Absent, "b": Absent})) == empty
+
+
+def test_an_edit_that_changes_nothing_keeps_the_id(repository: Repository) -> None:
+    landed = land(repository, a=1)
+    id = repository.tree(landed.commit).id
+    nothing = [
+        TreeChanges(),
+        TreeChanges(relations={name("a"): table(1)}),
+        TreeChanges(relations={name("none"): Absent, RelationName("none", "t"): Absent}),
+        TreeChanges(schemas={"shop": SchemaInfo(), "none": Absent}),
+    ]
+    assert {repository.edit(id, changes) for changes in nothing} == {id}
+
+
+def test_a_relation_needs_its_schema(repository: Repository) -> None:
+    tree = repository.tree(repository.branch("main").head)
+    with pytest.raises(NotFoundError, match=r"no schema 'shop'.*create schema shop"):
+        repository.edit(tree.id, TreeChanges(relations={name("a"): table(1)}))
+
+
+@pytest.mark.parametrize("bad", ["", "a b", "a-b", "a.b", "A", "é", "../x", "a\n", "x" * 256, "'"])
+def test_a_name_that_spark_refuses_is_refused_before_anything_is_written(
+    repository: Repository, bad: str
+) -> None:
+    tree = repository.tree(repository.branch("main").head).id
+    before = sorted(repository.blobs.walk("objects"))
+    for changes in (
+        TreeChanges(schemas={bad: SchemaInfo()}),
+        TreeChanges(schemas={"s": SchemaInfo()}, relations={RelationName("s", bad): table(1)}),
+    ):
+        with pytest.raises(InputError, match="name"):
+            repository.edit(tree, changes)
+    assert sorted(repository.blobs.walk("objects")) == before
+
+
+# -- land
+
+
+def test_landing_on_an_unmoved_branch_goes_forward(repository: Repository) -> None:
+    before = repository.branch("main").head
+    landed = land(repository, a=1)
+    assert landed == Landed(landed.commit, True, before, "fast_forward")
+    commit = repository.objects.commit(landed.commit)
+    assert (commit.parents, commit.author, commit.message) == ((before,), "ann", "Put a")
+    assert repository.branch("main").ref.move.action == "commit"
+
+
+def test_a_change_that_changes_nothing_makes_no_commit(repository: Repository) -> None:
+    first = land(repository, a=1)
+    again = land(repository, a=1)
+    assert again == Landed(first.commit, False, first.commit, "up_to_date")
+    assert repository.branch("main").ref.seq == 2
+
+
+def test_a_change_that_changes_nothing_may_still_set_the_state(repository: Repository) -> None:
+    landed = land(repository, a=1)
+    tree = repository.tree(landed.commit).id
+    for _ in range(2):
+        again = repository.land(
+            "main", base=landed.commit, tree=tree, author="ann", message="m", state={"k": "v"}
+        )
+        assert again == Landed(landed.commit, False, landed.commit, "up_to_date")
+    assert dict(repository.branch("main").state) == {"k": "v"}
+    assert repository.branch("main").ref.seq == 3
+
+
+def test_changes_of_different_relations_merge(repository: Repository) -> None:
+    base = land(repository, a=1, b=1, c=1).commit
+    ours = land(repository, base=base, a=2, d=1)
+    theirs = land(repository, base=base, b=2, c=None)
+    assert (ours.how, theirs.how) == ("fast_forward", "merge")
+    assert theirs.before == ours.commit
+    assert shown(repository) == {"a": 2, "b": 2, "d": 1}
+    assert repository.objects.commit(theirs.commit).parents == (ours.commit,)
+
+
+def test_the_same_change_twice_is_no_conflict(repository: Repository) -> None:
+    base = land(repository, a=1).commit
+    ours = land(repository, base=base, a=2)
+    assert land(repository, base=base, a=2) == Landed(
+        ours.commit, False, ours.commit, "up_to_date"
+    )
+
+
+def test_a_conflict_names_the_relations_and_changes_nothing(repository: Repository) -> None:
+    base = land(repository, a=1, b=1, c=1, d=1).commit
+    ours = land(repository, base=base, a=2, b=None, e=1).commit
+    before = sorted(repository.blobs.walk("refs"))
+    with pytest.raises(ConflictError) as caught:
+        land(repository, base=base, a=3, b=2, d=2, e=2)
+    message = str(caught.value)
+    assert "shop.a (changed there, changed here)" in message
+    assert "shop.b (dropped there, changed here)" in message
+    assert "shop.e (created there, created here)" in message
+    assert "shop.d" not in message
+    assert isinstance(caught.value, TreeConflictError)
+    assert caught.value.head == ours
+    assert list(caught.value.merge.conflicts) == [name("a"), name("b"), name("e")]
+    assert sorted(repository.blobs.walk("refs")) == before
+    assert shown(repository) == {"a": 2, "c": 1, "d": 1, "e": 1}
+
+
+def test_a_merge_records_the_other_side_as_parent(repository: Repository) -> None:
+    base = land(repository, a=1, b=1).commit
+    repository.create_branch("x", base, author="ann")
+    theirs = land(repository, "x", b=2).commit
+    ours = land(repository, a=2).commit
+    tree = repository.tree(theirs).id
+    merged = repository.land(
+        "main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+    )
+    assert repository.objects.commit(merged.commit).parents == (ours, theirs)
+    assert repository.merge_base(merged.commit, theirs) == theirs
+    assert repository.resolve("main^2") == theirs
+    again = repository.land(
+        "main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+    )
+    assert again == Landed(merged.commit, False, merged.commit, "up_to_date")
+
+
+def test_a_merge_of_what_is_there_already_still_records_that_it_was(
+    repository: Repository,
+) -> None:
+    base = land(repository, a=1).commit
+    repository.create_branch("x", base, author="ann")
+    theirs = land(repository, "x", a=2).commit
+    ours = land(repository, base=base, a=2, b=1).commit
+    tree = repository.tree(theirs).id
+    merged = repository.land(
+        "main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+    )
+    assert repository.objects.commit(merged.commit).parents == (ours, theirs)
+    # So that what x does next merges with x's last state as base.
+    later = land(repository, "x", a=3).commit
+    following = repository.land(
+        "main", base=theirs, tree=repository.tree(later).id, author="ann", message="m"
+    )
+    assert following.moved
+    assert shown(repository) == {"a": 3, "b": 1}
+
+
+def test_a_schema_dropped_there_and_filled_here_stays(repository: Repository) -> None:
+    base = land(repository, a=1).commit
+    tree = repository.tree(base).id
+    dropped = repository.edit(tree, TreeChanges(schemas={"shop": Absent}))
+    repository.land("main", base=base, tree=dropped, author="ann", message="m")
+    land(repository, base=base, b=2)
+    assert shown(repository) == {"b": 2}
+
+
+def test_landing_on_a_branch_that_is_not_there_is_refused(repository: Repository) -> None:
+    head = repository.branch("main").head
+    with pytest.raises(NotFoundError, match=r"no branch 'mian'\. Did you mean 'main'"):
+        repository.land(
+            "mian", base=head, tree=repository.tree(head).id, author="ann", message="m"
+        )
+
+
+def test_landing_a_tree_that_is_not_stored_is_refused(repository: Repository) -> None:
+    head = repository.branch("main").head
+    for tree, parents in (("0" * 64, ()), (repository.tree(head).id, ("0" * 64,))):
+        with pytest.raises(DamagedError, match="missing"):
+            repository.land(
+                "main", base=head, tree=tree, author="ann", message="m", parents=parents
+            )
+    assert repository.branch("main").head == head
+
+
+# -- history
+
+
+def test_a_log_has_every_ancestor_once_children_first(repository: Repository) -> None:
+    base = land(repository, a=1).commit
+    repository.create_branch("x", base, author="ann")
+    theirs = land(repository, "x", b=1).commit
+    ours = land(repository, c=1).commit
+    merged = repository.land(
+        "main",
+        base=base,
+        tree=repository.tree(theirs).id,
+        author="ann",
+        message="m",
+        parents=(theirs,),
+    ).commit
+    log = list(repository.log(merged))
+    ids = [id for id, _ in log]
+    assert ids == [merged, ours, theirs, base, repository.resolve("main~3")]
+    for id, commit in log:
+        assert all(ids.index(parent) > ids.index(id) for parent in commit.parents)
+
+
+def test_diff_tells_relations_and_schemas(repository: Repository) -> None:
+    old = land(repository, a=1, b=1, c=1).commit
+    new = land(repository, a=2, b=None, d=1).commit
+    diff = repository.diff(old, new)
+    assert diff.relations == (
+        (name("a"), table(1), table(2)),
+        (name("b"), table(1), Absent),
+        (name("d"), Absent, table(1)),
+    )
+    assert diff.schemas == ()
+    first = repository.diff(repository.resolve("main~2"), old)
+    assert first.schemas == (("shop", Absent, SchemaInfo()),)
+    assert repository.diff(new, new).relations == ()

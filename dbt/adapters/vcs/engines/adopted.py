@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import uuid
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.catalog import PRIVATE, Catalog
 from dbt.adapters.vcs.engines.errors import translated
-from dbt.adapters.vcs.engines.quoting import quoted, quoted_relation
+from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MARK: Final = "dbt-vcs shows "
+_TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
 
 
-def adopt(spark: SparkSession, catalog: Catalog, owner: str) -> None:
+class Adoption(NamedTuple):
+    """What must be undone when the session is given back.
+
+    Attributes:
+        token: Tells this use of the catalog from a later one by the same owner.
+        timestamps: How the session wrote timestamps before.
+    """
+
+    token: str
+    timestamps: str | None
+
+
+def adopt(spark: SparkSession, catalog: Catalog, owner: str) -> Adoption:
     """Mark a session's catalog as showing an owner's names.
 
     Raises:
@@ -31,30 +45,42 @@ def adopt(spark: SparkSession, catalog: Catalog, owner: str) -> None:
         kind = spark.conf.get("spark.sql.catalogImplementation")
         if kind != "in-memory":
             raise InputError(
-                f"The SparkSession's catalog is {kind!r}; dbt-vcs needs one in memory. Build the "
-                "session without enableHiveSupport(), or leave `spark` out."
+                f"The catalog of the SparkSession is of kind {kind}; dbt-vcs needs one in memory. "
+                "Build the session without enableHiveSupport(), or leave `spark` out."
             )
-        mark = _mark_of(spark)
-        if mark is not None and mark != owner:
+        mark = _mark(spark)
+        if mark is not None and mark[0] != owner:
             raise InputError(
-                f"This SparkSession shows {mark} already, so it can't show {owner}. Close that "
-                "connection first, or use another SparkSession (spark.newSession() shares the "
-                "catalog and does not help), or leave `spark` out."
+                f"This SparkSession shows {mark[0]} already, so it can't show {owner}. Close that "
+                "connection first, or leave `spark` out (newSession() would share the catalog)."
             )
-        if mark is None:
-            catalog.ensure_schema(spark, PRIVATE, comment=_MARK + owner)
+        token = uuid.uuid4().hex
+        catalog.ensure_schema(spark, PRIVATE)
+        comment = literal(f"{_MARK}{owner} {token}")
+        spark.sql(f"comment on database {quoted(PRIVATE)} is {comment}")
+        timestamps = spark.conf.get(_TIMESTAMPS, None)
+        # INT96, Spark's default, has no bounds in footers and no years beyond 2262 elsewhere.
+        spark.conf.set(_TIMESTAMPS, "TIMESTAMP_MICROS")
+        return Adoption(token, timestamps)
 
 
-def release(spark: SparkSession, catalog: Catalog) -> None:
-    """Remove every name that was shown, and the mark."""
+def release(spark: SparkSession, catalog: Catalog, adoption: Adoption) -> None:
+    """Remove what was shown, and the mark, unless the same owner uses the catalog anew."""
     with translated():
+        mark = _mark(spark)
+        if mark is None or mark[1] != adoption.token:
+            return
         for name in catalog.shown:
             spark.sql(f"drop view if exists {quoted_relation(name)}")
         spark.sql(f"drop database if exists {quoted(PRIVATE)} cascade")
+        if adoption.timestamps is not None:
+            spark.conf.set(_TIMESTAMPS, adoption.timestamps)
 
 
-def _mark_of(spark: SparkSession) -> str | None:
+def _mark(spark: SparkSession) -> tuple[str, str] | None:
+    """Return the owner whose names the catalog shows, and its token."""
     if not spark.catalog.databaseExists(PRIVATE):
         return None
     comment = spark.catalog.getDatabase(PRIVATE).description or ""
-    return comment.removeprefix(_MARK)
+    owner, _, token = comment.removeprefix(_MARK).rpartition(" ")
+    return owner, token

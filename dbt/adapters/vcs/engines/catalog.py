@@ -28,8 +28,10 @@ class Catalog:
         root: The repository as Spark names it.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, adopted: bool = False) -> None:
+        """Take the repository's root; an adopted catalog keeps schemas where its owner does."""
         self.root = root
+        self._adopted = adopted
         self._folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
@@ -47,17 +49,17 @@ class Catalog:
         """The logical names that stand for something."""
         return list(self._shown)
 
-    def ensure_schema(self, spark: SparkSession, schema: str, comment: str = "") -> None:
+    def ensure_schema(self, spark: SparkSession, schema: str) -> None:
         """Make a database if it is not there."""
         with self._locked(f"schema {schema}"):
             if schema in self._schemas:
                 return
-            # Spark makes a folder for each; a schema's name may be none that a folder can have.
-            folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
-            spark.sql(
-                f"create database if not exists {quoted(schema)} comment {literal(comment)} "
-                f"location {literal(f'file:{folder}')}"
-            )
+            location = ""
+            if schema == PRIVATE or not self._adopted:
+                # Spark makes a folder for each; a schema's name may be none for a folder.
+                folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
+                location = f" location {literal(f'file:{folder}')}"
+            spark.sql(f"create database if not exists {quoted(schema)}{location}")
             self._schemas.add(schema)
 
     def mount_physical(self, spark: SparkSession, mount: TableMount) -> str:
@@ -112,7 +114,10 @@ class Catalog:
                 spark.sql(f"refresh table {physical}")
             else:
                 clause = options_clause({**stored, "path": location})
-                spark.sql(f"create table {physical} using {quoted(format)} options ({clause})")
+                spark.sql(
+                    f"create table if not exists {physical} using {quoted(format)} "
+                    f"options ({clause})"
+                )
                 self._physical.add(id)
         with self._locked(f"name {name}"):
             self._show(spark, name, f"as select * from {physical}")

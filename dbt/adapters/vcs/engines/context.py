@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger(__name__)
 _SAID_LINES: Final = 15
+_ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers that print every exception, stack included, before it is raised."""
 
 
 def spark_context(settings: Mapping[str, str]) -> SparkContext:
@@ -76,6 +78,7 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
+    from pyspark.logger import PySparkLogger
 
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     shown = SparkConf(loadDefaults=False).setAll(list(without_secrets(settings).items()))
@@ -91,6 +94,8 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
                 context = SparkContext(conf=conf, gateway=gateway)
         except (PySparkRuntimeError, EngineError) as error:
             raise EngineError(_refusal(error, said)) from error
+    for name in _ECHOES:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
     if is_local(settings.get("spark.master", "")) and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
     return context

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.errors import EngineError, VcsError
+from dbt.adapters.vcs.core.errors import EngineError, UnsupportedError, VcsError
 
 _MAX_LINES: Final = 40
 _MAX_CHARS: Final = 8_000
+_MAX_CAUSES: Final = 20
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
-_JAVA_CLASS: Final = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:: |$)")
-_PLAN_LINE: Final = re.compile(r"^\s*(?:'[A-Z]|\+- |:- |:  )|^[A-Z]\w+ (?:\[|`)|^[A-Z]\w+$")
-_STACK_LINE: Final = re.compile(r"^\s*(?:at [\w.$/]+\(|\.\.\. \d+ more)")
-_CANCELLED: Final = re.compile(r"SPARK_JOB_CANCELLED|cancelled|INTERRUPTED|InterruptedException")
+_JAVA_CLASS: Final = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?::\s+|$)")
+_STACK: Final = re.compile(r"^\s*at [\w.$/<>]+\(|^\s*\.\.\. \d+ more|^(?:JVM|Driver) stacktrace")
+_S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 
 
 class SparkError(EngineError):
@@ -39,81 +39,75 @@ class CancelledError(SparkError):
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn what PySpark and Py4J raise inside the block into SparkError."""
+    """Turn what PySpark and Py4J raise inside the block into SparkError, their cause."""
     try:
         yield
     except VcsError:
         raise
     except Exception as error:
-        if not _is_spark(error):
+        if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
             raise
-        raise spark_error(error) from error
+        raise _spark_error(error) from error
 
 
-def spark_error(error: BaseException) -> SparkError:
-    """Return the error to raise in place of one of PySpark's or Py4J's."""
-    described = _describe(error)
-    if described is None:
-        described = str(error), None
-    text, condition = described
-    message = _first_lines(text)
-    found = _CONDITION.search(message)
-    return SparkError(message, condition or (found[1] if found else None))
+@contextmanager
+def renamed(private: str, shown: str) -> Iterator[None]:
+    """Call a relation of ours in error messages what the user knows it as."""
+    try:
+        yield
+    except (SparkError, UnsupportedError) as error:
+        message = str(error)
+        if private not in message:
+            raise
+        message = message.replace(f"`spark_catalog`.{private}", shown).replace(private, shown)
+        if isinstance(error, SparkError):
+            raise SparkError(message, error.condition) from error.__cause__
+        raise UnsupportedError(message) from error.__cause__
 
 
-def is_cancelled(error: BaseException) -> bool:
-    """Tell whether an exception of Spark says that its job was cancelled."""
-    return bool(_CANCELLED.search(str(error)))
-
-
-def _is_spark(error: BaseException) -> bool:
-    return type(error).__module__.partition(".")[0] in ("pyspark", "py4j")
-
-
-def _describe(error: Any) -> tuple[str, str | None] | None:
-    """Return message and condition: those of the innermost cause that has a condition."""
+def _spark_error(error: Any) -> SparkError:
     java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    first: tuple[str, str | None] | None = None
-    best: tuple[str, str | None] | None = None
-    seen = 0
-    while java is not None and seen < 20:
+    said = _chain(java) or [getattr(error, "_desc", None) or str(error)]
+    with_condition = [text for text in said if _CONDITION.match(text)]
+    message = _first_lines(with_condition[-1] if with_condition else said[0])
+    cause = _first_lines(said[-1])
+    if cause not in message:
+        message += f"\nCause: {cause}"
+    if _S3_MISSING.search(message):
+        message += (
+            "\nSpark needs Hadoop's S3 file system: set spark.jars.packages to "
+            "org.apache.hadoop:hadoop-aws:<the version of the hadoop-client-api jar of Spark>."
+        )
+    found = _CONDITION.match(message)
+    return SparkError(message, found[1] if found else None)
+
+
+def _chain(java: Any) -> list[str]:
+    """Return the messages of an exception and of its causes, outermost first, none empty."""
+    found: list[str] = []
+    for _ in range(_MAX_CAUSES):
+        if java is None:
+            break
         text = _message(java)
-        found = _CONDITION.match(text)
-        if first is None or (first[0] == "" and text):
-            first = text, found[1] if found else None
-        if found:
-            best = text, found[1]
-        java, seen = java.getCause(), seen + 1
-    if best is None and first is None and getattr(error, "_desc", None):
-        return str(error._desc), None
-    return best or first
+        if text:
+            found.append(text)
+        java = java.getCause()
+    return found
 
 
 def _message(java: Any) -> str:
-    simple = getattr(java, "getSimpleMessage", None)
-    name = java.getClass().getName()
-    if simple is not None and name.startswith("org.apache.spark.sql.") and _is_analysis(java):
+    """Return an exception's message; an analysis error's without the plan at its end."""
+    name = java.getClass().getSimpleName()
+    if name.endswith("AnalysisException"):
         return str(java.getSimpleMessage() or "")
-    return str(java.getMessage() or java.toString() or "")
-
-
-def _is_analysis(java: Any) -> bool:
-    kind = java.getClass()
-    while kind is not None:
-        if kind.getName() == "org.apache.spark.sql.AnalysisException":
-            return True
-        kind = kind.getSuperclass()
-    return False
+    return _JAVA_CLASS.sub("", str(java.getMessage() or java.toString() or "").strip())
 
 
 def _first_lines(text: str) -> str:
-    """Return the part of a message that is for a person: no plan, no stack, no class name."""
+    """Return the part of a message that is for a person: no stack, no endless text."""
     kept: list[str] = []
-    lines = _JAVA_CLASS.sub("", text.strip()).splitlines()
-    for number, line in enumerate(lines):
-        if _STACK_LINE.match(line) or line.startswith(("JVM stacktrace", "Driver stacktrace")):
-            break
-        if number and "SQLSTATE" in lines[0] and _PLAN_LINE.match(line):
+    for line in text.strip().splitlines():
+        if _STACK.match(line):
             break
         kept.append(line.rstrip())
     message = "\n".join(kept[:_MAX_LINES]).strip()

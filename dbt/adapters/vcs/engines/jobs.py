@@ -77,5 +77,7 @@ class Jobs:
 
     def _end(self, group: str) -> None:
         self._here.busy = False
+        if self._context._jsc is not None:
+            self._context._jsc.clearJobGroup()
         with self._lock:
             del self._cancelled[group]

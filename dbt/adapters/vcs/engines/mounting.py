@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.errors import SparkError, translated
 from dbt.adapters.vcs.engines.location import exact_files
 from dbt.adapters.vcs.engines.partitions import WRITE_FOLDER, partition_folders
 from dbt.adapters.vcs.engines.port import TableMount
@@ -95,12 +96,18 @@ def _create_table(
 ) -> None:
     columns = ", ".join(f"{quoted(field.id)} {field.type}" for field in mount.fields)
     table = quoted_relation(name)
-    spark.sql(
-        f"create table if not exists {table} ({columns}) using parquet "
-        f"options ({options_clause(options)})"
-    )
-    # Spark leaves a file that is gone out of every answer, without a word.
-    found = len(spark.table(table)._jdf.inputFiles())
+    found = 0
+    try:
+        with translated():
+            spark.sql(
+                f"create table if not exists {table} ({columns}) using parquet "
+                f"options ({options_clause(options)})"
+            )
+            # Spark leaves a file that is gone out of every answer, without a word.
+            found = len(spark.table(table)._jdf.inputFiles())
+    except SparkError as error:
+        if error.condition != "PATH_NOT_FOUND":
+            raise
     if found != files:
         spark.sql(f"drop table if exists {table}")
         raise DamagedError(

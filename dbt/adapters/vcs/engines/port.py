@@ -132,6 +132,7 @@ class Session(Protocol):
         partition_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
+        name: RelationName | None = None,
     ) -> Written:
         """Write the rows that an INSERT statement adds, as `write` does.
 
@@ -147,6 +148,7 @@ class Session(Protocol):
             partition_by: Names out of `columns`, outermost first.
             options: As for `write`.
             ids: Names for the columns inside the files, in the order of `columns`.
+            name: What errors call the table.
         """
 
     def ensure_schema(self, schema: str) -> None:

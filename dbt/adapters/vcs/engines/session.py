@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.catalog import PRIVATE, Catalog
+from dbt.adapters.vcs.engines.errors import renamed
 from dbt.adapters.vcs.engines.jobs import Jobs
 from dbt.adapters.vcs.engines.port import Column, TableMount, Written
 from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
@@ -34,6 +36,10 @@ class SparkView:
     def spark(self) -> SparkSession:
         """The SparkSession, for Python models."""
         return self._spark
+
+    def running(self) -> AbstractContextManager[None]:
+        """Return a block that is one statement, to be cancelled as one: for Python models."""
+        return self._jobs.run()
 
     def query(self, text: str) -> SparkRows:
         """Run a statement; a query's rows are computed when they are fetched."""
@@ -102,11 +108,13 @@ class SparkView:
         partition_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
+        name: RelationName | None = None,
     ) -> Written:
         """Write the rows that an INSERT statement adds."""
-        with self._jobs.run():
+        stage = quoted_relation(RelationName(PRIVATE, f"w_{uuid.uuid4().hex}"))
+        shown = quoted_relation(name) if name else "the table"
+        with renamed(stage, shown), self._jobs.run():
             self._catalog.ensure_schema(self._spark, PRIVATE)
-            stage = f"{quoted(PRIVATE)}.{quoted('w_' + uuid.uuid4().hex)}"
             self._spark.sql(_stage_ddl(stage, columns, partition_by, self._catalog.warehouse))
             try:
                 frame = self._inserted(statement(stage), stage)
@@ -191,7 +199,7 @@ class SparkView:
         if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":
             raise UnsupportedError(
                 f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT a "
-                "statement."
+                "statement, into one table."
             )
         datasets = self._jvm.org.apache.spark.sql.classic.Dataset
         return DataFrame(datasets.ofRows(self._java, plan.query()), self._spark)

@@ -71,10 +71,16 @@ def session_settings(
     """
     master = user.get("spark.master", "local[*]")
     chosen = {key: value for key, value in user.items() if key.startswith("spark.sql.")}
+    hadoop = {
+        key.removeprefix("spark.hadoop."): value
+        for key, value in user.items()
+        if key.startswith("spark.hadoop.")
+    }
     return (
         session_defaults(master)
         | {"spark.sql.warehouse.dir": warehouse}
         | storage_settings(storage_options)
+        | hadoop
         | chosen
         | {"spark.sql.catalogImplementation": "in-memory"}
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.adopted import adopt, release
+from dbt.adapters.vcs.engines.adopted import Adoption, adopt, release
 from dbt.adapters.vcs.engines.catalog import Catalog
 from dbt.adapters.vcs.engines.context import private_root, spark_context
 from dbt.adapters.vcs.engines.location import spark_root
@@ -52,6 +52,7 @@ class SparkEngine:
         self._lock = threading.Lock()
         self._catalog: Catalog | None = None
         self._root: SparkSession | None = None
+        self._adoption: Adoption | None = None
         self._sessions: list[SparkView] = []
         self._closed = False
 
@@ -74,16 +75,17 @@ class SparkEngine:
                 view.close()
             self._sessions.clear()
             if self._catalog is not None:
-                if self._given is not None:
-                    release(self._given, self._catalog)
+                if self._given is not None and self._adoption is not None:
+                    release(self._given, self._catalog, self._adoption)
                 self._catalog.close()
             self._root = self._catalog = None
 
     def _started(self) -> tuple[Catalog, SparkSession]:
         if self._catalog is None or self._root is None:
-            catalog = Catalog(spark_root(self._blobs.uri, self._storage_options))
+            root = spark_root(self._blobs.uri, self._storage_options)
+            catalog = Catalog(root, adopted=self._given is not None)
             if self._given is not None:
-                adopt(self._given, catalog, self._owner)
+                self._adoption = adopt(self._given, catalog, self._owner)
                 self._root = self._given
             else:
                 context = spark_context(process_settings(self._settings, catalog.warehouse))

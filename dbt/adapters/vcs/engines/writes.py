@@ -23,20 +23,7 @@ OPTIONS: Final = {
     "parquet.statistics.truncate.length": "64",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
-_KEPT_BY_FOLDERS: Final = (
-    "BooleanType",
-    "ByteType",
-    "ShortType",
-    "IntegerType",
-    "LongType",
-    "DecimalType",
-    "DateType",
-    "TimestampType",
-    "TimestampNTZType",
-    "StringType",
-    "VarcharType",
-    "CharType",
-)
+_LOST_BY_FOLDERS: Final = ("binary", "variant", "array", "map", "struct")
 
 
 def write_frame(
@@ -50,6 +37,8 @@ def write_frame(
     ids: Sequence[str] | None,
 ) -> Written:
     """Write a DataFrame below `<root>/<folder>`; `Session.write` has the contract."""
+    if any(True for _ in blobs.walk(folder)):
+        raise InputError(f"{folder} holds files already; write to a new folder.")
     names = frame.columns
     if ids is not None:
         frame = frame.toDF(*ids)
@@ -58,7 +47,7 @@ def write_frame(
         partition_by = [names[_position(names, name)] for name in partition_by]
     columns = columns_of_schema(frame.schema)
     frame = _guarded(frame, partition_by)
-    writer = frame.write.mode("error").options(**{**OPTIONS, **options})
+    writer = frame.write.mode("error").options(**_options(options))
     if partition_by:
         writer = writer.partitionBy(*partition_by)
     try:
@@ -67,6 +56,11 @@ def write_frame(
         _discard(blobs, folder)
         raise
     return Written(columns=columns, files=_settle(blobs, folder))
+
+
+def _options(options: Mapping[str, str]) -> dict[str, str]:
+    ours = {key.lower() for key in OPTIONS}
+    return {**{key: value for key, value in options.items() if key.lower() not in ours}, **OPTIONS}
 
 
 def _position(names: Sequence[str], name: str) -> int:
@@ -90,7 +84,7 @@ def _guarded(frame: DataFrame, partition_by: Sequence[str]) -> DataFrame:
 
 
 def _check_type(name: str, type_: DataType) -> None:
-    if type(type_).__name__ not in _KEPT_BY_FOLDERS:
+    if type_.typeName() in _LOST_BY_FOLDERS:
         raise UnsupportedError(
             f"The table can't be partitioned by '{name}': the name of a folder does not keep "
             f"values of type {type_.simpleString()}. Partition by another column, or by a cast "

@@ -97,6 +97,13 @@ def test_folders_are_the_direct_ones(blobs: Blobs) -> None:
     assert blobs.folders("r") == ["a", "b"]
 
 
+def test_the_top_has_files_and_folders(blobs: Blobs) -> None:
+    assert blobs.top() == []
+    for path in ("file", "r/a/1", "r/b", "s/1"):
+        blobs.create(path, b"")
+    assert blobs.top() == ["file", "r", "s"]
+
+
 def test_walk_goes_all_the_way_down(blobs: Blobs) -> None:
     for path in ("r/a/1", "r/b/c/1", "ra/x"):
         blobs.create(path, path.encode())

@@ -101,6 +101,19 @@ def test_racing_creators_make_one_repository(reopen: OpenBlobs) -> None:
         assert len(set(pool.map(create, range(6)))) == 1
 
 
+def test_a_location_with_other_things_is_left_alone(blobs: Blobs) -> None:
+    blobs.create("thesis.doc", b"precious")
+    with pytest.raises(InputError, match=r"other things lie there \(thesis\.doc\)"):
+        Repository.open_or_create(blobs, author="ann")
+    assert blobs.top() == ["thesis.doc"]
+
+
+def test_hidden_files_and_leftovers_are_no_obstacle(blobs: Blobs) -> None:
+    blobs.create(".gitkeep", b"")
+    blobs.create("objects/commit/ab/cd", b"half-made")
+    assert Repository.open_or_create(blobs, author="ann").branch("main")
+
+
 def test_a_location_without_a_header_is_no_repository(blobs: Blobs) -> None:
     with pytest.raises(NotFoundError, match=r"is no repository: there is no vcs\.json"):
         Repository.open(blobs)

@@ -8,11 +8,12 @@ from typing import Final
 import msgspec
 
 from dbt.adapters.vcs.core.codec import FORMAT_VERSION, decode_record, encode_record
-from dbt.adapters.vcs.core.errors import DamagedError, FormatError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, FormatError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 
 PATH: Final = "vcs.json"
+_OURS: Final = frozenset({PATH, "objects", "refs", "data"})
 
 
 class Header(Value, frozen=True, kw_only=True):
@@ -36,6 +37,23 @@ class _Version(msgspec.Struct):
 def new_header(default_branch: str) -> Header:
     """Return the header of a new repository in the format that this code writes."""
     return Header(format=FORMAT_VERSION, id=uuid.uuid4().hex, default_branch=default_branch)
+
+
+def check_vacant(blobs: Blobs) -> None:
+    """Raise unless a location is free to become a repository.
+
+    What an attempt that died half-way left there doesn't count, nor what another process that
+    makes one just now wrote, nor hidden files.
+
+    Raises:
+        InputError: Something else lies there.
+    """
+    others = [name for name in blobs.top() if name not in _OURS and not name.startswith(".")]
+    if others:
+        raise InputError(
+            f"{blobs.uri} is no repository and can't be made one: other things lie there "
+            f"({', '.join(others[:3])}). Name another location, or an empty folder."
+        )
 
 
 def write_header(blobs: Blobs, header: Header) -> bool:

@@ -7,7 +7,13 @@ from typing import Final
 
 from dbt.adapters.vcs.core.branches import Branch, Names, Tag
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.header import Header, new_header, read_header, write_header
+from dbt.adapters.vcs.core.header import (
+    Header,
+    check_vacant,
+    new_header,
+    read_header,
+    write_header,
+)
 from dbt.adapters.vcs.core.history.graph import ancestors, is_ancestor, merge_bases
 from dbt.adapters.vcs.core.history.revision import parse_range
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
@@ -78,9 +84,13 @@ class Repository:
 
         Where there is one already, also one that another process makes just now, it is opened.
         The header is written last: a crash leaves a location that is no repository yet.
+
+        Raises:
+            InputError: Other things lie at the location.
         """
         if blobs.exists("vcs.json"):
             return cls.open(blobs, clock=clock)
+        check_vacant(blobs)
         header = new_header(default_branch)
         new = cls(blobs, header, clock)
         tree = TreeId(new.objects.put(Tree()))

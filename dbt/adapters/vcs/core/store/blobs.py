@@ -53,6 +53,9 @@ class Blobs(Protocol):
     def folders(self, folder: str) -> list[str]:
         """Return the names of the direct sub-folders, sorted; empty if there is no such folder."""
 
+    def top(self) -> list[str]:
+        """Return the names of the files and folders that lie at the top, sorted."""
+
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder, in no order; nothing if there is no such folder."""
 

@@ -78,6 +78,15 @@ class CloudBlobs:
             found = obstore.list_with_delimiter(self._store, folder)["common_prefixes"]
         return sorted(path.rstrip("/").rpartition("/")[2] for path in found)
 
+    def top(self) -> list[str]:
+        """Return the names of the files and folders that lie at the top."""
+        names: list[str] = []
+        with suppress(NotFoundError), translated("list", "", self.uri):
+            found = obstore.list_with_delimiter(self._store)
+            names = [path.rstrip("/").rpartition("/")[2] for path in found["common_prefixes"]]
+            names += [meta["path"].rpartition("/")[2] for meta in found["objects"]]
+        return sorted(names)
+
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder."""
         check_path(folder)

@@ -53,6 +53,11 @@ class MemoryBlobs:
         below = (info.path[start:] for info in self.walk(folder))
         return sorted({path.partition("/")[0] for path in below if "/" in path})
 
+    def top(self) -> list[str]:
+        """Return the names of the files and folders that lie at the top."""
+        with self._lock:
+            return sorted({path.partition("/")[0] for path in self._blobs})
+
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder."""
         prefix = f"{check_path(folder)}/"

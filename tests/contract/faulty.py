@@ -1,0 +1,90 @@
+"""Stores that fail on purpose."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from dbt.adapters.vcs.core.errors import StorageError
+from dbt.adapters.vcs.core.store import BlobInfo, Blobs
+
+
+class Crash(BaseException):
+    """Stands for the end of the process: nothing catches it."""
+
+
+class FaultyBlobs:
+    """Another store, with something done before or after each `create`.
+
+    `before(number, path)` and `after(number, path)` see the count of creates so far, from 1.
+    """
+
+    def __init__(
+        self,
+        inner: Blobs,
+        *,
+        before: Callable[[int, str], None] = lambda number, path: None,
+        after: Callable[[int, str], None] = lambda number, path: None,
+    ) -> None:
+        self.uri = inner.uri
+        self.creates = 0
+        self._inner = inner
+        self._before = before
+        self._after = after
+
+    def create(self, path: str, data: bytes) -> bool:
+        self.creates += 1
+        number = self.creates
+        self._before(number, path)
+        created = self._inner.create(path, data)
+        self._after(number, path)
+        return created
+
+    def get(self, path: str) -> bytes:
+        return self._inner.get(path)
+
+    def range(self, path: str, start: int, length: int) -> bytes:
+        return self._inner.range(path, start, length)
+
+    def size(self, path: str) -> int:
+        return self._inner.size(path)
+
+    def exists(self, path: str) -> bool:
+        return self._inner.exists(path)
+
+    def folders(self, folder: str) -> list[str]:
+        return self._inner.folders(folder)
+
+    def top(self) -> list[str]:
+        return self._inner.top()
+
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        return self._inner.walk(folder)
+
+    def delete(self, path: str) -> None:
+        raise AssertionError(f"nothing may delete {path}")
+
+    def sync(self, paths: Iterable[str]) -> None:
+        self._inner.sync(paths)
+
+
+def at(number: int, fault: BaseException) -> Callable[[int, str], None]:
+    """Raise a fault at the n-th create."""
+
+    def hook(count: int, path: str) -> None:
+        if count == number:
+            raise fault
+
+    return hook
+
+
+def under(folder: str, fault: BaseException) -> Callable[[int, str], None]:
+    """Raise a fault at every create below a folder."""
+
+    def hook(count: int, path: str) -> None:
+        if path.startswith(folder):
+            raise fault
+
+    return hook
+
+
+def lost() -> StorageError:
+    """What a store says when the answer to a request never came."""
+    return StorageError("Could not write: connection reset.")

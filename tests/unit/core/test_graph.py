@@ -1,0 +1,73 @@
+"""History algorithms on a plain dict."""
+
+import pytest
+
+from dbt.adapters.vcs.core.history.graph import ancestors, is_ancestor, merge_bases
+
+# child: parents, as drawn in the comments; letters grow with time.
+LINE = {"a": "", "b": "a", "c": "b", "d": "c"}
+# a - b - d - f      (d merges b and c; f, g merge d, e across each other)
+#   \ c - e - g
+CRISS_CROSS = {"a": "", "b": "a", "c": "a", "d": "bc", "e": "cb", "f": "d", "g": "e"}
+# main merged into the branch, then the branch goes on: b is the base, not a.
+MERGED_BACK = {"a": "", "b": "a", "x": "a", "y": "xb", "c": "b", "z": "y"}
+UNRELATED = {"a": "", "b": "a", "x": "", "y": "x"}
+
+
+def bases(graph: dict[str, str], left: str, right: str) -> str:
+    found = merge_bases(left, right, graph.__getitem__, ord)
+    assert found == merge_bases(right, left, graph.__getitem__, ord)
+    assert found == merge_bases(left, right, graph.__getitem__)
+    assert found == merge_bases(left, right, graph.__getitem__, lambda n: -ord(n))
+    return "".join(found)
+
+
+@pytest.mark.parametrize(
+    ("graph", "left", "right", "expected"),
+    [
+        (LINE, "d", "d", "d"),
+        (LINE, "d", "b", "b"),
+        (LINE, "a", "d", "a"),
+        (CRISS_CROSS, "b", "c", "a"),
+        (CRISS_CROSS, "d", "e", "bc"),
+        (CRISS_CROSS, "f", "g", "bc"),
+        (CRISS_CROSS, "d", "c", "c"),
+        (MERGED_BACK, "c", "z", "b"),
+        (MERGED_BACK, "c", "x", "a"),
+        (UNRELATED, "b", "y", ""),
+    ],
+)
+def test_merge_bases(graph: dict[str, str], left: str, right: str, expected: str) -> None:
+    assert bases(graph, left, right) == expected
+
+
+def test_ancestors_come_once_and_children_first() -> None:
+    assert "".join(ancestors(["g"], CRISS_CROSS.__getitem__, ord)) == "gecba"
+    assert "".join(ancestors(["f", "g", "g"], CRISS_CROSS.__getitem__, ord)) == "gfedcba"
+    assert list(ancestors([], CRISS_CROSS.__getitem__)) == []
+
+
+def test_a_commit_is_its_own_ancestor() -> None:
+    assert is_ancestor("b", "b", LINE.__getitem__)
+    assert is_ancestor("a", "d", LINE.__getitem__, ord)
+    assert not is_ancestor("d", "a", LINE.__getitem__)
+
+
+def test_a_merge_base_near_the_tips_visits_nothing_below() -> None:
+    graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
+    graph |= {"x": ["9990"], "y": ["9995"]}
+    visited = []
+
+    def parents_of(node: str) -> list[str]:
+        visited.append(node)
+        return graph[node]
+
+    age = {"x": 20_000, "y": 20_001}
+    assert merge_bases("x", "y", parents_of, lambda n: age.get(n) or int(n)) == ["9990"]
+    assert len(visited) < 20
+
+
+def test_ten_thousand_commits_are_walked_without_recursion() -> None:
+    graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
+    assert sum(1 for _ in ancestors(["9999"], graph.__getitem__, int)) == 10_000
+    assert merge_bases("9999", "0", graph.__getitem__) == ["0"]

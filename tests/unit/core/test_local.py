@@ -1,0 +1,141 @@
+"""What a folder on this machine does beyond the contract of every store."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import NotFoundError, StorageError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import Block, Segment
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store import LocalBlobs, ObjectStore
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "repository"
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that were synced, in order; a file's content counts under its final name."""
+    paths: list[str] = []
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        paths.append(os.readlink(f"/proc/self/fd/{handle}").partition("#")[0])
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return paths
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc here")
+
+
+def test_the_folder_is_made_by_the_first_write(root: Path) -> None:
+    blobs = LocalBlobs(root)
+    with pytest.raises(NotFoundError, match="is no repository"):
+        Repository.open(blobs)
+    assert not root.parent.exists()
+    blobs.create("a/b", b"one")
+    assert (root / "a" / "b").read_bytes() == b"one"
+    assert blobs.get("a/b") == b"one"
+
+
+def test_nothing_but_blobs_is_left(root: Path) -> None:
+    blobs = LocalBlobs(root)
+    blobs.create("a", b"one")
+    blobs.create("a", b"two")
+    assert [path.name for path in root.iterdir()] == ["a"]
+
+
+def test_a_file_is_readable_as_the_umask_says(root: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        LocalBlobs(root).create("a", b"one")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((root / "a").stat().st_mode) == 0o640
+
+
+@needs_proc
+def test_content_then_name_are_synced(root: Path, synced: list[str]) -> None:
+    LocalBlobs(root).create("x/y", b"one")
+    new_folders = [str(root.parent.parent), str(root.parent), str(root)]
+    assert synced == [*new_folders, f"{root}/x/y", f"{root}/x"]
+    synced.clear()
+    LocalBlobs(root).create("x/z", b"one")
+    assert synced == [f"{root}/x/z", f"{root}/x"]
+
+
+@needs_proc
+def test_syncing_can_be_left_out(root: Path, synced: list[str]) -> None:
+    blobs = LocalBlobs(root, fsync=False)
+    blobs.create("x/y", b"one")
+    blobs.sync(["x/y"])
+    assert synced == []
+    assert blobs.get("x/y") == b"one"
+
+
+@needs_proc
+def test_blocks_are_synced_before_the_segment_that_names_them(
+    root: Path, synced: list[str]
+) -> None:
+    folder = root / "data" / "t" / "w=1"
+    folder.mkdir(parents=True)
+    (folder / "p.parquet").write_bytes(b"rows")
+    path = "data/t/w=1/p.parquet"
+    segment = Segment(
+        blocks=(
+            Block(path=path, rows=1, bytes=4),
+            Block(path="data/t/w=1/none.parquet", rows=1, bytes=4),
+        )
+    )
+    id = ObjectStore(LocalBlobs(root)).put(segment)
+    written = next(i for i, name in enumerate(synced) if name.endswith(id))
+    before = {name for name in synced[:written] if "data" in name}
+    assert before == {
+        str(folder / "p.parquet"),
+        str(folder),
+        str(folder.parent),
+        str(root / "data"),
+    }
+
+
+def test_a_file_where_the_folder_should_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    blobs = LocalBlobs(tmp_path / "file")
+    with pytest.raises(StorageError, match="Not a directory"):
+        blobs.create("a/b", b"")
+    with pytest.raises((StorageError, NotFoundError)):
+        Repository.open(blobs)
+
+
+def test_a_disk_without_hard_links_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(StorageError, match=r"refused a hard link.*object store"):
+        LocalBlobs(root).create("a", b"")
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_rights_is_told(root: Path) -> None:
+    root.mkdir(parents=True)
+    root.chmod(0o500)
+    with pytest.raises(StorageError, match="No permission to write"):
+        LocalBlobs(root).create("a/b", b"")
+    root.chmod(0o700)
+
+
+def test_a_snapshot_id_is_no_path(root: Path) -> None:
+    blobs = LocalBlobs(root)
+    (root.parent).mkdir(parents=True)
+    (root.parent / "secret").write_text("{}")
+    with pytest.raises(Exception, match="is no snapshot id"):
+        ObjectStore(blobs).snapshot(SnapshotId("../../../secret"))

@@ -1,0 +1,106 @@
+"""Trap 12: names of branches and relations, accepted safely or refused clearly."""
+
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
+from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.names import is_name, quote, unquote
+
+ACCEPTED = {
+    "main": "main",
+    "feature/tax": "feature=2Ftax",
+    "Main": "=4Dain",
+    "a b": "a=20b",
+    "v1.0-rc_2": "v1.0-rc_2",
+    "..": "=2E=2E",
+    ".": "=2E",
+    "../x": "..=2Fx",
+    "../../etc/passwd": "..=2F..=2Fetc=2Fpasswd",
+    "/etc": "=2Fetc",
+    "C:\\x": "=43=3A=5Cx",
+    "a=2Fb": "a=3D2=46b",
+    "é": "=C3=A9",
+    "main~2": "main=7E2",
+    "'; drop --": "=27=3B=20drop=20--",
+    "%2e%2e": "=252e=252e",
+    "x" * 200: "x" * 200,
+    "HEAD": "=48=45=41=44",
+}
+REFUSED = ["", "a\nb", "a\x00b", "\x7f", "x" * 201, "X" * 81, "日" * 50, "a\u2028b", "\ud800"]
+
+
+@pytest.mark.parametrize(("name", "folder"), ACCEPTED.items())
+def test_an_accepted_name_is_one_folder(name: str, folder: str) -> None:
+    assert quote(name) == folder
+    assert unquote(folder) == name
+    assert is_name(name)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_name_says_why(name: str) -> None:
+    assert not is_name(name)
+    with pytest.raises(InputError, match=r"control character|characters|too long"):
+        quote(name)
+
+
+@pytest.mark.parametrize("folder", ["A", "=2f", "=61", "a b", "..", "", "=FF", "=0A", "=2", "é"])
+def test_a_folder_that_no_name_makes_is_named(folder: str) -> None:
+    with pytest.raises(DamagedError, match="none that a branch or tag makes"):
+        unquote(folder)
+
+
+def test_no_name_leads_out_of_the_repository(tmp_path: Path) -> None:
+    root = tmp_path / "outer" / "repository"
+    repository = Repository.create(open_blobs(str(root)), author="ann")
+    head = repository.branch("main").head
+    for name in ACCEPTED:
+        if name != "main":
+            repository.create_branch(name, head, author="ann")
+        repository.create_tag(name, head, author="ann")
+    for name in REFUSED:
+        with pytest.raises(InputError):
+            repository.create_branch(name, head, author="ann")
+    assert {branch.name for branch in repository.branches()} == set(ACCEPTED)
+    assert [path.name for path in tmp_path.iterdir()] == ["outer"]
+    assert [path.name for path in root.parent.iterdir()] == ["repository"]
+    assert {path.name for path in root.iterdir()} == {"vcs.json", "objects", "refs"}
+    assert {path.parent.name for path in (root / "refs").rglob("0*1")} == set(ACCEPTED.values())
+
+
+def test_every_accepted_name_is_a_revision(tmp_path: Path) -> None:
+    repository = Repository.create(open_blobs("memory://"), author="ann")
+    head = repository.branch("main").head
+    for name in ACCEPTED:
+        if name != "main":
+            repository.create_branch(name, head, author="ann")
+        assert repository.resolve(name) == head
+
+
+@pytest.mark.parametrize(
+    "identifier", ["../x", "a/b", "a.b", "Ab", "a b", "", "é", "a\n", "x" * 256, "`a`", "a=b"]
+)
+def test_a_relation_is_named_as_spark_allows_or_refused(identifier: str) -> None:
+    repository = Repository.create(open_blobs("memory://"), author="ann")
+    tree = repository.tree(repository.branch("main").head).id
+    entry = TableEntry(snapshot=SnapshotId("0" * 64))
+    changes = TreeChanges(
+        schemas={"s": SchemaInfo()}, relations={RelationName("s", identifier): entry}
+    )
+    with pytest.raises(InputError, match="table or view"):
+        repository.edit(tree, changes)
+
+
+def test_a_long_relation_name_fits() -> None:
+    repository = Repository.create(open_blobs("memory://"), author="ann")
+    tree = repository.tree(repository.branch("main").head).id
+    name = RelationName("s" * 200, "t" * 255)
+    entry = TableEntry(snapshot=SnapshotId("0" * 64))
+    edited = repository.edit(
+        tree, TreeChanges(schemas={name.schema: SchemaInfo()}, relations={name: entry})
+    )
+    assert repository.objects.tree(edited).schemas.keys() == {name.schema}

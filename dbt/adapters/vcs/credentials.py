@@ -12,7 +12,7 @@ PUBLISH_MODES = ("on_success", "after_tests", "manual")
 
 
 @dataclass
-class VcsCredentials(Credentials):  # type: ignore[misc]
+class VcsCredentials(Credentials):
     """One output of a profile.
 
     Attributes:
@@ -34,6 +34,7 @@ class VcsCredentials(Credentials):  # type: ignore[misc]
     spark_config: dict[str, Any] = field(default_factory=dict)
     storage_options: dict[str, Any] = field(default_factory=dict)
     database: str | None = None  # type: ignore[assignment]
+    schema: str = ""
 
     @classmethod
     def __pre_deserialize__(cls, data: dict[Any, Any]) -> dict[Any, Any]:
@@ -48,6 +49,10 @@ class VcsCredentials(Credentials):  # type: ignore[misc]
         Raises:
             DbtRuntimeError: A value can't be used.
         """
+        if not self.schema:
+            raise DbtRuntimeError(
+                "The profile names no schema; say where dbt builds, such as schema: analytics."
+            )
         if self.method != "session":
             raise DbtRuntimeError(
                 f"method: {self.method} is not supported by type: vcs yet; expected session. "

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.spark import SparkEngine
 from dbt.adapters.vcs.externals import externals_of
-from dbt.adapters.vcs.invocation import Invocation, current_invocation
+from dbt.adapters.vcs.invocation import current_invocation
 from dbt.adapters.vcs.run import RunLife
 from dbt.adapters.vcs.workspace.lines import Line, PinnedLine
 from dbt.adapters.vcs.workspace.mounts import Externals
@@ -50,7 +50,8 @@ class Environment:
         self._manifest = manifest
         self._say = say
         self._lock = threading.RLock()
-        self._invocation: Invocation | None = None
+        # Now, on the main thread: other threads don't see which command was typed.
+        self.invocation = current_invocation(config)
         self._workspace: Workspace | None = None
         self._life: RunLife | None = None
         self._reading: Overlay | None = None
@@ -62,14 +63,6 @@ class Environment:
         credentials = self._config.credentials
         assert isinstance(credentials, VcsCredentials)
         return credentials
-
-    @property
-    def invocation(self) -> Invocation:
-        """Facts about the dbt command."""
-        with self._lock:
-            if self._invocation is None:
-                self._invocation = current_invocation(self._config)
-            return self._invocation
 
     @property
     def time_zone(self) -> str:
@@ -141,11 +134,8 @@ class Environment:
         try:
             return Repository.open(blobs)
         except NotFoundError:
-            if any(True for _ in blobs.walk("")):
-                raise
-        if self.invocation.is_read_only:
-            return Repository.create(MemoryBlobs(), author=author)
-        return Repository.create(blobs, author=author)
+            is_new_here = not self.invocation.is_read_only
+            return Repository.create(blobs if is_new_here else MemoryBlobs(), author=author)
 
     def _begun(self) -> RunLife | None:
         """Return the run, begun now if it must be; None if the command only reads."""

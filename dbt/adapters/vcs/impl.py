@@ -166,10 +166,6 @@ class VcsAdapter(SparkAdapter):
             "does not support yet. Write it in SQL."
         )
 
-    def valid_incremental_strategies(self) -> list[str]:
-        """Return the incremental strategies that need no change of single rows."""
-        return ["append", "insert_overwrite", "microbatch"]
-
     def _overlay(self) -> Overlay:
         connection = self.connections.get_if_exists()
         name = connection.name if connection is not None and connection.name else "master"

@@ -34,10 +34,13 @@ def changes_between(
     repository: Repository, before: CommitId, after: CommitId
 ) -> list[RelationChange]:
     """Return how the relations of two commits differ, sorted by name."""
-    return [_counted(repository, change) for change in repository.diff(before, after).relations]
+    return [
+        count_change(repository, change) for change in repository.diff(before, after).relations
+    ]
 
 
-def _counted(repository: Repository, change: Change) -> RelationChange:
+def count_change(repository: Repository, change: Change) -> RelationChange:
+    """Return how one relation differs, with its rows counted."""
     objects = repository.objects
     name, old, new = change
     how = "added" if old is Absent else "removed" if new is Absent else "changed"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.lexer import Kind, Token
+from dbt.adapters.vcs.statements.lexer import Kind, Token, padded
 from dbt.adapters.vcs.statements.literals import decode
-from dbt.adapters.vcs.statements.names import CATALOG, Name, Target
+from dbt.adapters.vcs.statements.names import CATALOG, At, Name, Target
 from dbt.adapters.vcs.statements.query import Query, query_of
-from dbt.adapters.vcs.statements.relations import is_name, read_name
+from dbt.adapters.vcs.statements.relations import is_name, read_name, read_relation
 
 T = TypeVar("T")
 
@@ -32,6 +32,7 @@ class Cursor:
         self.text = text
         self.tokens = tokens
         self.index = index
+        self._padded = padded(tokens)
 
     @property
     def token(self) -> Token:
@@ -127,7 +128,7 @@ class Cursor:
         """Read a name of any number of parts."""
         if not is_name(self.token):
             self.fail("a name")
-        parts, self.index = read_name(self.tokens, self.index)
+        parts, self.index = read_name(self._padded, self.index)
         return parts
 
     def target(self) -> Target:
@@ -141,6 +142,21 @@ class Cursor:
         if name is None:
             raise ForeignError
         return Target(name=name, start=start, end=self.last.end)
+
+    def versioned_target(self) -> tuple[Target, At | None]:
+        """Read a relation and the version of it that is asked for.
+
+        Raises:
+            ForeignError: It lies in another catalog.
+        """
+        if not is_name(self.token):
+            self.fail("the relation to read")
+        found = read_relation(self._padded, self.index, {}, alias_allowed=False)
+        self.index = found.next
+        if found.reference is None:
+            raise ForeignError
+        read = found.reference
+        return Target(name=read.name, start=read.start, end=read.name_end), read.at
 
     def schema(self) -> str:
         """Read the name of a schema.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -93,6 +94,12 @@ def tokenize(text: str) -> list[Token]:
             position = _comment_end(text, start)
     add(Token(Kind.END, "", "", length, length))
     return tokens
+
+
+def padded(tokens: Sequence[Token]) -> list[Token]:
+    """Return tokens with several `END` behind them, for readers that look far ahead."""
+    end = tokens[-1].end if tokens else 0
+    return [*tokens, *[Token(Kind.END, "", "", end, end)] * 8]
 
 
 def _comment_end(text: str, start: int) -> int:

@@ -175,15 +175,20 @@ def _read_version_number(tokens: Sequence[Token], index: int) -> tuple[At, int]:
 
 
 def _read_timestamp(tokens: Sequence[Token], index: int) -> tuple[At, int]:
+    """Read `'...'`, `timestamp '...'` or `cast('...' as timestamp)`."""
     if tokens[index].word in ("timestamp", "date") and tokens[index + 1].kind is Kind.STRING:
         index += 1
-    token = tokens[index]
-    if token.kind is not Kind.STRING:
+    length = 1
+    if tokens[index].word == "cast" and tokens[index + 2].kind is Kind.STRING:
+        rest = [token.word or token.text for token in tokens[index + 3 : index + 6]]
+        if rest in (["as", "timestamp", ")"], ["as", "date", ")"]):
+            index, length = index + 2, 4
+    if tokens[index].kind is not Kind.STRING:
         raise UnsupportedError(
             "`timestamp as of` with anything but a literal is not supported on versioned tables. "
             "Write the time as text: timestamp as of '2026-01-31 12:00:00'."
         )
-    return At(kind="timestamp", value=decode(token.text)), index + 1
+    return At(kind="timestamp", value=decode(tokens[index].text)), index + length
 
 
 def _skip_clauses(tokens: Sequence[Token], index: int, closing: Mapping[int, int]) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.statements.lexer import Kind, Token
+from dbt.adapters.vcs.statements.lexer import Kind, Token, padded
 from dbt.adapters.vcs.statements.names import Reference
 from dbt.adapters.vcs.statements.relations import is_name, read_relation
 
@@ -67,8 +67,7 @@ def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
         InputError: A version of a relation is not readable.
         UnsupportedError: A relation's name, or the version asked for, is computed.
     """
-    end = tokens[-1].end if tokens else 0
-    ended = [*tokens, *[Token(Kind.END, "", "", end, end)] * 4]
+    ended = padded(tokens)
     closing = _closing(tokens)
     todo = [_Part(0, len(tokens), expect, frozenset())]
     reads: list[Reference] = []
@@ -106,6 +105,7 @@ class _Level:
         self.tokens = tokens
         self.closing = closing
         self.index, self.end, self.expect, self.hidden = part
+        self.first = self.index
         self.in_from = self.expect is Expect.RELATION
         self.in_values = False
         self.reads: list[Reference] = []
@@ -157,32 +157,38 @@ class _Level:
     def _begin(self, token: Token) -> None:
         """Take the first word of a query or relation."""
         following = self.tokens[self.index + 1]
-        if token.word == "with":
+        if token.word == "values":
+            self.in_values = True
+            self._go(Expect.OTHER)
+        elif self.expect is Expect.RELATION and self.index > self.first:
+            self._begin_relation(token, following)
+        elif token.word == "with":
             self._common_tables()
-        elif token.word in ("select", "map", "reduce") and (
-            token.word == "select" or self.expect is Expect.QUERY
-        ):
+        elif token.word == "select":
             self._go(Expect.OTHER, in_from=False)
         elif token.word == "from":
             self._go(Expect.RELATION, in_from=True)
-        elif token.word == "values":
-            self.in_values = True
-            self._go(Expect.OTHER)
         elif token.word == "table" and (is_name(following) or following.text == "("):
             self._table(following)
-        elif self.expect is Expect.QUERY or not is_name(token):
+        elif self.expect is Expect.QUERY:
             self._go(Expect.OTHER)
-        elif token.word == "lateral":
-            self._lateral(following)
         else:
+            self._begin_relation(token, following)
+
+    def _begin_relation(self, token: Token, following: Token) -> None:
+        if token.word == "lateral":
+            self._lateral(following)
+        elif is_name(token):
             self._relation()
+        else:
+            self._go(Expect.OTHER)
 
     def _other(self, token: Token) -> None:
         """Take a word of the rest of a query."""
         before = self.tokens[self.index - 1] if self.index else None
         word = token.word
         if before is not None:
-            if before.text == ".":
+            if before.text in (".", ":"):
                 word = ""
             elif self.in_values and (before.text == ")" or word == "as"):
                 self.in_values = False

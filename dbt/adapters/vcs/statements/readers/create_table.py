@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.columns import ColumnDef
-from dbt.adapters.vcs.statements.cursor import Cursor, ForeignError
+from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.literals import quote_name
 from dbt.adapters.vcs.statements.names import Target
 from dbt.adapters.vcs.statements.query import Query
@@ -20,7 +20,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
     read_properties,
 )
 from dbt.adapters.vcs.statements.readers.types import read_type
-from dbt.adapters.vcs.statements.relations import is_name, read_relation
+from dbt.adapters.vcs.statements.relations import is_name
 from dbt.adapters.vcs.statements.scan import QUERY_WORDS
 from dbt.adapters.vcs.statements.tables import Clone, CreateTable, CreateTableLike
 
@@ -262,21 +262,9 @@ def _like(cursor: Cursor, target: Target, if_not_exists: bool) -> CreateTableLik
 
 
 def _clone(cursor: Cursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
-    if not is_name(cursor.token):
-        cursor.fail("the table to clone")
-    found = read_relation(cursor.tokens, cursor.index, {}, alias_allowed=False)
-    cursor.index = found.next
+    source, at = cursor.versioned_target()
     cursor.end()
-    read = found.reference
-    if read is None:
-        raise ForeignError
-    return Clone(
-        target=target,
-        source=Target(name=read.name, start=read.start, end=read.name_end),
-        replace=replace,
-        if_not_exists=if_not_exists,
-        at=read.at,
-    )
+    return Clone(target=target, source=source, replace=replace, if_not_exists=if_not_exists, at=at)
 
 
 def primary_key_property(columns: tuple[str, ...]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
@@ -43,23 +43,21 @@ def stats_of_chunks(type_: str, chunks: Sequence[Any], leaf: Any) -> ColumnStats
         leaf: pyarrow's schema of the column.
     """
     nulls = 0
-    lows: list[Scalar] = []
-    highs: list[Scalar] = []
-    known = True
+    lows: list[Any] = []
+    highs: list[Any] = []
     for chunk in chunks:
         stats = chunk.statistics
         if stats is None or not stats.has_null_count:
-            nulls, known = -1, known and stats is not None
+            nulls = -1
+        elif stats.null_count == chunk.num_values:
+            nulls += stats.null_count if nulls >= 0 else 0
+            continue
         elif nulls >= 0:
             nulls += stats.null_count
-            if stats.null_count == chunk.num_values:
-                continue
-        low, high = _bounds(kind_of(type_), stats, leaf) if stats is not None else (None, None)
+        low, high = (None, None) if stats is None else _bounds(kind_of(type_), stats, leaf)
         lows.append(low)
         highs.append(high)
-    low = _least(lows) if known else None
-    high = _greatest(highs) if known else None
-    return ColumnStats(low, high, nulls)
+    return ColumnStats(_overall(min, lows), _overall(max, highs), nulls)
 
 
 def stats_of_partition(type_: str, text: str | None, rows: int) -> ColumnStats:
@@ -95,7 +93,8 @@ def raised(text: str) -> str | None:
     return None
 
 
-def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Scalar, Scalar]:
+def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Any, Any]:
+    """Return the bounds in one row group, as values that compare; None where there is none."""
     if not stats.has_min_max:
         return None, None
     if kind in _TIMESTAMPS:
@@ -110,7 +109,7 @@ def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Scalar, Scalar]:
     if kind == "boolean":
         return bool(stats.min_raw), bool(stats.max_raw)
     if kind == "decimal":
-        return f"{stats.min:f}", f"{stats.max:f}"
+        return stats.min, stats.max
     if kind in _TEXTS:
         try:
             return shortened(_text(stats.min_raw)), raised(_text(stats.max_raw))
@@ -119,7 +118,7 @@ def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Scalar, Scalar]:
     return None, None
 
 
-def _timestamp_bounds(stats: Any, leaf: Any) -> tuple[Scalar, Scalar]:
+def _timestamp_bounds(stats: Any, leaf: Any) -> tuple[int | None, int | None]:
     unit = json.loads(leaf.logical_type.to_json()).get("timeUnit")
     if leaf.physical_type != "INT64" or unit not in _PER_MICRO:
         return None, None
@@ -131,16 +130,12 @@ def _text(raw: Any) -> str:
     return raw if isinstance(raw, str) else bytes(raw).decode("utf-8")
 
 
-def _least(values: list[Scalar]) -> Scalar:
-    return min(values, key=_order) if values and None not in values else None
-
-
-def _greatest(values: list[Scalar]) -> Scalar:
-    return max(values, key=_order) if values and None not in values else None
-
-
-def _order(value: Any) -> Any:
-    return value
+def _overall(pick: Callable[[list[Any]], Any], bounds: list[Any]) -> Scalar:
+    """Return the bound of all row groups, or None if one of them has none."""
+    if not bounds or None in bounds:
+        return None
+    bound: Scalar = pick(bounds)
+    return f"{bound:f}" if isinstance(bound, Decimal) else bound
 
 
 def _scalar_of_text(kind: str, text: str) -> Scalar:

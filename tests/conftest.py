@@ -1,0 +1,30 @@
+"""What every test may ask for: engines on the one Spark of the test process."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.spark import SparkEngine
+
+SPARK_SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "2g",
+}
+
+
+@pytest.fixture(scope="session")
+def spark_engine_factory() -> Iterator[Callable[..., SparkEngine]]:
+    """Return a maker of engines, each with a catalog of its own; closed at the end."""
+    engines: list[SparkEngine] = []
+
+    def make(blobs: Blobs, **arguments: Any) -> SparkEngine:
+        settings = {**SPARK_SETTINGS, **arguments.pop("settings", {})}
+        engines.append(SparkEngine(blobs, settings=settings, **arguments))
+        return engines[-1]
+
+    yield make
+    for engine in engines:
+        engine.close()

@@ -1,0 +1,43 @@
+import pytest
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.location import exact_files, spark_root
+
+
+@pytest.mark.parametrize(
+    ("uri", "root"),
+    [
+        ("/data/warehouse", "file:/data/warehouse"),
+        ("/data/a b/{x}/", "file:/data/a b/{x}"),
+        ("file:///data/w", "file:/data/w"),
+        ("s3://bucket/pre/fix/", "s3a://bucket/pre/fix"),
+        ("s3a://bucket/x", "s3a://bucket/x"),
+        ("gs://bucket/x", "gs://bucket/x"),
+        ("abfss://c@a.dfs.core.windows.net/x", "abfss://c@a.dfs.core.windows.net/x"),
+    ],
+)
+def test_roots(uri: str, root: str) -> None:
+    assert spark_root(uri) == root
+
+
+def test_azure_needs_the_account() -> None:
+    root = spark_root("az://box/a/b", {"AZURE_STORAGE_ACCOUNT_NAME": "acc"})
+    assert root == "abfss://box@acc.dfs.core.windows.net/a/b"
+    with pytest.raises(InputError, match="account_name"):
+        spark_root("az://box/a/b")
+
+
+def test_memory_is_out_of_reach() -> None:
+    with pytest.raises(InputError, match="memory://"):
+        spark_root("memory://")
+
+
+def test_wildcards_in_names_are_names() -> None:
+    pattern = exact_files("file:/r{1}", "data/t", ["p=a,b/x.parquet", "p=[c]*?/y}\\.parquet"])
+    assert pattern == (
+        "file:/r\\{1\\}/data/t/{p=a\\,b/x.parquet,p=\\[c\\]\\*\\?/y\\}\\\\.parquet}"
+    )
+
+
+def test_files_right_below_the_root() -> None:
+    assert exact_files("file:/r", "", ["data/t/w=x/a.parquet"]) == "file:/r/{data/t/w=x/a.parquet}"

@@ -1,0 +1,112 @@
+"""Branches: listed, made, deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.verbs.divergence import divergence
+from dbt.adapters.vcs.verbs.parallel import each
+from dbt.adapters.vcs.verbs.sources import resolve_source
+from dbt.adapters.vcs.workspace.runs import PREFIX, discard, run_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchSummary:
+    """One branch.
+
+    Attributes:
+        name: Its name.
+        head: The commit that it points to.
+        author: Who made that commit.
+        committed_at: When.
+        summary: First line of that commit's message.
+        is_default: True for the branch that others start from.
+        is_run: True for the branch of a dbt run.
+        ahead: Commits that it has and the default branch lacks; None if too many to count.
+        behind: Commits that the default branch has and it lacks; None if too many to count.
+    """
+
+    name: str
+    head: CommitId
+    author: str
+    committed_at: datetime
+    summary: str
+    is_default: bool
+    is_run: bool
+    ahead: int | None
+    behind: int | None
+
+
+def list_branches(repository: Repository, *, with_runs: bool = False) -> list[BranchSummary]:
+    """Return the branches by name; those of dbt runs only if they are asked for."""
+    branches = [branch for branch in repository.branches() if with_runs or run_of(branch) is None]
+    trunk = repository.branch(repository.default_branch).head
+    return each(lambda branch: _summary(repository, branch, trunk), branches)
+
+
+def create_branch(
+    repository: Repository,
+    name: str,
+    at: str | None = None,
+    *,
+    author: str,
+    force: bool = False,
+) -> BranchSummary:
+    """Make a branch at a revision, at the default branch if none is given.
+
+    Raises:
+        InputError: The name is taken, can't be one, or is kept for dbt's runs.
+        NotFoundError: The revision means no commit.
+        ConflictError: The revision is of a run that did not succeed, and `force` is not set.
+    """
+    if name.startswith(PREFIX):
+        raise InputError(
+            f"The name {name!r} can't be given: {PREFIX} is where dbt runs keep their branches. "
+            "Give another one."
+        )
+    start = repository.default_branch if at is None else at
+    commit = resolve_source(repository, start, force=force)
+    made = repository.create_branch(name, commit, author=author, note=f"from {start}")
+    return _summary(repository, made, repository.branch(repository.default_branch).head)
+
+
+def delete_branch(
+    repository: Repository, name: str, *, author: str, force: bool = False
+) -> CommitId:
+    """Remove a branch and return where it pointed; creating it there again brings it back.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: It is the default branch.
+        ConflictError: It is the branch of a run that is at work, and `force` is not set.
+    """
+    branch = repository.branch(name)
+    run = run_of(branch)
+    if run is not None:
+        discard(repository, run, author=author, force=force)
+    else:
+        repository.delete_branch(name, author=author)
+    return branch.head
+
+
+def _summary(repository: Repository, branch: Branch, trunk: CommitId) -> BranchSummary:
+    read = repository.objects.commit
+    commit = read(branch.head)
+    counts = divergence(
+        branch.head, trunk, lambda id: read(id).parents, lambda id: read(id).committed_at
+    )
+    return BranchSummary(
+        name=branch.name,
+        head=branch.head,
+        author=commit.author,
+        committed_at=datetime_of(commit.committed_at),
+        summary=commit.summary,
+        is_default=branch.name == repository.default_branch,
+        is_run=run_of(branch) is not None,
+        ahead=counts.ahead if counts else None,
+        behind=counts.behind if counts else None,
+    )

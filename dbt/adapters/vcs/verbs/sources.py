@@ -1,0 +1,57 @@
+"""Sources: commits to start or merge from, none of them from a run that failed unnoticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.verbs.names import named_branch
+from dbt.adapters.vcs.workspace.runs import RunBranch, Status, check_mergeable, run_of, runs
+
+_GOOD = (Status.PASSED, Status.PUBLISHED)
+
+
+def resolve_source(repository: Repository, revision: str, *, force: bool = False) -> CommitId:
+    """Return the commit of a revision that something is to be merged or made from.
+
+    A run that failed or is at work is refused under whatever name its commits are given: its
+    branch, `<branch>~1`, a tag, a hash. They are free once an ordinary branch reaches them,
+    which took force.
+
+    Raises:
+        NotFoundError: The revision means no commit.
+        ConflictError: It is the work of a run that did not succeed, and `force` is not set.
+    """
+    commit = repository.resolve(revision)
+    branch = named_branch(repository, revision)
+    if force:
+        return commit
+    if branch is not None:
+        check_mergeable(repository, branch.name)
+        if run_of(branch) is None:
+            return commit
+    for run in runs(repository):
+        if run.status in _GOOD or commit not in _steps(repository, run):
+            continue
+        if not _is_taken(repository, commit):
+            check_mergeable(repository, run.name)
+    return commit
+
+
+def _steps(repository: Repository, run: RunBranch) -> Iterator[CommitId]:
+    """Yield the commits that a run made, newest first."""
+    commit = run.head
+    while commit != run.fork:
+        yield commit
+        parents = repository.objects.commit(commit).parents
+        if not parents:
+            return
+        commit = parents[0]
+
+
+def _is_taken(repository: Repository, commit: CommitId) -> bool:
+    return any(
+        run_of(branch) is None and repository.merge_base(commit, branch.head) == commit
+        for branch in repository.branches()
+    )

@@ -1,0 +1,103 @@
+"""Status: where a repository stands, and what one branch of it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.model import Commit, TableEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.verbs.parallel import each
+from dbt.adapters.vcs.verbs.runs import RunSummary, list_runs
+from dbt.adapters.vcs.workspace.runs import run_of
+
+NEEDS_CARE: Final = frozenset({"open", "abandoned", "failed", "passed"})
+"""Runs that are not done with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a commit shows, counted from manifests alone.
+
+    Attributes:
+        schemas: How many.
+        tables: How many.
+        views: How many.
+        rows: Rows of all tables.
+        bytes: Size of the files that the tables are read from.
+    """
+
+    schemas: int
+    tables: int
+    views: int
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryStatus:
+    """Where a repository stands.
+
+    Attributes:
+        repository: Where it is.
+        default_branch: The branch that others start from.
+        branches: How many, those of runs aside.
+        tags: How many.
+        branch: The branch that is looked at.
+        head: The commit that it points to, None if the branch is not there yet.
+        author: Who made that commit.
+        committed_at: When.
+        summary: First line of its message.
+        contents: What it shows, None if the branch is not there yet.
+        runs: Runs that are open, abandoned, failed, or wait to be published, newest first.
+    """
+
+    repository: str
+    default_branch: str
+    branches: int
+    tags: int
+    branch: str
+    head: CommitId | None
+    author: str | None
+    committed_at: datetime | None
+    summary: str | None
+    contents: Contents | None
+    runs: tuple[RunSummary, ...]
+
+
+def read_status(repository: Repository, branch: str) -> RepositoryStatus:
+    """Return where a repository stands; a branch that a run has yet to make is no error."""
+    found = repository.find_branch(branch)
+    commit = repository.objects.commit(found.head) if found else None
+    return RepositoryStatus(
+        repository=repository.uri,
+        default_branch=repository.default_branch,
+        branches=sum(1 for other in repository.branches() if run_of(other) is None),
+        tags=len(repository.tags()),
+        branch=branch,
+        head=found.head if found else None,
+        author=commit.author if commit else None,
+        committed_at=datetime_of(commit.committed_at) if commit else None,
+        summary=commit.summary if commit else None,
+        contents=count_contents(repository, commit) if commit else None,
+        runs=tuple(run for run in list_runs(repository) if run.status in NEEDS_CARE),
+    )
+
+
+def count_contents(repository: Repository, commit: Commit) -> Contents:
+    """Count what a commit shows."""
+    objects = repository.objects
+    refs = objects.tree(commit.tree).schemas.values()
+    schemas = each(lambda ref: objects.schema_tree(ref.id), refs)
+    entries = [entry for schema in schemas for entry in schema.relations.values()]
+    ids = [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
+    snapshots = each(objects.snapshot, ids)
+    return Contents(
+        schemas=len(schemas),
+        tables=len(ids),
+        views=len(entries) - len(ids),
+        rows=sum(snapshot.rows for snapshot in snapshots),
+        bytes=sum(snapshot.bytes for snapshot in snapshots),
+    )

@@ -1,0 +1,42 @@
+"""Branches in words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.verbs.branches import BranchSummary
+from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, line, short
+
+
+def branches_text(branches: Sequence[BranchSummary], now: datetime) -> Iterator[Block]:
+    """Tell of branches; the default one has a star."""
+    yield Grid(
+        heads=("", "BRANCH", "HEAD", "AGE", "AHEAD", "BEHIND", "LAST COMMIT"),
+        rows=tuple(
+            (
+                Span("*" if branch.is_default else " "),
+                Span(branch.name, "faint" if branch.is_run else "name"),
+                short(branch.head),
+                Span(age(branch.committed_at, now), "faint"),
+                Span("many" if branch.ahead is None else str(branch.ahead)),
+                Span("many" if branch.behind is None else str(branch.behind)),
+                Span(branch.summary),
+            )
+            for branch in branches
+        ),
+        right=frozenset({"AHEAD", "BEHIND"}),
+    )
+
+
+def branch_created_text(branch: BranchSummary) -> Iterator[Block]:
+    """Tell that a branch was made."""
+    yield line("Created branch ", Span(branch.name, "name"), " at ", short(branch.head), ".")
+
+
+def branch_deleted_text(name: str, head: CommitId) -> Iterator[Block]:
+    """Tell that a branch was deleted, and how to have it back."""
+    yield line("Deleted branch ", Span(name, "name"), ", which was at ", short(head), ".")
+    yield line(f"To have it back: dbt-vcs branch create {shlex.quote(name)} {head[:12]}")

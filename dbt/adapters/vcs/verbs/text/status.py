@@ -1,0 +1,46 @@
+"""A repository's status in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from dbt.adapters.vcs.verbs.layout import Block, Span, age, counted, line, short, size
+from dbt.adapters.vcs.verbs.status import RepositoryStatus
+from dbt.adapters.vcs.verbs.text.runs import runs_text
+
+
+def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
+    """Tell where a repository stands."""
+    yield line(Span("Repository  ", "heading"), status.repository)
+    yield line(
+        Span("            ", "heading"),
+        f"{counted(status.branches, 'branch', 'branches')}, "
+        f"{counted(status.tags, 'tag')}, the default branch is {status.default_branch}",
+    )
+    if status.head is None or status.contents is None or status.committed_at is None:
+        yield line(
+            Span("Branch      ", "heading"),
+            Span(status.branch, "name"),
+            " is not there yet: the first dbt run on it, or dbt-vcs branch create, makes it",
+        )
+    else:
+        yield line(
+            Span("Branch      ", "heading"),
+            Span(status.branch, "name"),
+            " @ ",
+            short(status.head),
+            f" {status.summary}",
+            Span(f"  {status.author}, {age(status.committed_at, now)}", "faint"),
+        )
+        held = status.contents
+        yield line(
+            Span("            ", "heading"),
+            f"{counted(held.schemas, 'schema')}, {counted(held.tables, 'table')}, "
+            f"{counted(held.views, 'view')}, {counted(held.rows, 'row')}, {size(held.bytes)}",
+        )
+    if status.runs:
+        yield line(Span("Runs", "heading"), " that are not done with")
+        yield from runs_text(status.runs, now)
+    else:
+        yield line(Span("Runs        ", "heading"), "none is open, failed or waits")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
@@ -12,6 +13,8 @@ from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 
+_NEAR: Final = 3
+_SHOWN: Final = 10
 _WORD: Final[dict[Space, str]] = {"heads": "branch", "tags": "tag"}
 
 
@@ -150,12 +153,22 @@ class Names:
                 if self._space == "heads"
                 else f"The tag {name!r} was deleted on {when} by {last.move.by}."
             )
-        names = [ref.name for _, ref in self.all()]
-        near = difflib.get_close_matches(name, names, n=3)
+        near = self._near(name)
+        names = self._first(_SHOWN + 1)
         if near:
             hint = f"Did you mean {' or '.join(map(repr, near))}?"
         elif names:
-            hint = f"There is: {', '.join(names[:10])}{' and others' if len(names) > 10 else ''}."
+            more = " and others" if len(names) > _SHOWN else ""
+            hint = f"There is: {', '.join(names[:_SHOWN])}{more}."
         else:
             hint = f"There is no {self._word} at all."
         return f"There is no {self._word} {name!r}. {hint}"
+
+    def _near(self, name: str) -> list[str]:
+        known = self._refs.names(self._space)
+        found = difflib.get_close_matches(name, known, n=2 * _NEAR)
+        return [near for near in found if self.find(near)][:_NEAR]
+
+    def _first(self, count: int) -> list[str]:
+        there = (name for name in self._refs.names(self._space) if self.find(name))
+        return list(islice(there, count))

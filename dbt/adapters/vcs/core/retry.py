@@ -24,9 +24,10 @@ def attempts(what: str) -> Iterator[int]:
     Raises:
         RetryError: Every try was lost; `what` says what could not be done.
     """
-    for number in range(1, MAX_ATTEMPTS + 1):
-        yield number
-        time.sleep(random.uniform(0, min(MAX_WAIT, FIRST_WAIT * 2**number)))
+    for number in range(MAX_ATTEMPTS):
+        if number:
+            time.sleep(random.uniform(0, min(MAX_WAIT, FIRST_WAIT * 2**number)))
+        yield number + 1
     raise RetryError(
         f"Could not {what}: another writer was first {MAX_ATTEMPTS} times in a row. "
         "Nothing was changed; try again when fewer writers are at work."

@@ -70,7 +70,7 @@ class LocalBlobs(CloudBlobs):
                 folders.update(file.parents[: len(Path(path).parts)])
         for folder in folders:
             with translated("write", str(folder), self.uri):
-                _sync(folder)
+                _sync_folder(folder)
 
     def _make_folder(self, folder: Path) -> None:
         missing = [folder, *folder.parents]
@@ -78,7 +78,7 @@ class LocalBlobs(CloudBlobs):
         for path in reversed(missing):
             path.mkdir(exist_ok=True)
             if self._fsync:
-                _sync(path.parent)
+                _sync_folder(path.parent)
 
     def _write(self, staged: Path, data: bytes) -> None:
         with staged.open("xb") as file:
@@ -103,7 +103,7 @@ class LocalBlobs(CloudBlobs):
             ) from error
         # Also if another writer was first: it may not have come to this line yet.
         if self._fsync:
-            _sync(final.parent)
+            _sync_folder(final.parent)
         return created
 
 
@@ -113,3 +113,15 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _sync_folder(path: Path) -> None:
+    """Sync the names in a folder, where the system knows such a thing."""
+    if os.name == "nt":
+        return
+    try:
+        _sync(path)
+    except OSError as error:
+        # Some network file systems; they write names through by themselves.
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise

@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import msgspec
+
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.core.model import NodeRun, Origin, Run
+from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.invocation import Invocation
 from dbt.adapters.vcs.report import changes_between, summary
+from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.runline import RunLine
@@ -95,14 +98,15 @@ class RunLife:
     def end_node(self, node: NodeRun) -> None:
         """Keep or drop what a node did, now that it ended."""
         with self._lock:
-            self._nodes.append(node)
             step = self._steps.get(node.id)
-        if step is None:
-            return
-        with step.lock:
-            overlay = step.take()
-            if overlay is not None and node.status not in _UNDONE:
-                self.land(overlay, f"{node.id} ({node.status})")
+        if step is not None:
+            with step.lock:
+                overlay = step.take()
+                if overlay is not None and node.status not in _UNDONE:
+                    self.land(overlay, f"{node.id} ({node.status})")
+                    node = msgspec.structs.replace(node, rows=_rows(overlay, node.relation))
+        with self._lock:
+            self._nodes.append(node)
 
     def end(self, success: bool, seconds: float) -> None:
         """Publish if the run succeeded, else keep its branch for inspection.
@@ -213,6 +217,12 @@ class RunLife:
     def _step(self, name: str) -> _Step:
         with self._lock:
             return self._steps.setdefault(name, _Step())
+
+
+def _rows(overlay: Overlay, relation: str | None) -> int | None:
+    """Return the rows of the table that a node built; None if it built none."""
+    entry = overlay.relations.get(relation_of(relation)) if relation else None
+    return overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else None
 
 
 class _Step:

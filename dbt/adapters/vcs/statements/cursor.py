@@ -95,13 +95,17 @@ class Cursor:
 
     def string(self) -> str:
         """Read one or more adjacent string literals, and return their value."""
+        value = self.literal()
+        while self.token.kind is Kind.STRING:
+            value += self.literal()
+        return value
+
+    def literal(self) -> str:
+        """Read one string literal, and return its value."""
         if self.token.kind is not Kind.STRING:
             self.fail("a string in quotes")
-        parts: list[str] = []
-        while self.token.kind is Kind.STRING:
-            parts.append(decode(self.token.text))
-            self.index += 1
-        return "".join(parts)
+        self.index += 1
+        return decode(self.last.text)
 
     def identifier(self, what: str = "a name") -> str:
         """Read an identifier of one part."""

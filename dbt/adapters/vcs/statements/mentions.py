@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.statements.lexer import Kind, Token
+from dbt.adapters.vcs.statements.lexer import Kind, Token, padded
 from dbt.adapters.vcs.statements.names import Name, Reference
 from dbt.adapters.vcs.statements.relations import is_name, read_name
 from dbt.adapters.vcs.statements.scan import QUERY_WORDS, scan
@@ -21,8 +21,8 @@ def mentions_of(tokens: Sequence[Token]) -> tuple[Reference, ...]:
     It reports too much: keywords and columns are among them.
     """
     found: list[Reference] = []
-    index = 0
-    while index < len(tokens):
+    index, length, tokens = 0, len(tokens), padded(tokens)
+    while index < length:
         start = tokens[index]
         if not is_name(start) or _NUMBER.match(start.word):
             index += 1

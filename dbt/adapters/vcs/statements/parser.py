@@ -11,18 +11,18 @@ from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.cursor import Cursor, ForeignError
 from dbt.adapters.vcs.statements.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.mentions import mentions_of, reads_or_mentions
-from dbt.adapters.vcs.statements.query import Query
 from dbt.adapters.vcs.statements.readers.alter import read_alter, read_comment_on
-from dbt.adapters.vcs.statements.readers.clauses import read_if_exists, read_partition
-from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS, read_create
+from dbt.adapters.vcs.statements.readers.create import read_create
+from dbt.adapters.vcs.statements.readers.drop import read_drop, read_truncate, read_use
 from dbt.adapters.vcs.statements.readers.insert import read_insert, read_row_change
+from dbt.adapters.vcs.statements.readers.queries import read_query
 from dbt.adapters.vcs.statements.readers.show import read_describe, read_show
-from dbt.adapters.vcs.statements.scan import QUERY_WORDS, scan
-from dbt.adapters.vcs.statements.schemas import DropSchema, Use
+from dbt.adapters.vcs.statements.scan import QUERY_WORDS
 from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.tables import DropRelation, Truncate
 
-_RAW_COMMAND: Final = re.compile(r"\s*(set|reset|add|list)\b", re.IGNORECASE)
+# What follows these words is no SQL: Spark takes it as it is.
+_RAW: Final = frozenset({"set", "reset", "add", "list"})
+_RAW_COMMAND: Final = re.compile(rf"\s*({'|'.join(sorted(_RAW))})\b", re.IGNORECASE)
 _REFUSED: Final = {
     "load": "Read the files in a query, and insert its rows: insert into t select ... from "
     "parquet.`<path>`",
@@ -32,12 +32,13 @@ _REFUSED: Final = {
     "copy": "Read the files in a query, and insert its rows",
     "optimize": "Leave the statement out, or rebuild the table",
     "vacuum": "Old files are collected by the repository; leave the statement out",
-    "restore": "Make the table again from an older version: create or replace table t clone t "
-    "version as of '<version>'",
-    "undrop": "Make the table again from an older version: create table t clone t version as of "
-    "'<version>'",
+    "restore": "Make a branch at the older commit, and read the table there: "
+    "dbt-vcs branch create <name> --at <revision>",
+    "undrop": "Make a branch at the older commit, and read the table there: "
+    "dbt-vcs branch create <name> --at <revision>",
     "snapshot": "Compare or merge branches with the command dbt-vcs",
     "begin": "Send each statement on its own",
+    "replace": "Write `create or replace table`",
     "execute": "Send the statement itself, not as a string",
 }
 
@@ -57,9 +58,11 @@ def parse(text: str) -> Statement:
         tokens = tokenize(text)
     except InputError:
         if _RAW_COMMAND.match(text):
-            return SparkCommand(text=text)  # their values are not SQL
+            return SparkCommand(text=text)
         raise
     tokens = _single(text, tokens)
+    if tokens[0].word in _RAW:
+        return SparkCommand(text=text, mentions=mentions_of(tokens))
     text = text[: tokens[-2].end]
     try:
         return _statement(text, tokens)
@@ -105,11 +108,17 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
     cursor = Cursor(text, tokens)
     word = cursor.token.word
     if word in QUERY_WORDS or cursor.token.text == "(":
-        return _query(cursor)
+        return read_query(cursor)
+    if word in ("update", "delete", "merge"):
+        return read_row_change(cursor)
     if word in _REFUSED:
-        raise _unsupported(cursor, _REFUSED[word])
+        words = " ".join(cursor.ahead(n).text for n in range(3)).strip()
+        raise UnsupportedError(
+            f"`{words} ...` is not supported on versioned tables. {_REFUSED[word]}."
+        )
     reader = _READERS.get(word)
     if reader is not None:
+        cursor.index += 1
         statement = reader(cursor)
         if statement is not None:
             return statement
@@ -118,149 +127,16 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
     return SparkCommand(text=text, mentions=mentions_of(tokens))
 
 
-def _unsupported(cursor: Cursor, step: str) -> UnsupportedError:
-    words = " ".join(cursor.ahead(n).text for n in range(3)).strip()
-    return UnsupportedError(f"`{words} ...` is not supported on versioned tables. {step}.")
-
-
-def _query(cursor: Cursor) -> Statement:
-    """Read a query, or `with` or `from` before a statement that changes rows."""
-    word = cursor.token.word
-    if word in ("with", "from"):
-        verb = _outer_verb(cursor)
-        if verb is not None:
-            prefix = cursor.tokens[:verb]
-            cursor.index = verb
-            if cursor.take("insert"):
-                return read_insert(cursor, prefix)
-            return read_row_change(cursor, prefix)
-    found = scan(cursor.tokens[:-1])
-    return Query(text=cursor.text, reads=found.reads, files=found.files)
-
-
-def _outer_verb(cursor: Cursor) -> int | None:
-    """Return the index of `insert`, `update`, `delete` or `merge` outside of parentheses.
-
-    Behind `with` it follows a closing parenthesis; behind `from`, only an insert can follow.
-    """
-    behind_with = cursor.token.word == "with"
-    depth = 0
-    for index, token in enumerate(cursor.tokens):
-        if token.kind is Kind.SYMBOL:
-            depth += {"(": 1, ")": -1}.get(token.text, 0)
-        elif depth == 0 and token.word in ("select", "values", "table"):
-            return None
-        elif depth == 0 and token.word == "from" and behind_with:
-            behind_with = False
-        elif depth == 0 and token.word in _VERBS and _is_verb(cursor, index, behind_with):
-            return index
-    return None
-
-
-_VERBS: Final = {
-    "insert": ("into", "overwrite", "with"),
-    "merge": ("into", "with"),
-    "delete": ("from",),
-    "update": (),
-}
-
-
-def _is_verb(cursor: Cursor, index: int, behind_with: bool) -> bool:
-    token, before, after = (cursor.tokens[index + n] for n in (0, -1, 1))
-    if token.word == "insert":
-        return after.word in _VERBS["insert"]
-    allowed = _VERBS[token.word]
-    return behind_with and before.text == ")" and (not allowed or after.word in allowed)
-
-
-def _insert(cursor: Cursor) -> Statement:
-    cursor.expect("insert")
-    return read_insert(cursor)
-
-
-def _create(cursor: Cursor) -> Statement | None:
-    cursor.expect("create")
-    return read_create(cursor)
-
-
-def _replace(cursor: Cursor) -> Statement | None:
-    if cursor.at("replace", "table"):
-        raise _unsupported(cursor, "Write `create or replace table`")
-    return None
-
-
-def _alter(cursor: Cursor) -> Statement | None:
-    cursor.expect("alter")
-    return read_alter(cursor)
-
-
-def _comment(cursor: Cursor) -> Statement:
-    cursor.expect("comment", "on")
-    return read_comment_on(cursor)
-
-
-def _drop(cursor: Cursor) -> Statement | None:
-    cursor.expect("drop")
-    if cursor.take_any(*SCHEMA_WORDS):
-        if_exists = read_if_exists(cursor)
-        name = cursor.schema()
-        mode = cursor.take_any("cascade", "restrict")
-        cursor.end()
-        return DropSchema(name=name, if_exists=if_exists, cascade=mode == "cascade")
-    if cursor.at("snapshot"):
-        raise _unsupported(cursor, "Delete a tag with the command dbt-vcs")
-    kind = cursor.take_any("table", "view")
-    if kind is None:
-        return None
-    if_exists = read_if_exists(cursor)
-    target = cursor.target()
-    cursor.take("purge")
-    cursor.end()
-    return DropRelation(
-        kind="table" if kind == "table" else "view", target=target, if_exists=if_exists
-    )
-
-
-def _truncate(cursor: Cursor) -> Statement:
-    cursor.expect("truncate", "table")
-    target = cursor.target()
-    partition = read_partition(cursor)
-    cursor.end()
-    return Truncate(target=target, partition=partition)
-
-
-def _use(cursor: Cursor) -> Statement:
-    cursor.expect("use")
-    if cursor.token.word in SCHEMA_WORDS and cursor.ahead().kind is not Kind.END:
-        cursor.index += 1
-    schema = cursor.schema()
-    cursor.end()
-    return Use(schema=schema)
-
-
-def _show(cursor: Cursor) -> Statement | None:
-    cursor.expect("show")
-    return read_show(cursor)
-
-
-def _describe(cursor: Cursor) -> Statement | None:
-    cursor.take_any("describe", "desc")
-    return read_describe(cursor)
-
-
 _READERS: Final[dict[str, Callable[[Cursor], Statement | None]]] = {
-    "insert": _insert,
-    "update": read_row_change,
-    "delete": read_row_change,
-    "merge": read_row_change,
-    "create": _create,
-    "replace": _replace,
-    "alter": _alter,
-    "comment": _comment,
-    "drop": _drop,
-    "truncate": _truncate,
-    "use": _use,
-    "show": _show,
-    "describe": _describe,
-    "desc": _describe,
+    "insert": read_insert,
+    "create": read_create,
+    "alter": read_alter,
+    "comment": read_comment_on,
+    "drop": read_drop,
+    "truncate": read_truncate,
+    "use": read_use,
+    "show": read_show,
+    "describe": read_describe,
+    "desc": read_describe,
 }
+"""Readers by a statement's first word, which is behind them when they begin."""

@@ -65,7 +65,8 @@ def read_alter(cursor: Cursor) -> Altered | None:
 
 
 def read_comment_on(cursor: Cursor) -> Commented:
-    """Read what follows `comment on`."""
+    """Read what follows `comment`."""
+    cursor.expect("on")
     if cursor.take("table"):
         target = cursor.target()
         cursor.expect("is")
@@ -111,10 +112,15 @@ def _alter(cursor: Cursor, kind: RelationKind) -> Altered:
     if changed is None and kind == "table":
         changed = _alter_table(cursor, target)
     if changed is None:
-        word = f"{cursor.token.text} {cursor.ahead().text}".strip()
+        words = f"{cursor.token.text} {cursor.ahead().text}".strip()
+        step = f"Rebuild the {kind} with a model, or drop and create it"
+        if any(cursor.ahead(n).word == "partition" for n in range(4)):
+            step = (
+                "Partitions come and go with their rows: insert, or `truncate table ... partition`"
+            )
         raise UnsupportedError(
-            f"`alter {kind} {target.name} {word} ...` is not supported on versioned relations. "
-            f"Rebuild the {kind} with a model, or drop and create it."
+            f"`alter {kind} {target.name} {words} ...` is not supported on versioned relations. "
+            f"{step}."
         )
     cursor.end()
     return changed

@@ -31,10 +31,7 @@ def read_property_keys(cursor: Cursor) -> tuple[str, ...]:
 
 def _property(cursor: Cursor) -> tuple[str, str]:
     if cursor.token.kind is Kind.STRING and cursor.ahead().kind is Kind.STRING:
-        # 'key' 'value': only the first one is the key.
-        key_cursor = Cursor(cursor.text, [cursor.token, cursor.tokens[-1]])
-        key = key_cursor.string()
-        cursor.index += 1
+        key = cursor.literal()  # without an equals sign, the second one is the value
     else:
         key = read_property_key(cursor)
     cursor.symbol("=")
@@ -118,7 +115,7 @@ def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
     column = ColumnDef(
         name=name,
         type=type_,
-        nullable=nullable and not primary,
+        nullable=nullable,
         comment=comment,
         default=default,
         position=position,

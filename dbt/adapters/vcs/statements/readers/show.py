@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.catalog import (
     Describe,
     ShowColumns,
@@ -13,6 +14,7 @@ from dbt.adapters.vcs.statements.catalog import (
     ShowTables,
 )
 from dbt.adapters.vcs.statements.cursor import Cursor
+from dbt.adapters.vcs.statements.lexer import Kind
 from dbt.adapters.vcs.statements.names import Name, Target
 from dbt.adapters.vcs.statements.readers.clauses import read_partition, read_property_key
 from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS
@@ -93,21 +95,22 @@ def _properties(cursor: Cursor) -> ShowTableProperties:
 
 
 def read_describe(cursor: Cursor) -> Describe | None:
-    """Read what follows `describe`; None if it is not about a relation."""
-    words = ("function", "procedure", "query", "catalog", *SCHEMA_WORDS)
-    if cursor.token.word in words and cursor.ahead().text != "." and not _last(cursor):
-        return None
-    if (cursor.token.word in QUERY_WORDS - {"table"} or cursor.token.text == "(") and not _last(
-        cursor
-    ):
-        return None
-    if cursor.at("table") and not _last(cursor):
-        cursor.index += 1
-    extended = False
+    """Read what follows `describe`; None if it is not about a relation.
+
+    Raises:
+        UnsupportedError: It asks about one partition.
+    """
     if not _last(cursor):
-        extended = cursor.take_any("extended", "formatted") is not None
+        if cursor.ahead().text != "." and _other_kind(cursor):
+            return None
+        cursor.take("table")
+    extended = not _last(cursor) and cursor.take_any("extended", "formatted") is not None
     target = cursor.target()
-    read_partition(cursor)
+    if cursor.at("partition") and cursor.ahead().text == "(":
+        raise UnsupportedError(
+            f"`describe {target.name} partition (...)` is not supported on versioned tables. "
+            "Select the rows of the partition instead."
+        )
     column = None
     if not (cursor.done or cursor.at("as", "json")):
         column = ".".join(cursor.parts())
@@ -116,6 +119,12 @@ def read_describe(cursor: Cursor) -> Describe | None:
     return Describe(target=target, extended=extended, column=column, json=json)
 
 
+def _other_kind(cursor: Cursor) -> bool:
+    """True if the next word says that a query, a function or a schema is described."""
+    words = {"function", "procedure", "query", "catalog", *SCHEMA_WORDS, *QUERY_WORDS} - {"table"}
+    return cursor.token.word in words or cursor.at_symbol("(")
+
+
 def _last(cursor: Cursor) -> bool:
     """True if the next token is the last one, so that it is a name whatever it looks like."""
-    return cursor.ahead() is cursor.tokens[-1]
+    return cursor.ahead().kind is Kind.END

@@ -1,0 +1,63 @@
+"""`dbt-vcs branch`: list, create and delete branches."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.groups import DefaultGroup
+from dbt.adapters.vcs.cli.session import Session, with_session
+from dbt.adapters.vcs.cli.settings import common_options, json_option
+from dbt.adapters.vcs.verbs.branches import create_branch, delete_branch, list_branches
+from dbt.adapters.vcs.verbs.text import branch_created_text, branch_deleted_text, branches_text
+
+
+@click.group(cls=DefaultGroup)
+@click.option("--all", "-a", "with_runs", is_flag=True, help="The branches of dbt runs too.")
+@json_option
+@common_options
+@click.pass_context
+def branch(ctx: click.Context, with_runs: bool) -> None:
+    """List, create and delete branches.
+
+    Without a command: list them.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_, with_runs=with_runs)
+
+
+@branch.command("list")
+@click.option("--all", "-a", "with_runs", is_flag=True, help="The branches of dbt runs too.")
+@json_option
+@with_session
+def list_(session: Session, with_runs: bool) -> None:
+    """List branches: head, age, and commits ahead of and behind the default branch."""
+    found = list_branches(session.repository, with_runs=with_runs)
+    session.show(found, branches_text(found, session.now))
+
+
+@branch.command("create")
+@click.argument("name")
+@click.argument("at", required=False)
+@click.option("--force", is_flag=True, help="Also from a run that failed or is at work.")
+@with_session
+def create(session: Session, name: str, at: str | None, force: bool) -> None:
+    """Create the branch NAME at the revision AT, at the default branch unless given.
+
+    Nothing is copied, whatever the size of the tables.
+    """
+    made = create_branch(session.repository, name, at, author=session.author, force=force)
+    session.say(branch_created_text(made))
+
+
+@branch.command("delete")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--force", is_flag=True, help="Also the branch of a run that is at work.")
+@with_session
+def delete(session: Session, names: tuple[str, ...], force: bool) -> None:
+    """Delete branches; what they show stays in the repository.
+
+    `dbt-vcs branch create NAME 'NAME@{1}'` brings one back.
+    """
+    for name in names:
+        head = delete_branch(session.repository, name, author=session.author, force=force)
+        session.say(branch_deleted_text(name, head))

@@ -1,0 +1,64 @@
+"""Failures: an error as one message on stderr and an exit code."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, Final
+
+import click
+
+from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, VcsError
+from dbt.adapters.vcs.verbs.layout import printable
+
+NOT_DONE: Final = 1
+"""What was asked for is not there, or conflicts."""
+
+FAILED: Final = 2
+"""The command line is wrong, or the work could not be done."""
+
+STOPPED: Final = 130
+"""Stopped by Ctrl-C."""
+
+
+class Failure(click.ClickException):
+    """A message for a person."""
+
+    exit_code = FAILED
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message on stderr."""
+        text = "\n".join(printable(line) for line in self.message.split("\n"))
+        click.echo(f"{click.style('Error:', fg='red')} {text}", file=file, err=True)
+
+
+class NotDone(Failure):
+    """A message about something that is not there, or that conflicts."""
+
+    exit_code = NOT_DONE
+
+
+@contextmanager
+def failing_plainly() -> Iterator[None]:
+    """Turn what is raised inside the block into what click prints without a traceback."""
+    try:
+        yield
+    except (NotFoundError, ConflictError) as error:
+        raise NotDone(str(error)) from error
+    except VcsError as error:
+        raise Failure(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+        raise click.exceptions.Exit(STOPPED) from None
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            # The reader, `head` for instance, has gone: click ends quietly.
+            raise
+        raise Failure(
+            f"dbt-vcs met something it does not expect: {type(error).__name__}: {error}. "
+            "Nothing is known to be damaged. Run it again with --debug to see where, and report "
+            "that."
+        ) from error

@@ -1,0 +1,78 @@
+"""Groups of commands: one that loads them when called, one that guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from dbt.adapters.vcs.cli.failure import failing_plainly
+from dbt.adapters.vcs.cli.settings import current_settings
+
+
+class Lazy(NamedTuple):
+    """A command's module, which has it under the module's own name, and its one-line help."""
+
+    module: str
+    help: str
+
+
+class RootGroup(click.Group):
+    """Commands whose modules are loaded when they are called, so that help is instant.
+
+    Errors of all of them end here.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, Lazy], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, loaded now; None if there is none of the name."""
+        if cmd_name not in self._lazy:
+            return None
+        module = import_module(self._lazy[cmd_name].module)
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands' help without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, lazy.help) for name, lazy in self._lazy.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what it raises becomes a message and an exit code."""
+        try:
+            with failing_plainly():
+                return super().invoke(ctx)
+        except click.ClickException as failure:
+            if current_settings(ctx).debug and failure.__cause__ is not None:
+                raise failure.__cause__ from None
+            raise
+
+
+class DefaultGroup(click.Group):
+    """Commands of which one is meant where the first argument names none.
+
+    Attributes:
+        fallback: Its name; None to refuse such an argument.
+    """
+
+    def __init__(self, *args: Any, fallback: str | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **{"invoke_without_command": True, **kwargs})
+        self.fallback = fallback
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is meant, and its arguments."""
+        if self.fallback and args[0] not in self.commands:
+            args = [self.fallback, *args]
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,50 @@
+"""`dbt-vcs log`: the commits of a revision, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from dbt.adapters.vcs.cli.session import Session, with_session
+from dbt.adapters.vcs.cli.settings import json_option
+from dbt.adapters.vcs.verbs.layout import Block, Span, line
+from dbt.adapters.vcs.verbs.log import read_log
+from dbt.adapters.vcs.verbs.text import log_text
+
+
+@click.command()
+@click.argument("revision", required=False)
+@click.option(
+    "--limit",
+    "-n",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Commits to list at most; 0 for all.",
+)
+@click.option(
+    "--relation", metavar="SCHEMA.TABLE", help="Only commits that changed this table or view."
+)
+@json_option
+@with_session
+def log(session: Session, revision: str | None, limit: int, relation: str | None) -> None:
+    """List the commits of a revision, newest first.
+
+    REVISION is the branch of the dbt profile unless given, else the default branch; a..b lists
+    what b has and a lacks.
+    """
+    found = read_log(
+        session.repository,
+        revision or session.branch,
+        limit=limit + 1 if limit else None,
+        relation=relation,
+    )
+    shown = found[:limit] if limit else found
+
+    def blocks() -> Iterator[Block]:
+        yield from log_text(shown, session.now)
+        if len(found) > len(shown):
+            yield line(Span("There are older ones: give -n, with 0 for all.", "faint"))
+
+    session.show(shown, blocks())

@@ -1,0 +1,143 @@
+"""Profiles: what the dbt project in the current folder says of the repository, without dbt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from dbt.adapters.vcs.cli.rendering import render
+from dbt.adapters.vcs.cli.settings import Settings
+from dbt.adapters.vcs.core.errors import InputError
+
+_HINT = "Say which one is meant: --repository <location>, or DBT_VCS_REPOSITORY."
+_OTHER = ("memory:", "file:/", "~")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What one target of a profile says.
+
+    Attributes:
+        repository: Location, absolute if it is a folder.
+        branch: The branch that the target publishes to.
+        storage_options: Settings of the object store.
+    """
+
+    repository: str
+    branch: str
+    storage_options: Mapping[str, str]
+
+
+def read_output(settings: Settings) -> Output:
+    """Return the target that dbt would take here.
+
+    Raises:
+        InputError: There is no project, no profile, no target, or it is none of type vcs.
+    """
+    project = _project_folder(settings)
+    name = _profile_name(settings, project)
+    path = _profiles_file(settings, project)
+    profile = _mapping(_load(path).get(name), f"no profile {name!r} in {path}")
+    outputs = _mapping(profile.get("outputs"), f"no outputs in the profile {name!r} of {path}")
+    target = (
+        settings.profile_target or os.environ.get("DBT_TARGET") or profile.get("target", "default")
+    )
+    target = str(render(target, f"target of the profile {name!r}"))
+    place = f"the target {target!r} of the profile {name!r} in {path}"
+    found = outputs.get(target)
+    if not isinstance(found, Mapping):
+        known = ", ".join(map(str, outputs)) or "none"
+        raise InputError(
+            f"There is no target {target!r} in the profile {name!r} of {path}; "
+            f"expected one of: {known}."
+        )
+    return _output(found, place, project)
+
+
+def _output(found: Mapping[Any, Any], place: str, project: Path) -> Output:
+    type_ = render(found.get("type"), f"type in {place}")
+    if type_ != "vcs":
+        raise InputError(f"Found type: {type_} in {place}; expected type: vcs. {_HINT}")
+    repository = str(render(found.get("repository", "./warehouse"), f"repository in {place}"))
+    options = found.get("storage_options") or {}
+    if not isinstance(options, Mapping):
+        raise InputError(f"The storage_options in {place} are no mapping of names to values.")
+    return Output(
+        repository=_located(repository, project),
+        branch=str(render(found.get("branch", "main"), f"branch in {place}")),
+        storage_options={
+            str(key): _setting(render(value, f"storage_options.{key} in {place}"))
+            for key, value in options.items()
+        },
+    )
+
+
+def _project_folder(settings: Settings) -> Path:
+    given = settings.project_dir or os.environ.get("DBT_PROJECT_DIR")
+    here = Path.cwd()
+    folders = [Path(given).expanduser()] if given else [here, *here.parents]
+    for folder in folders:
+        if (folder / "dbt_project.yml").is_file():
+            return folder.resolve()
+    where = f"in {given}" if given else f"in {here} or above it"
+    raise InputError(f"There is no dbt project {where}, so no profile names a repository. {_HINT}")
+
+
+def _profile_name(settings: Settings, project: Path) -> str:
+    given = settings.profile or os.environ.get("DBT_PROFILE")
+    if given:
+        return given
+    path = project / "dbt_project.yml"
+    found = _load(path).get("profile")
+    if not found:
+        raise InputError(f"{path} names no profile. Give --profile. {_HINT}")
+    return str(render(found, f"profile in {path}"))
+
+
+def _profiles_file(settings: Settings, project: Path) -> Path:
+    given = settings.profiles_dir or os.environ.get("DBT_PROFILES_DIR")
+    # dbt looks in the first two; the project's own is for who calls from elsewhere.
+    folders = [Path(given).expanduser()] if given else [Path.cwd(), Path.home() / ".dbt", project]
+    for folder in folders:
+        if (folder / "profiles.yml").is_file():
+            return (folder / "profiles.yml").resolve()
+    looked = " or ".join(str(folder) for folder in folders)
+    raise InputError(f"There is no profiles.yml in {looked}. {_HINT}")
+
+
+def _load(path: Path) -> Mapping[Any, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(f"Can't read {path}: {reason}.") from error
+    except yaml.YAMLError as error:
+        # The error's own text quotes the file, which may hold credentials.
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "it does not parse"
+        raise InputError(f"{path}{line} is no YAML: {problem}.") from None
+    return _mapping({} if found is None else found, f"no mapping in {path}")
+
+
+def _mapping(value: Any, missing: str) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"There is {missing}. {_HINT}")
+    return value
+
+
+def _located(repository: str, project: Path) -> str:
+    """Return a location that means the same from every folder: dbt works in the project's."""
+    if "://" in repository or repository.startswith(_OTHER) or not repository.strip():
+        return repository
+    return str(project / repository)
+
+
+def _setting(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

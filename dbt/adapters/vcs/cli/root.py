@@ -1,0 +1,36 @@
+"""The command `dbt-vcs` itself: what it is called with, and its sub-commands."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.groups import Lazy, RootGroup
+from dbt.adapters.vcs.cli.settings import common_options
+
+COMMANDS = {
+    "init": Lazy("dbt.adapters.vcs.cli.init", "Make an empty repository."),
+    "status": Lazy("dbt.adapters.vcs.cli.status", "Say where the repository and a branch stand."),
+    "branch": Lazy("dbt.adapters.vcs.cli.branch", "List, create and delete branches."),
+    "tag": Lazy("dbt.adapters.vcs.cli.tag", "List, create and delete tags."),
+    "log": Lazy("dbt.adapters.vcs.cli.log", "List the commits of a revision, newest first."),
+    "show": Lazy("dbt.adapters.vcs.cli.show", "Show a commit: its run, and what it changed."),
+    "merge": Lazy("dbt.adapters.vcs.cli.merge", "Merge a branch into another one."),
+    "runs": Lazy("dbt.adapters.vcs.cli.runs", "List, discard and publish runs of dbt."),
+}
+
+
+@click.group(
+    cls=RootGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 99},
+)
+@common_options
+@click.version_option(package_name="dbt-vcs", prog_name="dbt-vcs")
+def main() -> None:
+    """Version control for the tables that dbt builds on Spark.
+
+    Revisions are branches, tags, commit ids or the start of one, and what follows from them:
+    main~2, main^2, main@{1}, "main@{2026-11-20 12:00}", "main@{2 hours ago}".
+
+    Exit codes: 0 done; 1 not there, or a conflict; 2 wrong usage, or an error.
+    """

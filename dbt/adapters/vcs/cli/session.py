@@ -1,0 +1,92 @@
+"""A session: the repository that a command works on, opened when it is first asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import cached_property, update_wrapper
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from dbt.adapters.vcs.cli.author import find_author
+from dbt.adapters.vcs.cli.output import print_blocks, print_json
+from dbt.adapters.vcs.cli.profile import Output, read_output
+from dbt.adapters.vcs.cli.settings import Settings, common_options, current_settings
+from dbt.adapters.vcs.core.ids import datetime_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.verbs.layout import Block
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Session:
+    """What a command needs of where it is called."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def output(self) -> Output | None:
+        """The target of the dbt profile, None if the repository is given in another way."""
+        return None if self._given else read_output(self.settings)
+
+    @property
+    def _given(self) -> str | None:
+        return self.settings.repository or os.environ.get("DBT_VCS_REPOSITORY")
+
+    def blobs(self) -> Blobs:
+        """Return the store that is meant; there may be no repository in it."""
+        given = self._given
+        options = dict(self.output.storage_options) if self.output else {}
+        options.update(self.settings.storage_options)
+        location = given or (self.output.repository if self.output else "")
+        return open_blobs(location, options)
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The repository.
+
+        Raises:
+            VcsError: There is none, or it can't be opened.
+        """
+        return Repository.open(self.blobs())
+
+    @property
+    def branch(self) -> str:
+        """The branch that is meant where none is given: the profile's, else the default one."""
+        return self.output.branch if self.output else self.repository.default_branch
+
+    @cached_property
+    def author(self) -> str:
+        """Whom changes are recorded for."""
+        return find_author()
+
+    @property
+    def now(self) -> datetime:
+        """The moment that ages are counted from."""
+        return datetime_of(self.repository.clock())
+
+    def show(self, value: Any, blocks: Iterable[Block]) -> None:
+        """Print an answer: the value as JSON if that was asked for, else the blocks."""
+        if self.settings.json:
+            print_json(value)
+        else:
+            print_blocks(blocks)
+
+    def say(self, blocks: Iterable[Block]) -> None:
+        """Print what was done."""
+        print_blocks(blocks)
+
+
+def with_session(command: Callable[Concatenate[Session, P], R]) -> Callable[P, R]:
+    """Give a command a session as its first argument, and the options that say which one."""
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        return command(Session(current_settings(click.get_current_context())), *args, **kwargs)
+
+    return common_options(update_wrapper(run, command))

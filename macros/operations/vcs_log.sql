@@ -1,0 +1,8 @@
+{#- History of a revision, the target's branch unless given; of one schema.table if that is given. -#}
+{% macro vcs_log(revision=none, limit=20, relation=none) %}
+  {{ return(adapter.dispatch('vcs_log', 'dbt')(revision, limit, relation)) }}
+{% endmacro %}
+
+{% macro default__vcs_log(revision, limit, relation) %}
+  {% do vcs_verb('log', {'revision': revision, 'limit': limit, 'relation': relation}) %}
+{% endmacro %}

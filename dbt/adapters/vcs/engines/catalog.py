@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.errors import SparkError, translated
 from dbt.adapters.vcs.engines.mounting import create_mount
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.quoting import literal, options_clause, quoted, quoted_relation
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 PRIVATE: Final = "__vcs"
 """The database of immutable mounts and staging tables."""
+
+_NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
 
 class Catalog:
@@ -113,11 +117,7 @@ class Catalog:
             if id in self._physical:
                 spark.sql(f"refresh table {physical}")
             else:
-                clause = options_clause({**stored, "path": location})
-                spark.sql(
-                    f"create table if not exists {physical} using {quoted(format)} "
-                    f"options ({clause})"
-                )
+                _create_files(spark, physical, format, {**stored, "path": location})
                 self._physical.add(id)
         with self._locked(f"name {name}"):
             self._show(spark, name, f"as select * from {physical}")
@@ -144,6 +144,22 @@ class Catalog:
     def _locked(self, key: str) -> threading.Lock:
         with self._lock:
             return self._locks.setdefault(key, threading.Lock())
+
+
+def _create_files(spark: SparkSession, name: str, format: str, options: dict[str, str]) -> None:
+    try:
+        with translated():
+            spark.sql(
+                f"create table if not exists {name} using {quoted(format)} "
+                f"options ({options_clause(options)})"
+            )
+    except SparkError as error:
+        if error.condition not in _NO_FILES:
+            raise
+        raise NotFoundError(
+            f"There are no files of format {format} at {options['path']} ({error}). "
+            "Check the location and the format."
+        ) from error
 
 
 def _column_list(columns: Sequence[tuple[str, str | None]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger(__name__)
 _SAID_LINES: Final = 15
+_NOISE: Final = re.compile(
+    r"\s*$|\s+at |\s*\.\.\. \d+ more|WARNING:|Using Spark's default|Setting |To adjust |"
+    r".* (?:WARN|INFO) "
+)
 _ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark's loggers that print every exception, stack included, before it is raised."""
 
@@ -87,9 +92,9 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
         gateway = SparkContext._gateway
         try:
             if gateway is None:
-                # The launcher and the JVM talk to stderr before any log level is set.
+                # The launcher and the JVM talk before any log level is set.
                 launch: Any = launch_gateway
-                gateway = launch(shown, {"stderr": said} if quiet else None)
+                gateway = launch(shown, {"stdout": said, "stderr": said} if quiet else None)
             with translated():
                 context = SparkContext(conf=conf, gateway=gateway)
         except (PySparkRuntimeError, EngineError) as error:
@@ -103,16 +108,11 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
 
 def _refusal(error: BaseException, said: IO[bytes]) -> str:
     said.seek(0)
-    lines = [
-        line.strip()
-        for line in said.read().decode("utf-8", "replace").splitlines()
-        if line.strip() and " WARN " not in line and not line.startswith("WARNING:")
-    ]
+    text = said.read().decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if not _NOISE.match(line)]
     reason = str(error) if isinstance(error, EngineError) else ""
-    words = "\n".join([reason, *lines[-_SAID_LINES:]]).strip()
-    return "Spark did not start; check the Spark settings. Its own words:\n" + (
-        words or str(error)
-    )
+    words = "\n".join([reason, *lines[:_SAID_LINES]]).strip() or str(error)
+    return f"Spark did not start; check the Spark settings. Its own words:\n{words}"
 
 
 def _tell_differences(context: SparkContext, settings: Mapping[str, str]) -> None:

@@ -1,0 +1,107 @@
+"""What the process shows and leaves: nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+SCRIPT = """
+import logging, sys
+from pathlib import Path
+from dbt.adapters.vcs.core.model import Field, RelationName
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.errors import SparkError
+from dbt.adapters.vcs.engines.port import TableMount
+
+repository = Path(sys.argv[1])
+engine = SparkEngine(LocalBlobs(repository), settings={"spark.master": "local[1]"})
+assert "pyspark" not in sys.modules, "nothing starts before the first session"
+session = engine.session("one")
+session.ensure_schema("analytics")
+written = session.write("select 1 a", folder="data/t/w=x")
+field = Field(id="a", name="a", type="int")
+mount = TableMount(id="m", folder="data/t", files=written.files, fields=(field,))
+session.mount_table(RelationName("analytics", "t"), mount)
+assert session.query("select * from analytics.t").fetch() == [(1,)]
+for text in ("select * from nowhere", "select raise_error('x')", "selec"):
+    try:
+        session.query(text).fetch()
+    except SparkError:
+        pass
+    else:
+        raise AssertionError(text)
+assert session.spark.sparkContext.pythonExec == sys.executable
+
+# Whoever else uses Spark here gets a session of their own, and ours stays as it is.
+from pyspark.sql import SparkSession
+theirs = SparkSession.builder.getOrCreate()
+assert not theirs.catalog.databaseExists("analytics")
+assert session.query("select count(*) from analytics.t").fetch() == [(1,)]
+
+logging.basicConfig(level=logging.DEBUG, filename=repository / "log")
+logging.getLogger("py4j").setLevel(logging.INFO)
+SparkEngine(LocalBlobs(repository), settings={"spark.master": "local[7]"}).session("two")
+assert "spark.master stays local[1]" in (repository / "log").read_text()
+"""
+
+
+def run(script: str, cwd: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=cwd,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_quiet_and_clean(tmp_path: Path) -> None:
+    here, temporary, repository = (tmp_path / name for name in ("cwd", "tmp", "repo"))
+    here.mkdir()
+    temporary.mkdir()
+    done = run(SCRIPT, here, str(repository), TMPDIR=str(temporary))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(here.iterdir()) == [], "no metastore_db, derby.log or spark-warehouse"
+    assert [path.name for path in temporary.iterdir() if path.name.startswith("dbt-vcs")] == []
+
+
+START = """
+import sys
+from pathlib import Path
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.spark import SparkEngine
+
+try:
+    SparkEngine(LocalBlobs(Path(sys.argv[1])), settings={sys.argv[2]: sys.argv[3]}).session("one")
+except VcsError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("spark.driver.memory", "1k", "Too small maximum heap"),
+        ("spark.master", "nonsense", "Master must"),
+        ("spark.sql.catalogImplementation", "hive", "keeps its own catalog in memory"),
+    ],
+)
+def test_spark_that_does_not_start(tmp_path: Path, key: str, value: str, words: str) -> None:
+    done = run(START, tmp_path, str(tmp_path / "repo"), key, value)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert words in done.stdout
+    assert "Traceback" not in done.stdout and "\tat " not in done.stdout
+
+
+def test_no_java(tmp_path: Path) -> None:
+    done = run(START, tmp_path, str(tmp_path), "spark.ui.enabled", "false", JAVA_HOME="/nowhere")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 1
+    assert "apt-get install openjdk-17-jre-headless" in done.stdout

@@ -45,22 +45,20 @@ class Shell:
 
     def dbt(self, *arguments: str, expect: int = 0) -> Outcome:
         """Run dbt; lines of started nodes and passed tests are not told on."""
-        return self._run("dbt", [sys.executable, "-m", "dbt.cli.main"], arguments, expect)
+        return self._run("dbt", arguments, expect)
 
     def vcs(self, *arguments: str, expect: int = 0) -> Outcome:
         """Run dbt-vcs."""
-        program = Path(sys.executable).with_name("dbt-vcs")
-        return self._run("dbt-vcs", [str(program)], arguments, expect)
+        return self._run("dbt-vcs", arguments, expect)
 
-    def _run(
-        self, name: str, program: list[str], arguments: tuple[str, ...], expect: int
-    ) -> Outcome:
+    def _run(self, name: str, arguments: tuple[str, ...], expect: int) -> Outcome:
+        program = Path(sys.executable).with_name(name)
         command = " ".join([name, *arguments])
         self.say(f"$ {command}")
         start = perf_counter()
         with (self.folder / "stderr.log").open("w+", encoding="utf-8") as errors:
             process = subprocess.Popen(
-                [*program, *arguments],
+                [str(program), *arguments],
                 cwd=self.folder,
                 env=self._environment(),
                 stdout=subprocess.PIPE,

@@ -7,9 +7,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from dbt.adapters.vcs.api import connect
 from prepare_data import DATA, prepare
 
+from dbt.adapters.vcs.api import connect
 from demo.shell import Outcome, Say, Shell
 
 PROJECT = Path(__file__).resolve().parents[1]

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from dbt.adapters.vcs.cli.session import Session, with_session
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.verbs.layout import Span, line
-
-_OURS = frozenset({"objects", "refs"})
-"""What a creation that was cut off leaves; it can be done again."""
 
 
 @click.command()
@@ -31,8 +24,6 @@ def init(session: Session, location: str | None, default_branch: str | None) -> 
     options = dict(session.settings.storage_options)
     blobs = open_blobs(location, options) if location else session.blobs()
     there = blobs.exists("vcs.json")
-    if not there:
-        _check_empty(blobs)
     repository = Repository.create(
         blobs, default_branch=default_branch or "main", author=session.author
     )
@@ -44,15 +35,3 @@ def init(session: Session, location: str | None, default_branch: str | None) -> 
         )
     word = "There is already a repository" if there else "Created an empty repository"
     session.say([line(f"{word} in {repository.uri}; its default branch is ", name, ".")])
-
-
-def _check_empty(blobs: Blobs) -> None:
-    if not isinstance(blobs, LocalBlobs) or not Path(blobs.root).is_dir():
-        return
-    names = sorted(path.name for path in Path(blobs.root).iterdir())
-    strange = [name for name in names if name not in _OURS and not name.startswith(".")]
-    if strange:
-        raise InputError(
-            f"{blobs.uri} is not empty: it holds {strange[0]!r}"
-            f"{' and others' if len(strange) > 1 else ''}. Give a folder of its own."
-        )

@@ -19,7 +19,7 @@ _OTHER = ("memory:", "file:/", "~")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class ProfileTarget:
     """What one target of a profile says.
 
     Attributes:
@@ -33,7 +33,7 @@ class Output:
     storage_options: Mapping[str, str]
 
 
-def read_output(settings: Settings) -> Output:
+def read_target(settings: Settings) -> ProfileTarget:
     """Return the target that dbt would take here.
 
     Raises:
@@ -56,10 +56,10 @@ def read_output(settings: Settings) -> Output:
             f"There is no target {target!r} in the profile {name!r} of {path}; "
             f"expected one of: {known}."
         )
-    return _output(found, place, project)
+    return _profile_target(found, place, project)
 
 
-def _output(found: Mapping[Any, Any], place: str, project: Path) -> Output:
+def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> ProfileTarget:
     type_ = render(found.get("type"), f"type in {place}")
     if type_ != "vcs":
         raise InputError(f"Found type: {type_} in {place}; expected type: vcs. {_HINT}")
@@ -67,7 +67,7 @@ def _output(found: Mapping[Any, Any], place: str, project: Path) -> Output:
     options = found.get("storage_options") or {}
     if not isinstance(options, Mapping):
         raise InputError(f"The storage_options in {place} are no mapping of names to values.")
-    return Output(
+    return ProfileTarget(
         repository=_located(repository, project),
         branch=str(render(found.get("branch", "main"), f"branch in {place}")),
         storage_options={

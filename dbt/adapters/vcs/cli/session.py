@@ -12,7 +12,7 @@ import click
 
 from dbt.adapters.vcs.cli.author import find_author
 from dbt.adapters.vcs.cli.output import print_blocks, print_json
-from dbt.adapters.vcs.cli.profile import Output, read_output
+from dbt.adapters.vcs.cli.profile import ProfileTarget, read_target
 from dbt.adapters.vcs.cli.settings import Settings, common_options, current_settings
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.repository import Repository
@@ -31,9 +31,9 @@ class Session:
         self.settings = settings
 
     @cached_property
-    def output(self) -> Output | None:
+    def target(self) -> ProfileTarget | None:
         """The target of the dbt profile, None if the repository is given in another way."""
-        return None if self._given else read_output(self.settings)
+        return None if self._given else read_target(self.settings)
 
     @property
     def _given(self) -> str | None:
@@ -42,9 +42,9 @@ class Session:
     def blobs(self) -> Blobs:
         """Return the store that is meant; there may be no repository in it."""
         given = self._given
-        options = dict(self.output.storage_options) if self.output else {}
+        options = dict(self.target.storage_options) if self.target else {}
         options.update(self.settings.storage_options)
-        location = given or (self.output.repository if self.output else "")
+        location = given or (self.target.repository if self.target else "")
         return open_blobs(location, options)
 
     @cached_property
@@ -59,7 +59,7 @@ class Session:
     @property
     def branch(self) -> str:
         """The branch that is meant where none is given: the profile's, else the default one."""
-        return self.output.branch if self.output else self.repository.default_branch
+        return self.target.branch if self.target else self.repository.default_branch
 
     @cached_property
     def author(self) -> str:

@@ -1,6 +1,6 @@
 """Stores that fail on purpose."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dbt.adapters.vcs.core.errors import StorageError
 from dbt.adapters.vcs.core.store import BlobInfo, Blobs
@@ -36,6 +36,10 @@ class FaultyBlobs:
         created = self._inner.create(path, data)
         self._after(number, path)
         return created
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+        for path, data in blobs.items():
+            self.create(path, data)
 
     def get(self, path: str) -> bytes:
         return self._inner.get(path)

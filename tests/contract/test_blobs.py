@@ -52,6 +52,15 @@ def test_create_never_replaces(blobs: Blobs) -> None:
     assert blobs.get("a/b") == b"one"
 
 
+def test_many_are_created_at_once_and_none_replaced(blobs: Blobs) -> None:
+    blobs.create("a/1", b"there")
+    blobs.create_all({})
+    blobs.create_all({f"{folder}/{n}": b"new" for folder in "abc" for n in range(20)})
+    assert blobs.get("a/1") == b"there"
+    assert {blobs.get(f"{folder}/{n}") for folder in "bc" for n in range(20)} == {b"new"}
+    assert len(list(blobs.walk("a"))) == 20
+
+
 def test_empty_and_large_blobs_survive(blobs: Blobs) -> None:
     large = bytes(range(256)) * 40_000
     assert blobs.create("empty", b"")
@@ -141,6 +150,7 @@ def test_a_path_out_of_the_repository_is_refused(blobs: Blobs, path: str) -> Non
         blobs.delete,
         blobs.folders,
         lambda p: blobs.create(p, b""),
+        lambda p: blobs.create_all({"fine": b"", p: b""}),
         lambda p: list(blobs.walk(p)),
         lambda p: blobs.range(p, 0, 1),
     )

@@ -1,10 +1,14 @@
 """What every object store must do, whatever lies under it."""
 
+import random
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from conftest import OpenBlobs
+from faulty import FaultyBlobs, at, lost
 
 from dbt.adapters.vcs.core.codec import encode
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, StorageError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId
 from dbt.adapters.vcs.core.model import (
     Block,
@@ -17,6 +21,7 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
 )
 from dbt.adapters.vcs.core.store import Blobs, ObjectStore
+from dbt.adapters.vcs.core.store.cache import ObjectCache
 
 
 def commit(number: int) -> Commit:
@@ -39,19 +44,26 @@ def test_what_was_put_is_got_by_a_newcomer(reopen: OpenBlobs) -> None:
     ]
     store = ObjectStore(reopen())
     ids = [store.put(value) for value in values]
+    store.flush()
     assert [encode(value)[0] for value in values] == ids
     newcomer = ObjectStore(reopen())
     assert [newcomer.get(type(v), id) for v, id in zip(values, ids, strict=True)] == values
 
 
 def test_equal_values_are_stored_once(blobs: Blobs) -> None:
-    assert ObjectStore(blobs).put(commit(1)) == ObjectStore(blobs).put(commit(1))
+    for _ in range(2):
+        store = ObjectStore(blobs)
+        store.put(commit(1))
+        store.put(commit(1))
+        store.flush()
     assert len(list(blobs.walk("objects"))) == 1
 
 
 def test_large_objects_are_compressed(blobs: Blobs) -> None:
     entries = {f"table_{n}": TableEntry(snapshot=SnapshotId("a" * 64)) for n in range(2_000)}
-    id = ObjectStore(blobs).put(SchemaTree(relations=entries))
+    store = ObjectStore(blobs)
+    id = store.put(SchemaTree(relations=entries))
+    store.flush()
     assert blobs.size(path_of("tree", id)) < 40_000
     assert ObjectStore(blobs).schema_tree(TreeId(id)).relations == entries
 
@@ -80,7 +92,9 @@ def test_an_id_that_is_none_is_damage(blobs: Blobs, id: str) -> None:
 )
 def test_changed_bytes_are_damage(reopen: OpenBlobs, spoil) -> None:
     blobs = reopen()
-    id = CommitId(ObjectStore(blobs).put(commit(1)))
+    store = ObjectStore(blobs)
+    id = CommitId(store.put(commit(1)))
+    store.flush()
     data = blobs.get(path_of("commit", id))
     blobs.delete(path_of("commit", id))
     blobs.create(path_of("commit", id), spoil(data))
@@ -91,6 +105,7 @@ def test_changed_bytes_are_damage(reopen: OpenBlobs, spoil) -> None:
 def test_an_object_is_not_taken_for_another_kind(blobs: Blobs) -> None:
     store = ObjectStore(blobs)
     id = store.put(commit(1))
+    store.flush()
     blobs.create(path_of("view", id), blobs.get(path_of("commit", id)))
     with pytest.raises(DamagedError):
         store.view(id)
@@ -111,5 +126,46 @@ def test_prefixes_find_ids_of_one_kind(blobs: Blobs) -> None:
 def test_reading_again_asks_the_store_no_more(blobs: Blobs) -> None:
     store = ObjectStore(blobs)
     id = CommitId(store.put(commit(1)))
+    store.flush()
     blobs.delete(path_of("commit", id))
     assert store.commit(id) == commit(1)
+
+
+def test_objects_wait_until_they_are_flushed(blobs: Blobs) -> None:
+    store = ObjectStore(blobs, ObjectCache(max_values=0))
+    id = CommitId(store.put(commit(1)))
+    assert list(blobs.walk("objects")) == []
+    assert store.commit(id) == commit(1)
+    store.flush()
+    assert blobs.exists(path_of("commit", id))
+    assert store.commit(id) == commit(1)
+
+
+def test_what_a_failing_store_did_not_take_waits_on(blobs: Blobs) -> None:
+    faulty = FaultyBlobs(blobs, before=at(2, lost()))
+    store = ObjectStore(faulty)
+    ids = [store.put(commit(number)) for number in range(3)]
+    with pytest.raises(StorageError):
+        store.flush()
+    store.flush()
+    assert all(blobs.exists(path_of("commit", id)) for id in ids)
+
+
+def test_much_is_flushed_by_itself(blobs: Blobs) -> None:
+    store = ObjectStore(blobs)
+    for number in range(4):
+        noise = random.Random(number).randbytes(5_000_000).hex()
+        store.put(View(text=noise, columns=()))
+    assert list(blobs.walk("objects"))
+
+
+def test_threads_that_flush_at_once_all_find_their_objects_stored(blobs: Blobs) -> None:
+    store = ObjectStore(blobs)
+
+    def write(number: int) -> bool:
+        ids = [store.put(commit(10 * number + step)) for step in range(5)]
+        store.flush()
+        return all(blobs.exists(path_of("commit", id)) for id in ids)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(write, range(16)))

@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 
 _NEAR: Final = 3
@@ -42,10 +43,12 @@ class Tag(NamedTuple):
 class Names:
     """The refs of one space, `heads` or `tags`, as names that are there or not.
 
-    Every move is made here, so times in a log never go down.
+    Every move is made here: so times in a log never go down, and no ref names an object that is
+    not stored.
     """
 
-    def __init__(self, refs: RefStore, clock: Clock, space: Space) -> None:
+    def __init__(self, objects: ObjectStore, refs: RefStore, clock: Clock, space: Space) -> None:
+        self._objects = objects
         self._refs = refs
         self._clock = clock
         self._space = space
@@ -138,6 +141,7 @@ class Names:
             note=note,
             state=dict(state),
         )
+        self._objects.flush()
         if not self._refs.advance(self._space, move, after=seq):
             return None
         return Ref(name, seq + 1, move)

@@ -61,8 +61,8 @@ class Repository:
         self.clock = clock
         self.default_branch = header.default_branch
         self.id = header.id
-        self._heads = Names(self.refs, clock, "heads")
-        self._tags = Names(self.refs, clock, "tags")
+        self._heads = Names(self.objects, self.refs, clock, "heads")
+        self._tags = Names(self.objects, self.refs, clock, "tags")
         self._resolver = Resolver(self.objects, self.refs, self._heads, self._tags, clock)
         self._lander = Lander(self.objects, self._heads, clock)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -44,7 +44,15 @@ class Blobs(Protocol):
     def create(self, path: str, data: bytes) -> bool:
         """Store a blob if none has this path: all of it or nothing, for any number of callers.
 
-        Returns True if this call created it. A StorageError leaves the outcome unknown.
+        What was stored, or was there, outlives a power loss once the call returns. Returns True
+        if this call created it. A StorageError leaves the outcome unknown.
+        """
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs by path, leaving out those that are there.
+
+        They are stored in no order, at about the price of one. A StorageError leaves it unknown
+        which of them are there.
         """
 
     def exists(self, path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import cast
@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import micros_of
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
 from dbt.adapters.vcs.core.store.failures import translated
+from dbt.adapters.vcs.core.store.parallel import Parallel
 
 
 class CloudBlobs:
@@ -27,6 +28,7 @@ class CloudBlobs:
     def __init__(self, store: ObjectStore, uri: str) -> None:
         self.uri = uri
         self._given = store
+        self._parallel = Parallel()
 
     @property
     def _store(self) -> ObjectStore:
@@ -61,6 +63,10 @@ class CloudBlobs:
             except AlreadyExistsError:
                 return False
             return True
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, leaving out those that are there."""
+        self._parallel.map(lambda item: self.create(*item), blobs.items())
 
     def exists(self, path: str) -> bool:
         """Tell whether there is a blob of this path."""

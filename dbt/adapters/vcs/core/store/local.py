@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import uuid
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from obstore.store import LocalStore
@@ -15,6 +14,7 @@ from dbt.adapters.vcs.core.errors import StorageError
 from dbt.adapters.vcs.core.store.blobs import check_path
 from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 from dbt.adapters.vcs.core.store.failures import translated
+from dbt.adapters.vcs.core.store.parallel import Parallel
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
@@ -24,7 +24,8 @@ class LocalBlobs(CloudBlobs):
 
     Reading goes through obstore. Writing is done here, since obstore does not ask the disk to
     keep what it was given: bytes go to a temporary file beside the final name, are synced,
-    and are linked to the final name, which fails if that exists.
+    and are linked to the final name, which fails if that exists. Files are synced at once where
+    there are several: the file system then writes its journal once, not once for each.
 
     Attributes:
         root: The folder, absolute; made by the first write.
@@ -35,6 +36,7 @@ class LocalBlobs(CloudBlobs):
         self.root = root
         self._fsync = fsync
         self._opened: LocalStore | None = None
+        self._parallel = Parallel()
 
     @property
     def _store(self) -> LocalStore:
@@ -46,65 +48,89 @@ class LocalBlobs(CloudBlobs):
 
     def create(self, path: str, data: bytes) -> bool:
         """Store a blob if none has this path."""
-        final = self.root / check_path(path)
-        # obstore leaves names that end in # and digits out of every listing.
-        staged = final.with_name(f"{final.name}#{uuid.uuid4().int}")
-        with translated("write", path, self.uri):
-            self._make_folder(final.parent)
-            try:
-                self._write(staged, data)
-                return self._publish(staged, final)
-            finally:
-                with suppress(FileNotFoundError):
-                    staged.unlink()
+        return self._put({path: data}, set())[path]
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, leaving out those that are there."""
+        there = {path for path in blobs if self.exists(path)}
+        new = {path: data for path, data in blobs.items() if path not in there}
+        # Whoever wrote those that are there may not have synced their names yet.
+        self._put(new, {(self.root / path).parent for path in there})
 
     def sync(self, paths: Iterable[str]) -> None:
         """Sync the files and the folders that list them."""
-        if not self._fsync:
-            return
-        folders: set[Path] = set()
-        for path in paths:
-            file = self.root / check_path(path)
-            with translated("write", path, self.uri), suppress(FileNotFoundError):
-                _sync(file)
-                folders.update(file.parents[: len(Path(path).parts)])
-        for folder in folders:
+        files = {path: self.root / check_path(path) for path in paths}
+        there = {path: file for path, file in files.items() if file.is_file()}
+        self._sync_files(there)
+        self._sync_folders(
+            {folder for path, file in there.items() for folder in _up_to_root(path, file)}
+        )
+
+    def _put(self, blobs: Mapping[str, bytes], folders: set[Path]) -> dict[str, bool]:
+        """Store blobs and sync some folders besides; True for each blob that was not there."""
+        staged: dict[str, Path] = {}
+        try:
+            for path, data in blobs.items():
+                final = self.root / check_path(path)
+                with translated("write", path, self.uri):
+                    folders |= _make_folder(final.parent)
+                    # obstore leaves names that end in # and digits out of every listing.
+                    staged[path] = final.with_name(f"{final.name}#{uuid.uuid4().int}")
+                    staged[path].write_bytes(data)
+            self._sync_files(staged)
+            created = {path: self._publish(path, file) for path, file in staged.items()}
+        finally:
+            for path, file in staged.items():
+                with translated("delete", path, self.uri):
+                    file.unlink(missing_ok=True)
+        # Also if another writer was first: it may not have come to this line yet.
+        self._sync_folders(folders)
+        return created
+
+    def _publish(self, path: str, staged: Path) -> bool:
+        with translated("write", path, self.uri):
+            try:
+                os.link(staged, self.root / path)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                raise StorageError(
+                    f"The file system of {self.uri} refused a hard link ({error.strerror}), "
+                    "which is how a commit is made in one step there. Put the repository on a "
+                    "local file system that has them, or in an object store."
+                ) from error
+        return True
+
+    def _sync_files(self, files: Mapping[str, Path]) -> None:
+        def sync(item: tuple[str, Path]) -> None:
+            with translated("write", item[0], self.uri):
+                _sync(item[1])
+
+        if self._fsync:
+            self._parallel.map(sync, files.items())
+
+    def _sync_folders(self, folders: Collection[Path]) -> None:
+        def sync(folder: Path) -> None:
             with translated("write", str(folder), self.uri):
                 _sync_folder(folder)
 
-    def _make_folder(self, folder: Path) -> None:
-        missing = [folder, *folder.parents]
-        missing = missing[: next(i for i, path in enumerate(missing) if path.exists())]
-        for path in reversed(missing):
-            path.mkdir(exist_ok=True)
-            if self._fsync:
-                _sync_folder(path.parent)
-
-    def _write(self, staged: Path, data: bytes) -> None:
-        with staged.open("xb") as file:
-            file.write(data)
-            if self._fsync:
-                file.flush()
-                os.fsync(file.fileno())
-
-    def _publish(self, staged: Path, final: Path) -> bool:
-        created = True
-        try:
-            os.link(staged, final)
-        except FileExistsError:
-            created = False
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            raise StorageError(
-                f"The file system of {self.uri} refused a hard link ({error.strerror}), which is "
-                "how a commit is made in one step there. Put the repository on a local file "
-                "system that has them, or in an object store."
-            ) from error
-        # Also if another writer was first: it may not have come to this line yet.
         if self._fsync:
-            _sync_folder(final.parent)
-        return created
+            self._parallel.map(sync, folders)
+
+
+def _up_to_root(path: str, file: Path) -> Sequence[Path]:
+    return file.parents[: path.count("/") + 1]
+
+
+def _make_folder(folder: Path) -> set[Path]:
+    """Make a folder and those above it; return the folders whose listing is to be synced."""
+    chain = [folder, *folder.parents]
+    missing = chain[: next(number for number, path in enumerate(chain) if path.exists())]
+    for path in reversed(missing):
+        path.mkdir(exist_ok=True)
+    return {folder, *(path.parent for path in missing)}
 
 
 def _sync(path: Path) -> None:

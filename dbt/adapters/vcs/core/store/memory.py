@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import Clock, Micros, system_clock
@@ -42,6 +42,11 @@ class MemoryBlobs:
                 return False
             self._blobs[path] = (bytes(data), self._clock())
             return True
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, leaving out those that are there."""
+        for path, data in blobs.items():
+            self.create(path, data)
 
     def exists(self, path: str) -> bool:
         """Tell whether there is a blob of this path."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar, cast
+import threading
+from typing import Final, TypeVar, cast
 
 from dbt.adapters.vcs.core.codec import decode, encode, kind_of, pack
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
@@ -18,32 +19,62 @@ V = TypeVar("V", bound=Value)
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
+_MAX_WAITING: Final = 16 * 2**20
+
+
 class ObjectStore:
     """Values by the hash of their bytes; safe to share between threads.
 
-    An object is written once, so what is cached is never stale.
+    Objects wait in memory until `flush`, since nobody else can know of them before a ref names
+    one: written together they cost little more than one. An object is written once, so what
+    is cached is never stale.
     """
 
     def __init__(self, blobs: Blobs, cache: ObjectCache | None = None) -> None:
         self._blobs = blobs
         self._cache = cache or ObjectCache()
+        self._lock = threading.Lock()
+        self._flushing = threading.Lock()
+        self._waiting: dict[str, bytes] = {}
+        self._files: dict[str, None] = {}
 
     def put(self, value: Value) -> str:
-        """Store a value and return its id; nothing is written if it is there.
-
-        The files that a segment names are synced before it, so that no manifest outlives its
-        blocks.
-        """
+        """Return the id of a value, which `flush` stores if it is not there."""
         id, data = encode(value)
         key = (type(value), id)
         if self._cache.get(key) is not None:
             return id
-        if isinstance(value, Segment):
-            self._blobs.sync(block.path for block in value.blocks)
-            self._blobs.sync(tombstone.path for tombstone in value.tombstones)
-        self._blobs.create(_path(kind_of(type(value)), id), pack(data))
+        with self._lock:
+            self._waiting[_path(kind_of(type(value)), id)] = pack(data)
+            if isinstance(value, Segment):
+                self._files.update(dict.fromkeys(block.path for block in value.blocks))
+                self._files.update(dict.fromkeys(file.path for file in value.tombstones))
+            much = sum(map(len, self._waiting.values())) > _MAX_WAITING
         self._cache.put(key, value, len(data))
+        if much:
+            self.flush()
         return id
+
+    def flush(self) -> None:
+        """Store what was put; whoever moves a ref calls it first.
+
+        The files that segments name are synced before, so that no manifest outlives its blocks.
+
+        Raises:
+            StorageError: The store failed; what it did not take waits on.
+        """
+        with self._flushing:
+            with self._lock:
+                waiting, files = dict(self._waiting), list(self._files)
+            if files:
+                self._blobs.sync(files)
+            if waiting:
+                self._blobs.create_all(waiting)
+            with self._lock:
+                for path in waiting:
+                    self._waiting.pop(path, None)
+                for path in files:
+                    self._files.pop(path, None)
 
     def get(self, type_: type[V], id: str) -> V:
         """Return the object of an id.
@@ -60,16 +91,24 @@ class ObjectStore:
                 f"{id!r} is no {kind} id; expected 64 hexadecimal digits. The object or ref that "
                 "names it is damaged: restore it from a backup of the repository."
             )
-        try:
-            stored = self._blobs.get(_path(kind, id))
-        except NotFoundError as error:
-            raise DamagedError(
-                f"The {kind} {id} is missing from {self._blobs.uri} (expected the file "
-                f"{_path(kind, id)}). Restore it from a backup of the repository."
-            ) from error
+        stored = self._read(kind, id)
         value = decode(type_, id, stored)
         self._cache.put((type_, id), value, len(stored))
         return value
+
+    def _read(self, kind: str, id: str) -> bytes:
+        path = _path(kind, id)
+        with self._lock:
+            waiting = self._waiting.get(path)
+        if waiting is not None:
+            return waiting
+        try:
+            return self._blobs.get(path)
+        except NotFoundError as error:
+            raise DamagedError(
+                f"The {kind} {id} is missing from {self._blobs.uri} (expected the file {path}). "
+                "Restore it from a backup of the repository."
+            ) from error
 
     def commit(self, id: CommitId) -> Commit:
         """Return a commit."""
@@ -100,6 +139,7 @@ class ObjectStore:
 
         The prefix is at least two hexadecimal digits; anything else matches nothing.
         """
+        self.flush()
         if not re.fullmatch(r"[0-9a-f]{2,64}", prefix):
             return []
         if len(prefix) == 64:

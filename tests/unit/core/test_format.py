@@ -1,0 +1,127 @@
+"""docs/format.md against the code: what is written there is what is stored."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.vcs.core.codec import (
+    COMPRESS_ABOVE,
+    FORMAT_VERSION,
+    decode,
+    decode_record,
+    encode,
+    encode_record,
+    pack,
+)
+from dbt.adapters.vcs.core.header import Header
+from dbt.adapters.vcs.core.ids import Micros, TableId
+from dbt.adapters.vcs.core.model import (
+    Commit,
+    RefMove,
+    Schema,
+    SchemaTree,
+    Segment,
+    Snapshot,
+    Tree,
+    View,
+)
+from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.names import MAX_LENGTH, MAX_QUOTED, quote
+
+PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
+EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))
+OBJECTS = {
+    "commit": Commit,
+    "tree": Tree,
+    "schema": SchemaTree,
+    "snapshot": Snapshot,
+    "segment": Segment,
+    "view": View,
+}
+TITLES = [title for title in EXAMPLES if title.partition(" ")[2] and "names" not in title]
+
+
+def test_every_kind_has_an_example() -> None:
+    assert {title.partition(" ")[0] for title in TITLES} == {*OBJECTS, "empty"}
+
+
+@pytest.mark.parametrize("title", [title for title in TITLES if not title.startswith("empty")])
+def test_an_object_is_stored_as_written_there(title: str) -> None:
+    word, _, id = title.partition(" ")
+    text = EXAMPLES[title].encode()
+    value = decode(OBJECTS[word], id, text)
+    assert encode(value) == (id, text)
+    kind = "tree" if word == "schema" else word
+    assert hashlib.sha256(f"vcs1 {kind}\n".encode() + text).hexdigest() == id
+
+
+def test_the_empty_tree_has_its_id() -> None:
+    assert encode(Tree())[0] == EXAMPLES["empty tree"]
+
+
+def test_records_are_stored_as_written_there() -> None:
+    for title, type_ in (("vcs.json", Header), ("refmove", RefMove)):
+        text = EXAMPLES[title].encode()
+        assert encode_record(decode_record(type_, text, title)) == text
+
+
+def test_names_are_quoted_as_written_there() -> None:
+    for line in EXAMPLES["quoted names"].splitlines():
+        name, folder = line.split()
+        assert quote(name) == folder
+
+
+def test_the_numbers_on_the_page_are_those_in_the_code() -> None:
+    for number in (COMPRESS_ABOVE, MAX_BLOCKS):
+        assert f"{number:,}" in PAGE
+    for number in (MAX_LENGTH, MAX_QUOTED):
+        assert str(number) in PAGE
+    assert f"Version {FORMAT_VERSION}." in PAGE
+
+
+def test_unknown_keys_are_ignored_and_missing_ones_are_defaults() -> None:
+    data = b'{"name":"main","commit":null,"at":1,"by":"a","action":"x","from_the_future":[1]}'
+    assert decode_record(RefMove, data, "x") == RefMove(
+        name="main", commit=None, at=Micros(1), by="a", action="x"
+    )
+
+
+def test_a_value_at_its_defaults_is_short() -> None:
+    snapshot = Snapshot(
+        table=TableId("t"),
+        schema=Schema(fields=()),
+        segments=(),
+        created_at=Micros(1),
+        operation="create",
+    )
+    assert json.loads(encode(snapshot)[1]) == {
+        "created_at": 1,
+        "operation": "create",
+        "schema": {"fields": []},
+        "segments": [],
+        "table": "t",
+    }
+
+
+def test_compression_starts_above_its_limit() -> None:
+    assert pack(b"x" * COMPRESS_ABOVE) == b"x" * COMPRESS_ABOVE
+    assert pack(b"x" * (COMPRESS_ABOVE + 1)).startswith(b"\x28\xb5\x2f\xfd")
+
+
+def test_a_new_repository_holds_what_is_written_there() -> None:
+    blobs = MemoryBlobs()
+    repository = Repository.create(blobs, author="ann")
+    header = json.loads(blobs.get("vcs.json"))
+    assert header.keys() == {"format", "id", "default_branch"}
+    head = repository.branch("main").head
+    empty = EXAMPLES["empty tree"]
+    assert sorted(info.path for info in blobs.walk("objects")) == [
+        f"objects/commit/{head[:2]}/{head}",
+        f"objects/tree/{empty[:2]}/{empty}",
+    ]
+    assert [info.path for info in blobs.walk("refs")] == [f"refs/heads/main/{1:020d}"]

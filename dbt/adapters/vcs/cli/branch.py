@@ -30,7 +30,11 @@ def branch(ctx: click.Context, with_runs: bool) -> None:
 @json_option
 @with_session
 def list_(session: Session, with_runs: bool) -> None:
-    """List branches: head, age, and commits ahead of and behind the default branch."""
+    """List branches by name.
+
+    AHEAD and BEHIND count commits that the branch has and the default branch lacks, and the
+    other way round.
+    """
     found = list_branches(session.repository, with_runs=with_runs)
     session.show(found, branches_text(found, session.now))
 
@@ -41,9 +45,10 @@ def list_(session: Session, with_runs: bool) -> None:
 @click.option("--force", is_flag=True, help="Also from a run that failed or is at work.")
 @with_session
 def create(session: Session, name: str, at: str | None, force: bool) -> None:
-    """Create the branch NAME at the revision AT, at the default branch unless given.
+    """Create the branch NAME.
 
-    Nothing is copied, whatever the size of the tables.
+    It starts at the revision AT, at the default branch unless given. Nothing is
+    copied, whatever the size of the tables.
     """
     made = create_branch(session.repository, name, at, author=session.author, force=force)
     session.say(branch_created_text(made))
@@ -54,9 +59,10 @@ def create(session: Session, name: str, at: str | None, force: bool) -> None:
 @click.option("--force", is_flag=True, help="Also the branch of a run that is at work.")
 @with_session
 def delete(session: Session, names: tuple[str, ...], force: bool) -> None:
-    """Delete branches; what they show stays in the repository.
+    """Delete branches.
 
-    `dbt-vcs branch create NAME 'NAME@{1}'` brings one back.
+    What they show stays in the repository: `dbt-vcs branch create NAME 'NAME@{1}'` brings one
+    back.
     """
     for name in names:
         head = delete_branch(session.repository, name, author=session.author, force=force)

@@ -29,10 +29,10 @@ def merge(
     message: str | None,
     force: bool,
 ) -> None:
-    """Merge the revision SOURCE into the branch TARGET, all relations in one step.
+    """Merge a branch, all its relations in one step.
 
-    TARGET is the branch of the dbt profile unless given, else the default branch. The branch of
-    a dbt run is published as one commit.
+    SOURCE is any revision. TARGET is the branch of the dbt profile unless given, else the default
+    branch. The branch of a dbt run is published as one commit.
     """
     report = verb.merge(
         session.repository,

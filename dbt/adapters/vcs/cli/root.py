@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 import click
 
 from dbt.adapters.vcs.cli.groups import Lazy, RootGroup
@@ -14,7 +17,7 @@ COMMANDS = {
     "tag": Lazy("dbt.adapters.vcs.cli.tag", "List, create and delete tags."),
     "log": Lazy("dbt.adapters.vcs.cli.log", "List the commits of a revision, newest first."),
     "show": Lazy("dbt.adapters.vcs.cli.show", "Show a commit: its run, and what it changed."),
-    "merge": Lazy("dbt.adapters.vcs.cli.merge", "Merge a branch into another one."),
+    "merge": Lazy("dbt.adapters.vcs.cli.merge", "Merge a branch, all its relations in one step."),
     "runs": Lazy("dbt.adapters.vcs.cli.runs", "List, discard and publish runs of dbt."),
 }
 
@@ -34,3 +37,6 @@ def main() -> None:
 
     Exit codes: 0 done; 1 not there, or a conflict; 2 wrong usage, or an error.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A character that the terminal's encoding lacks is spelled, and ends nothing.
+        sys.stdout.reconfigure(errors="backslashreplace")

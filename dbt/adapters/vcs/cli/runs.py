@@ -29,7 +29,7 @@ def runs(ctx: click.Context) -> None:
 @json_option
 @with_session
 def list_(session: Session) -> None:
-    """List the runs whose branch is there, newest first."""
+    """List runs, newest first."""
     found = list_runs(session.repository)
     session.show(found, runs_text(found, session.now))
 
@@ -40,7 +40,10 @@ def list_(session: Session) -> None:
 @click.option("--force", is_flag=True, help="Also a run that is at work.")
 @with_session
 def discard(session: Session, ids: tuple[str, ...], expired: bool, force: bool) -> None:
-    """Delete the branches of runs; what they published stays."""
+    """Delete the branches of runs.
+
+    What they published stays.
+    """
     if bool(ids) == expired:
         raise click.UsageError("Give the runs to discard, or --expired.")
     if expired:
@@ -56,7 +59,10 @@ def discard(session: Session, ids: tuple[str, ...], expired: bool, force: bool) 
 @json_option
 @with_session
 def publish(session: Session, id: str, force: bool) -> None:
-    """Merge a run into the branch that it was meant for, as one commit."""
+    """Merge a run into its target.
+
+    That is the branch that it was meant for, which gets one commit.
+    """
     run = find_run(session.repository, id)
     report = merge(session.repository, run.name, run.target, author=session.author, force=force)
     session.show(report, merge_text(report))

@@ -53,7 +53,7 @@ def create(session: Session, name: str, at: str | None, message: str) -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @with_session
 def delete(session: Session, names: tuple[str, ...]) -> None:
-    """Delete tags; the commits that they name stay in the repository."""
+    """Delete tags; their commits stay."""
     for name in names:
         commit = delete_tag(session.repository, name, author=session.author)
         session.say(tag_deleted_text(name, commit))

@@ -29,7 +29,7 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.environment import Environment
 from dbt.adapters.vcs.events import RunListener
 from dbt.adapters.vcs.relation import VcsRelation
-from dbt.adapters.vcs.seeding import load_seed
+from dbt.adapters.vcs.seeding import allow_long_values, load_seed
 from dbt.adapters.vcs.workspace.answers import columns_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
@@ -65,6 +65,7 @@ class VcsAdapter(SparkAdapter):
         self.connections.environment = self.environment
         listener = RunListener(lambda: self.environment.life, self.environment.close)
         get_event_manager().add_callback(listener)
+        allow_long_values()
 
     @contextmanager
     def connection_named(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dbt.adapters.contracts.relation import ComponentName
 from dbt.adapters.spark.relation import SparkRelation
 
 
@@ -14,3 +15,7 @@ class VcsRelation(SparkRelation):
     Names stay `schema.identifier` everywhere; which version they stand for is settled below the
     SQL text, when a statement runs.
     """
+
+    def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
+        # Spark's catalog has no regard for case, whether a name is quoted or not.
+        return self.path.get_lowered_part(field) == value.lower()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.seeds import seed_rows
 from dbt.adapters.vcs.workspace.inserts import append_arrow
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -17,6 +19,16 @@ from dbt.adapters.vcs.workspace.workspace import Connection
 
 if TYPE_CHECKING:
     import agate
+
+_LONGEST_VALUE: Final = 2**31 - 1
+
+
+def allow_long_values() -> None:
+    """Let seeds hold values of any length: dbt reads them with Python's csv module.
+
+    Its limit of 128 KiB is one for the whole process; a larger one stays.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_VALUE))
 
 
 def load_seed(
@@ -35,24 +47,29 @@ def load_seed(
 
     Raises:
         InputError: A value is not of its column's type.
+        UnsupportedError: The seed is to be partitioned.
     """
     snapshot = overlay.require_table(name)
+    if snapshot.partition_by:
+        raise UnsupportedError(
+            f"The seed {name} has the config partition_by, which seeds don't take yet. Remove it."
+        )
     rows = seed_rows(table, snapshot.schema, time_zone)
     digest = _digest(rows)
     before = overlay.before(name)
     if isinstance(before, TableEntry):
         old = overlay.snapshot(before.snapshot)
-        same_table = (old.schema, old.comment, old.properties, old.partition_by) == (
-            snapshot.schema,
-            snapshot.comment,
-            snapshot.properties,
-            snapshot.partition_by,
-        )
-        if same_table and old.origin.sql_sha256 == digest:
+        same_table = _definition(old) == _definition(snapshot)
+        same_rows = old.origin.sql_sha256 == digest if rows.num_rows else not old.segments
+        if same_table and same_rows:
             overlay.put(name, before)
             return Outcome(relation=name, affected=0)
     origin = msgspec.structs.replace(origin, sql_sha256=digest)
     return append_arrow(connection.scope("", overlay, origin), name, rows)
+
+
+def _definition(snapshot: Snapshot) -> tuple[Any, ...]:
+    return snapshot.schema, snapshot.comment, snapshot.properties, snapshot.partition_by
 
 
 def _digest(rows: pa.Table) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +16,11 @@ from dbt.adapters.vcs.engines.arrow import arrow_schema
 
 if TYPE_CHECKING:
     import agate
+
+_ZONED: Final = r":\d\d\S*(Z|[+-]\d\d(:?\d\d)?)$"
+"""A time with a zone, as Arrow reads one."""
+
+_LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
 
 
 def seed_rows(table: agate.Table, schema: Schema, time_zone: str) -> pa.Table:
@@ -39,14 +46,17 @@ def seed_rows(table: agate.Table, schema: Schema, time_zone: str) -> pa.Table:
 def _array(values: Sequence[Any], field: Field, type: pa.DataType, time_zone: str) -> pa.Array:
     try:
         if any(isinstance(value, str) for value in values):
-            return _cast_text(pa.array(values, pa.string()), type, time_zone)
+            return _of_text(pa.array(values, pa.string()), field, type, time_zone)
         if pa.types.is_string(type):
-            return pa.array([None if v is None else str(v) for v in values], type)
+            texts = pa.array([None if v is None else str(v) for v in values], type)
+            return _of_length(texts, field)
         if pa.types.is_floating(type):
             return pa.array([None if v is None else float(v) for v in values], type)
         if pa.types.is_integer(type):
-            return pa.array([None if v is None else _whole(v) for v in values], type)
-        return _zoned(pa.array(values), type, time_zone).cast(type)
+            return pa.array([None if v is None else _whole(v, type) for v in values], type)
+        if pa.types.is_timestamp(type):
+            return _of_times(values, type, time_zone)
+        return pa.array(values).cast(type)
     except (pa.ArrowException, ValueError, OverflowError, TypeError) as error:
         raise InputError(
             f"The column {field.name} of the seed holds a value that is no {field.type}: {error}. "
@@ -54,27 +64,54 @@ def _array(values: Sequence[Any], field: Field, type: pa.DataType, time_zone: st
         ) from error
 
 
-def _whole(value: Any) -> int:
+def _whole(value: Any, type: pa.DataType) -> int:
     number = int(value)
     if number != value:
         raise ValueError(f"{value} is no whole number")
+    if number.bit_length() >= type.bit_width and number != -(2 ** (type.bit_width - 1)):
+        raise ValueError(f"{value} is too large")
     return number
 
 
-def _cast_text(array: pa.Array, type: pa.DataType, time_zone: str) -> pa.Array:
+def _of_times(values: Sequence[Any], type: pa.DataType, time_zone: str) -> pa.Array:
+    is_zoned = [isinstance(value, datetime) and value.tzinfo is not None for value in values]
+    if not any(is_zoned):
+        return _zoned(pa.array(values, pa.timestamp("us")), type, time_zone).cast(type)
+    pairs = list(zip(values, is_zoned, strict=True))
+    zoned = pa.array([v if z else None for v, z in pairs], pa.timestamp("us", "UTC"))
+    plain = pa.array([None if z else v for v, z in pairs], pa.timestamp("us"))
+    if type.tz is None:
+        raise ValueError(f"{next(v for v, z in pairs if z)} has a time zone")
+    return pc.coalesce(zoned, _zoned(plain, type, time_zone).cast(zoned.type)).cast(type)
+
+
+def _of_text(array: pa.Array, field: Field, type: pa.DataType, time_zone: str) -> pa.Array:
     if pa.types.is_string(type):
-        return array
-    trimmed = pc.utf8_trim_whitespace(array)
-    if pa.types.is_timestamp(type):
-        return _zoned(trimmed.cast(pa.timestamp("us")), type, time_zone).cast(type)
+        return _of_length(array, field)
     if pa.types.is_binary(type):
         return array.cast(type)
-    return trimmed.cast(type)
+    trimmed = pc.utf8_trim_whitespace(array)
+    if not pa.types.is_timestamp(type) or type.tz is None:
+        return trimmed.cast(type)
+    is_zoned = pc.match_substring_regex(trimmed, _ZONED)
+    nothing = pa.scalar(None, pa.string())
+    zoned = pc.if_else(is_zoned, trimmed, nothing).cast(pa.timestamp("us", "UTC"))
+    plain = pc.if_else(is_zoned, nothing, trimmed).cast(pa.timestamp("us"))
+    return pc.coalesce(zoned, _zoned(plain, type, time_zone).cast(zoned.type)).cast(type)
+
+
+def _of_length(array: pa.Array, field: Field) -> pa.Array:
+    """Return text of a `varchar(n)` or `char(n)` column, which Arrow knows as plain text."""
+    match = _LENGTH.fullmatch(field.type)
+    longest = pc.max(pc.utf8_length(array)).as_py()
+    if match is not None and longest is not None and longest > int(match[1]):
+        raise ValueError(f"one has {longest} characters")
+    return array
 
 
 def _zoned(array: pa.Array, type: pa.DataType, time_zone: str) -> pa.Array:
     """Give times without a zone the session's, where the column's type has one."""
-    is_naive = pa.types.is_timestamp(array.type) and array.type.tz is None
-    if is_naive and pa.types.is_timestamp(type) and type.tz is not None:
-        return pc.assume_timezone(array, time_zone)
-    return array
+    if type.tz is None:
+        return array
+    # Of an hour that the clock shows twice Spark takes the first, too.
+    return pc.assume_timezone(array, time_zone, ambiguous="earliest")

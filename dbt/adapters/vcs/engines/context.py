@@ -7,7 +7,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError
@@ -48,35 +49,44 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
 
 
 def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSession:
-    """Return a session with a catalog that no other session of the process sees.
-
-    The process's default session, which other code may use, stays what it was.
-    """
+    """Return a session with a catalog that no other session of the process sees."""
     from pyspark.sql import SparkSession
 
-    with translated(), context._lock:
-        sessions: Any = context._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+    with translated(), _others_kept(context) as sessions:
+        builder = sessions.builder()
+        for key, value in options.items():
+            builder = builder.config(key, value)
+        return SparkSession(context, builder.getOrCreate())
+
+
+def new_session(root: SparkSession) -> SparkSession:
+    """Return a session on the same catalog, with temporary views and settings of its own."""
+    with translated(), _others_kept(root.sparkContext):
+        return root.newSession()
+
+
+@contextmanager
+def _others_kept(context: SparkContext) -> Iterator[Any]:
+    """Make sessions inside the block; what other code gets as the default stays what it was."""
+    from pyspark.sql import SparkSession
+
+    with context._lock:
+        jvm: Any = context._jvm
+        sessions = jvm.org.apache.spark.sql.classic.SparkSession
         default, active = sessions.getDefaultSession(), sessions.getActiveSession()
         known, current = SparkSession._instantiatedSession, SparkSession._activeSession
         sessions.clearDefaultSession()
         sessions.clearActiveSession()
         try:
-            builder = sessions.builder()
-            for key, value in options.items():
-                builder = builder.config(key, value)
-            return SparkSession(context, builder.getOrCreate())
+            yield sessions
         finally:
             SparkSession._instantiatedSession, SparkSession._activeSession = known, current
-            _restore(sessions, default, active)
-
-
-def _restore(sessions: Any, default: Any, active: Any) -> None:
-    sessions.clearDefaultSession()
-    sessions.clearActiveSession()
-    if default.isDefined():
-        sessions.setDefaultSession(default.get())
-    if active.isDefined():
-        sessions.setActiveSession(active.get())
+            sessions.clearDefaultSession()
+            sessions.clearActiveSession()
+            if default.isDefined():
+                sessions.setDefaultSession(default.get())
+            if active.isDefined():
+                sessions.setActiveSession(active.get())
 
 
 def _start(settings: Mapping[str, str]) -> SparkContext:

@@ -63,14 +63,15 @@ class Jobs:
 
     def close(self) -> None:
         """Cancel what runs and refuse everything from now on."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
         self.cancel()
 
     def _begin(self) -> str:
-        if self._closed:
-            raise EngineError("This session is closed; open another one.")
         group = f"dbt-vcs-{uuid.uuid4().hex}"
         with self._lock:
+            if self._closed:
+                raise EngineError("This session is closed; open another one.")
             self._cancelled[group] = False
         self._here.busy = True
         return group

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.adopted import Adoption, adopt, release
 from dbt.adapters.vcs.engines.catalog import Catalog
-from dbt.adapters.vcs.engines.context import private_root, spark_context
+from dbt.adapters.vcs.engines.context import new_session, private_root, spark_context
 from dbt.adapters.vcs.engines.location import spark_root
 from dbt.adapters.vcs.engines.session import SparkView
 from dbt.adapters.vcs.engines.settings import process_settings, session_settings
@@ -62,7 +62,7 @@ class SparkEngine:
             if self._closed:
                 raise EngineError("This engine is closed; make another one.")
             catalog, root = self._started()
-            spark = root if self._given is not None else root.newSession()
+            spark = root if self._given is not None else new_session(root)
             view = SparkView(spark, catalog, self._blobs, label)
             self._sessions.append(view)
             return view

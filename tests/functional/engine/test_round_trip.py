@@ -1,14 +1,17 @@
 """Rows come back as they were: written by Spark, told by footers, mounted, read."""
 
 from collections import Counter
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.core.model import ColumnStats
+from dbt.adapters.vcs.core.model import ColumnStats, Field, Schema
+from dbt.adapters.vcs.engines.arrow import write_table
+from dbt.adapters.vcs.engines.types import arrow_type
 
 from .bench import Bench, schema_of
 
@@ -211,3 +214,38 @@ def test_dates_as_partitions_prune(bench: Bench) -> None:
     ]
     plan = bench.rows(f"explain select id from {table} where day = date'2026-01-02'")[0][0]
     assert "PartitionFilters: [isnotnull(day" in plan
+
+
+def test_arrows_files_are_as_sparks(bench: Bench) -> None:
+    values = {
+        "boolean": [True, None],
+        "tinyint": [-128, None],
+        "bigint": [-(2**63), 2**63 - 1],
+        "float": [1.5, float("-inf")],
+        "double": [-0.0, None],
+        "decimal(38,18)": [Decimal("-1.5"), None],
+        "decimal(5,2)": [Decimal("-999.99"), None],
+        "string": ["it's \\ \n 😀", ""],
+        "varchar(3)": ["abc", None],
+        "binary": [b"\x00\xff", b""],
+        "date": [date(1, 1, 1), date(9999, 12, 31)],
+        "timestamp": [
+            datetime(1, 1, 1, tzinfo=timezone.utc),
+            datetime(2026, 2, 3, 4, 5, 6, 7, timezone.utc),
+        ],
+        "timestamp_ntz": [datetime(1, 1, 1), datetime(2026, 2, 3, 4, 5, 6, 7)],
+        "array<struct<a:int,`b c`:string>>": [[{"a": 1, "b c": None}, None], []],
+        "map<string,array<date>>": [[("k", [date(2026, 1, 1), None])], None],
+    }
+    schema = Schema.of(Field(id="", name=f"c {type_}", type=type_) for type_ in values)
+    arrays = [pa.array(rows, arrow_type(type_)) for type_, rows in values.items()]
+    table = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
+    files = write_table(bench.blobs, table, folder="data/seed/w=x", schema=schema)
+    name = bench.mount(files, schema)
+    rows = bench.session.query(f"select * from {name}")
+    assert [column.type for column in rows.columns] == list(values)
+    assert rows.arrow().to_pydict() == {f"c {type_}": value for type_, value in values.items()}
+    assert bench.rows(f"select typeof(`c timestamp`), `c timestamp` from {name}")[1] == (
+        "timestamp",
+        datetime(2026, 2, 3, 4, 5, 6, 7),
+    )

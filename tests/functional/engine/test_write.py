@@ -124,6 +124,11 @@ def test_spark_tells_what_is_wrong(
         ("insert overwrite table {} select 1, 'a', 'x'", [(1, "a", "x")]),
         ("insert into {} by name select 'x' day, 1 id, 'a' text", [(1, "a", "x")]),
         ("with q as (select 1 i) insert into {} select i, null, 'x' from q", [(1, None, "x")]),
+        (
+            "with q as (select 1 i), r as (select i from q union all select i from q) "
+            "insert into {} select i, 'a', (select max(i) from q) from r",
+            [(1, "a", "1"), (1, "a", "1")],
+        ),
         ("from range(1) insert into {} select id, 'a', 'x'", [(0, "a", "x")]),
         ("insert into {} partition (day = 'x') values (1, 'a')", [(1, "a", "x")]),
         ("insert overwrite {} partition (day) select 1, 'a', 'x'", [(1, "a", "x")]),

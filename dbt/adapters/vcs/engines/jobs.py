@@ -48,6 +48,10 @@ class Jobs:
             if self._cancelled[group]:
                 raise CancelledError() from error
             raise
+        except BaseException:
+            # Ctrl-C leaves the wait for Spark's answer, not Spark.
+            self._stop(group)
+            raise
         finally:
             self._end(group)
 
@@ -57,15 +61,19 @@ class Jobs:
             groups = list(self._cancelled)
             for group in groups:
                 self._cancelled[group] = True
-        scala: Any = self._context._jsc.sc()
         for group in groups:
-            scala.cancelJobGroupAndFutureJobs(group)
+            self._stop(group)
 
     def close(self) -> None:
         """Cancel what runs and refuse everything from now on."""
         with self._lock:
             self._closed = True
         self.cancel()
+
+    def _stop(self, group: str) -> None:
+        java: Any = self._context._jsc
+        if java is not None:
+            java.sc().cancelJobGroupAndFutureJobs(group)
 
     def _begin(self) -> str:
         group = f"dbt-vcs-{uuid.uuid4().hex}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ class SparkEngine:
         self._catalog: Catalog | None = None
         self._root: SparkSession | None = None
         self._adoption: Adoption | None = None
-        self._sessions: list[SparkView] = []
+        self._sessions: weakref.WeakSet[SparkView] = weakref.WeakSet()
         self._closed = False
 
     def session(self, label: str) -> SparkView:
@@ -64,7 +65,7 @@ class SparkEngine:
             catalog, root = self._started()
             spark = root if self._given is not None else new_session(root)
             view = SparkView(spark, catalog, self._blobs, label)
-            self._sessions.append(view)
+            self._sessions.add(view)
             return view
 
     def close(self) -> None:

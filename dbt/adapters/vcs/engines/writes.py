@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.engines.partitions import NULL_FOLDER
 from dbt.adapters.vcs.engines.port import Written
 from dbt.adapters.vcs.engines.quoting import quoted
@@ -23,6 +24,10 @@ OPTIONS: Final = {
     "parquet.statistics.truncate.length": "64",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
+_THREADS: Final = 8
+_LARGEST_EMPTY: Final = 1024 * 1024
+"""A footer is smaller than this unless the table has many thousands of columns."""
+
 _LOST_BY_FOLDERS: Final = ("binary", "variant", "array", "map", "struct")
 
 
@@ -106,26 +111,30 @@ def _refusing(name: str) -> Column:
 
 def _settle(blobs: Blobs, folder: str) -> tuple[str, ...]:
     """Return the files that hold rows, safe on disk; everything else in the folder is deleted."""
-    kept: list[str] = []
-    for info in list(blobs.walk(folder)):
+
+    def keep(info: BlobInfo) -> str | None:
         name = info.path.rpartition("/")[2]
-        if name.startswith(("_", ".")) or _is_empty(blobs, info.path, info.bytes):
-            blobs.delete(info.path)
-        else:
-            kept.append(info.path)
-    kept.sort()
+        if not name.startswith(("_", ".")) and not _is_empty(blobs, info.path, info.bytes):
+            return info.path
+        blobs.delete(info.path)
+        return None
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        found = pool.map(keep, list(blobs.walk(folder)))
+        kept = sorted(path for path in found if path is not None)
     blobs.sync(kept)
     return tuple(kept)
 
 
 def _is_empty(blobs: Blobs, path: str, size: int) -> bool:
     """Tell whether a Parquet file is nothing but a footer."""
+    if size > _LARGEST_EMPTY:
+        return False
     footer = int.from_bytes(blobs.range(path, size - 8, 4), "little")
     return size == 4 + footer + 8
 
 
 def _discard(blobs: Blobs, folder: str) -> None:
     """Delete what a failed write left behind; its own error is the one to tell."""
-    infos: list[Any] = list(blobs.walk(folder))
-    for info in infos:
+    for info in list(blobs.walk(folder)):
         blobs.delete(info.path)

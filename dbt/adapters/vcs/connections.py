@@ -106,8 +106,8 @@ class Handle:
         return self._environment.execute(self.inner, self.name, sql)
 
     def cancel(self) -> None:
-        """Stop what is running."""
-        self.inner.cancel()
+        """Stop what is running, and what the node would send next."""
+        self.inner.stop()
 
     def close(self) -> None:
         """Let go of the engine's session."""

@@ -10,7 +10,7 @@ from typing import Any
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
@@ -216,8 +216,13 @@ class Environment:
             else []
         )
         if self.invocation.retry_of:
-            wanted = [run for run in known if run.invocation == self.invocation.retry_of]
-            return wanted[0] if wanted and wanted[0].status is not Status.PUBLISHED else None
+            retried = [run for run in known if run.invocation == self.invocation.retry_of]
+            if retried and retried[0].status is Status.INTERRUPTED:
+                raise InputError(
+                    f"{retried[0].name} was interrupted before every node had a result, so dbt "
+                    "retry would leave some of them out. Run the same command again instead."
+                )
+            return next((run for run in retried if run.status is Status.FAILED), None)
         waiting = [run for run in known if run.status is Status.PASSED]
         return waiting[0] if waiting else None
 

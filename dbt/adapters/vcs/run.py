@@ -128,7 +128,12 @@ class RunLife:
     def abandon(self) -> None:
         """Keep the branch of a run that was interrupted before its verdict."""
         self.is_ended = True
-        self._keep_failed("it was interrupted")
+        run = self.line.end(Status.INTERRUPTED, "it was stopped before its end")
+        if self.line.has_changes:
+            self._say(
+                f"Interrupted: {run.target} stays as it is; {run.name} keeps what was done. "
+                "Run the same command again."
+            )
 
     def _is_due(self) -> bool:
         if self._publish_mode == "after_tests":

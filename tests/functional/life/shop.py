@@ -28,8 +28,7 @@ SPARK = {
 MODELS = {
     "models/a.sql": "{{ config(materialized='table') }} select {{ var('n', 1) }} as n",
     "models/b.sql": (
-        "{{ config(materialized='table') }} select {{ var('n', 1) }} as n "
-        "from {{ ref('a') }}"
+        "{{ config(materialized='table') }} select {{ var('n', 1) }} as n from {{ ref('a') }}"
     ),
 }
 

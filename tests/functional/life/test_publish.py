@@ -164,11 +164,11 @@ def _meanwhile(shop: Shop, node: str, statement: str) -> Any:
     done: list[str] = []
 
     def callback(event: Any) -> None:
-        if event.info.name == "NodeFinished" and event.data.node_info.unique_id == node:
-            if not done:
-                done.append(node)
-                with shop.connect() as client:
-                    client.sql(statement)
+        is_node = event.info.name == "NodeFinished" and event.data.node_info.unique_id == node
+        if is_node and not done:
+            done.append(node)
+            with shop.connect() as client:
+                client.sql(statement)
 
     return callback
 

@@ -26,12 +26,14 @@ class Status(str, Enum):
     """What became of a run.
 
     `open`: at work, or killed (see `RunBranch.is_abandoned`). `failed`: a node or test failed, or
-    it was interrupted, or it could not publish; `dbt retry` goes on with it. `passed`: succeeded
-    and not published yet. `published`: on its target. `resumed`: another run went on with it.
+    it could not publish; `dbt retry` goes on with it. `interrupted`: stopped before every node
+    had a result, which dbt can't retry as a whole. `passed`: succeeded and not published yet.
+    `published`: on its target. `resumed`: another run went on with it.
     """
 
     OPEN = "open"
     FAILED = "failed"
+    INTERRUPTED = "interrupted"
     PASSED = "passed"
     PUBLISHED = "published"
     RESUMED = "resumed"
@@ -177,7 +179,7 @@ def check_mergeable(repository: Repository, source: str, *, force: bool = False)
         return
     raise ConflictError(
         f"{source} is the branch of a run that is {run.status}"
-        f"{': ' + run.note if run.note else ''}. Mend the cause and use dbt retry, or say --force "
+        f"{': ' + run.note if run.note else ''}. Mend the cause and run it again, or say --force "
         "to merge it as it is."
     )
 

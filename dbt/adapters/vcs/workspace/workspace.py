@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
+from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
@@ -75,6 +76,8 @@ class Connection:
         self.workspace = workspace
         self._label = label
         self._session: Session | None = None
+        self._is_cancelled = False
+        self._is_stopped = False
         self._schema = workspace.schema
         self._temporary: dict[str, tuple[RelationName, ...]] = {}
 
@@ -84,12 +87,19 @@ class Connection:
         return self._temporary
 
     def session(self) -> Session:
-        """Return the engine's session of this connection."""
+        """Return the engine's session of this connection.
+
+        Raises:
+            EngineError: The statement was cancelled, or the connection was stopped.
+        """
+        if self._is_stopped or self._is_cancelled:
+            raise EngineError("The statement was cancelled.")
         if self._session is None:
             self._session = self.workspace.open_session(self._label)
             if self._schema != "default":
                 self._session.ensure_schema(self._schema)
                 self._session.query(f"use {quoted(self._schema)}")
+            return self.session()
         return self._session
 
     def scope(self, text: str, overlay: Overlay, origin: Origin) -> Scope:
@@ -115,15 +125,23 @@ class Connection:
             ReadOnlyError: It would change something and `read_only` is set.
             EngineError: The engine refused or failed.
         """
+        self._is_cancelled = False
         scope = self.scope(text, overlay, origin)
         outcome = execute(scope, read_only=read_only)
         self._schema = scope.schema
         return outcome
 
     def cancel(self) -> None:
-        """Stop what is running, from another thread."""
+        """Stop the statement that is running, from another thread."""
+        self._is_cancelled = True
         if self._session is not None:
             self._session.cancel()
+
+    def stop(self) -> None:
+        """Stop the statement that is running and refuse further ones, from another thread."""
+        self._is_stopped = True
+        if self._session is not None:
+            self._session.close()
 
     def close(self) -> None:
         """Let go of the session."""

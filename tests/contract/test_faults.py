@@ -71,13 +71,14 @@ def test_a_crash_at_any_write_of_a_landing_leaves_old_or_new(reopen: OpenBlobs) 
 def test_a_crash_at_any_write_of_a_creation_leaves_nothing_or_a_repository(
     tmp_path: Path,
 ) -> None:
-    for number in range(1, 5):
+    # Tree, commit, ref, a look whether the store refuses to write twice, header.
+    for number in range(1, 6):
         for when in ("before", "after"):
             root = str(tmp_path / f"{number}-{when}")
             crashing = FaultyBlobs(open_blobs(root), **{when: at(number, Crash())})
             with pytest.raises(Crash):
                 Repository.create(crashing, author="ann")
-            if (number, when) != (4, "after"):
+            if (number, when) != (5, "after"):
                 with pytest.raises(NotFoundError, match="no repository"):
                     Repository.open(open_blobs(root))
             repository = Repository.open_or_create(open_blobs(root), author="ann")
@@ -216,3 +217,15 @@ def test_a_writer_overtaken_a_few_times_lands_in_the_end(reopen: OpenBlobs) -> N
     landed = put(Repository.open(FaultyBlobs(reopen(), before=overtaken)), 2)
     assert landed.how == "merge"
     assert shown(reopen()) == {"orders": 2, "other": 2}
+
+
+def test_a_store_that_ignores_put_if_absent_is_refused(blobs: Blobs) -> None:
+    class Overwriting(FaultyBlobs):
+        def create(self, path: str, data: bytes) -> bool:
+            super().create(path, data)
+            return True
+
+    with pytest.raises(StorageError, match=r"ignores put-if-absent.*S3, GCS, Azure"):
+        Repository.create(Overwriting(blobs), author="ann")
+    with pytest.raises(NotFoundError):
+        Repository.open(blobs)

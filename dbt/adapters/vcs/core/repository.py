@@ -87,6 +87,7 @@ class Repository:
 
         Raises:
             InputError: Other things lie at the location.
+            StorageError: The store can't create a file only if it is absent.
         """
         if blobs.exists("vcs.json"):
             return cls.open(blobs, clock=clock)
@@ -104,6 +105,7 @@ class Repository:
         if new.find_branch(default_branch) is None:
             first_id = CommitId(new.objects.put(first))
             new._heads.follow(None, default_branch, first_id, author, "create", "", NO_FACTS)
+        new.objects.check_write_once(Tree())
         write_header(blobs, header)
         return cls.open(blobs, clock=clock)
 

@@ -7,7 +7,7 @@ import threading
 from typing import Final, TypeVar, cast
 
 from dbt.adapters.vcs.core.codec import decode, encode, kind_of, pack
-from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId, ViewId
 from dbt.adapters.vcs.core.model import Commit, SchemaTree, Segment, Snapshot, Tree, View
 from dbt.adapters.vcs.core.model.value import Value
@@ -75,6 +75,21 @@ class ObjectStore:
                     self._waiting.pop(path, None)
                 for path in files:
                     self._files.pop(path, None)
+
+    def check_write_once(self, value: Value) -> None:
+        """Make sure that the store refuses to create what is there, with a value that was put.
+
+        Raises:
+            StorageError: It does not, so that two writers could both believe that they won.
+        """
+        self.flush()
+        id, data = encode(value)
+        if self._blobs.create(_path(kind_of(type(value)), id), pack(data)):
+            raise StorageError(
+                f"The store of {self._blobs.uri} ignores put-if-absent (If-None-Match), without "
+                "which concurrent writers lose each other's commits. Upgrade it, or put the "
+                "repository in a store that has it: S3, GCS, Azure, a local disk."
+            )
 
     def get(self, type_: type[V], id: str) -> V:
         """Return the object of an id.

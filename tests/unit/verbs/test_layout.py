@@ -6,6 +6,7 @@ from dbt.adapters.vcs.verbs.layout import (
     Grid,
     Span,
     age,
+    brief,
     counted,
     line,
     local_time,
@@ -75,3 +76,8 @@ def test_grids_are_aligned_also_with_wide_characters() -> None:
         right=frozenset({"N"}),
     )
     assert plain_lines([grid]) == ["NAME    N  WHAT", "表      1  one", "plain  10"]
+
+
+def test_long_texts_are_cut_in_lists() -> None:
+    assert brief("x" * 100) == "x" * 100
+    assert brief("x" * 101) == "x" * 99 + "…"

@@ -90,6 +90,11 @@ def printable(text: str) -> str:
     )
 
 
+def brief(text: str, length: int = 100) -> str:
+    """Return a text that fits a list: its end is left out if it is longer."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
 def local_time(moment: datetime) -> str:
     """Return an instant in local time, to the second, in a form that `main@{...}` takes too."""
     return moment.astimezone().isoformat(sep=" ", timespec="seconds")

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, Style, age, line, local_time, short
+from dbt.adapters.vcs.verbs.layout import (
+    Block,
+    Grid,
+    Span,
+    Style,
+    age,
+    brief,
+    line,
+    local_time,
+    short,
+)
 from dbt.adapters.vcs.verbs.log import LogEntry
 from dbt.adapters.vcs.verbs.runs import RunSummary
 from dbt.adapters.vcs.verbs.show import CommitDetail, RunDetail
@@ -22,7 +32,7 @@ def log_text(entries: Sequence[LogEntry], now: datetime) -> Iterator[Block]:
     for entry in entries:
         names = Span(f" ({', '.join(entry.names)})", "name") if entry.names else Span("")
         when = f"  {entry.author}, {age(entry.committed_at, now)}"
-        yield line(short(entry.id), names, " ", entry.summary, Span(when, "faint"))
+        yield line(short(entry.id), names, " ", brief(entry.summary), Span(when, "faint"))
 
 
 def commit_text(commit: CommitDetail, now: datetime) -> Iterator[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from dbt.adapters.vcs.verbs.layout import Block, Span, age, counted, line, short, size
+from dbt.adapters.vcs.verbs.layout import Block, Span, age, brief, counted, line, short, size
 from dbt.adapters.vcs.verbs.status import RepositoryStatus
 from dbt.adapters.vcs.verbs.text.runs import runs_text
 
@@ -30,7 +30,7 @@ def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
             Span(status.branch, "name"),
             " @ ",
             short(status.head),
-            f" {status.summary}",
+            f" {brief(status.summary or '')}",
             Span(f"  {status.author}, {age(status.committed_at, now)}", "faint"),
         )
         held = status.contents

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 import yaml
 from dbt.cli.main import dbtRunner
 
@@ -146,10 +147,9 @@ class Project:
             result=result.result,
         )
         if ok is not None and ran.success != ok:
-            raise AssertionError(
-                f"dbt {' '.join(arguments)} was to {'succeed' if ok else 'fail'}:\n"
-                f"{ran.said}\n{ran.error}"
-            )
+            wanted = "succeed" if ok else "fail"
+            text = f"dbt {' '.join(arguments)} was to {wanted}:\n{ran.said}\n{ran.error}"
+            pytest.fail(text, pytrace=False)
         return ran
 
     def json(self, name: str) -> Any:

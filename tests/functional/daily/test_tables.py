@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from .models import TABLE, VIEW, config
+
 pytestmark = pytest.mark.spark
-
-
-def config(**settings: object) -> str:
-    given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
-    return "{{ config(" + given + ") }} "
-
-
-TABLE = config(materialized="table")
-VIEW = config(materialized="view")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,14 @@
+{#- dbt-spark's refuses to drop columns; here both are changes of metadata alone. -#}
+{% macro vcs__alter_relation_add_remove_columns(relation, add_columns, remove_columns) -%}
+  {%- if add_columns -%}
+    {%- set added = [] -%}
+    {%- for column in add_columns -%}
+      {%- do added.append(column.quoted ~ " " ~ column.data_type) -%}
+    {%- endfor -%}
+    {%- do run_query("alter table " ~ relation ~ " add columns (" ~ added | join(", ") ~ ")") -%}
+  {%- endif -%}
+  {%- if remove_columns -%}
+    {%- set removed = remove_columns | map(attribute="quoted") | join(", ") -%}
+    {%- do run_query("alter table " ~ relation ~ " drop columns (" ~ removed ~ ")") -%}
+  {%- endif -%}
+{%- endmacro %}

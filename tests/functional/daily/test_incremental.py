@@ -1,0 +1,148 @@
+"""Incremental models: what is added, what is replaced, and what stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from .models import config, incremental
+
+pytestmark = pytest.mark.spark
+
+AUDIT = {
+    "on-run-start": (
+        "create table if not exists {{ target.schema }}.audit (node string, at string)"
+    ),
+    "models": {
+        "+pre-hook": "insert into {{ target.schema }}.audit values ('{{ this.name }}', 'before')",
+        "+post-hook": "insert into {{ target.schema }}.audit values ('{{ this.name }}', 'after')",
+    },
+}
+ONE = "select 1 as id, 'a' as name"
+TWO = "select 2 as id, 'b' as name, 2.5D as price"
+MODELS = {
+    "appended": incremental(
+        "append", "select 1 as id", "select max(id) + 1 as id from {{ this }}"
+    ),
+    "by_day": incremental(
+        "insert_overwrite",
+        "select id, cast(id % 3 as int) as day from range(9)",
+        "select 100 as id, 1 as day union all select 200, 7",
+        partition_by="day",
+    ),
+    "by_text": incremental(
+        "insert_overwrite",
+        "select * from values (1, 'a/b=c', date'2026-01-01'), (2, null, date'2026-01-01'), "
+        "(3, 'é %25', null) as t(id, kind, day)",
+        "select * from values (10, 'a/b=c', date'2026-01-01'), (30, 'é %25', null) "
+        "as t(id, kind, day)",
+        partition_by=["kind", "day"],
+    ),
+    "whole": incremental(
+        "insert_overwrite", "select id from range(9)", "select 100 as id union all select 101"
+    ),
+    "adding": incremental("append", ONE, TWO, on_schema_change="append_new_columns"),
+    "syncing": incremental(
+        "append", ONE, "select 2 as id, 2.5D as price", on_schema_change="sync_all_columns"
+    ),
+    "ignoring": incremental("append", ONE, TWO, on_schema_change="ignore"),
+    "failing": incremental("append", ONE, TWO, on_schema_change="fail"),
+}
+STEADY = sorted(set(MODELS) - {"failing"})
+
+
+@pytest.fixture(scope="module")
+def first(make_project):
+    files = {f"models/{name}.sql": text for name, text in MODELS.items()}
+    project = make_project(files, config=AUDIT, output={"threads": 8})
+    project.dbt("run")
+    return project
+
+
+@pytest.fixture(scope="module")
+def second(first):
+    first.dbt("run", "--exclude", "failing")
+    return first
+
+
+def test_every_hook_of_every_node_arrives(first):
+    wanted = [(name, at) for name in MODELS for at in ("after", "before")]
+    assert first.rows("audit") == sorted(wanted)
+    node = first.repository.objects.commit(first.head()).run.nodes[0]
+    assert node.id == "model.shop.adding"
+
+
+def test_append_adds(second):
+    assert second.column("appended") == [1, 2]
+    assert len(second.blocks("appended")) == 2
+
+
+def test_insert_overwrite_replaces_the_partitions_that_it_gives_rows_for(second):
+    assert second.rows("by_day") == [
+        (0, 0), (100, 1), (2, 2), (200, 7), (3, 0), (5, 2), (6, 0), (8, 2),
+    ]  # fmt: skip
+    days = {block.partition["day"] for block in second.blocks("by_day")}
+    assert days == {"0", "1", "2", "7"}
+    found = {row[0]: row[1:] for row in second.rows("select id, kind, string(day) from by_text")}
+    assert found == {
+        10: ("a/b=c", "2026-01-01"),
+        2: (None, "2026-01-01"),
+        30: ("é %25", None),
+    }
+
+
+def test_insert_overwrite_without_partitions_replaces_everything(second):
+    assert second.column("whole") == [100, 101]
+    assert second.snapshot("whole").rows == 2
+
+
+def test_new_columns_are_added_where_asked(second):
+    assert second.rows("adding") == [(1, "a", None), (2, "b", 2.5)]
+    assert second.rows("ignoring") == [(1, "a"), (2, "b")]
+
+
+def test_columns_are_synced_without_touching_files(second):
+    assert second.rows("syncing") == [(1, None), (2, 2.5)]
+    schema = second.snapshot("syncing").schema
+    assert schema.names == ("id", "price")
+    assert "name" in schema.retired
+
+
+def test_changed_schema_fails_where_asked_and_nothing_is_published(second):
+    head, audit = second.head(), second.rows("audit")
+    ran = second.dbt("run", "--select", "failing", "appended", ok=False)
+    assert "out of sync" in ran.message("failing")
+    assert ran.status("appended") == "success"
+    assert second.head() == head
+    assert second.column("appended", second.run_branch()) == [1, 2, 3]
+    assert second.rows("audit") == audit
+
+
+def test_full_refresh_starts_over_in_the_same_lineage(second):
+    before = {name: second.entry(name).snapshot for name in STEADY}
+    tables = {name: second.snapshot(name).table for name in STEADY}
+    second.dbt("run", "--full-refresh")
+    assert second.column("appended") == [1]
+    assert second.rows("adding") == second.rows("syncing") == [(1, "a")]
+    assert len(second.rows("by_day")) == 9
+    for name in STEADY:
+        snapshot = second.snapshot(name)
+        assert snapshot.table == tables[name]
+        assert snapshot.parents == (before[name],)
+
+
+def test_merge_is_refused_with_what_is_possible(second):
+    second.write(
+        {
+            "models/merged.sql": incremental("merge", ONE, ONE, unique_key="id"),
+            "models/keyed.sql": incremental("append", ONE, ONE)
+            + config(post_hook="update {{ this }} set name = 'x'"),
+            "models/changed.sql": incremental("append", ONE, ONE)
+            + config(post_hook="delete from {{ this }} where id = 1"),
+        }
+    )
+    ran = second.dbt("run", "--select", "merged", "keyed", "changed", ok=False)
+    assert "'merge' is not supported on versioned tables yet" in ran.message("merged")
+    assert "append, insert_overwrite" in ran.message("merged")
+    assert "UPDATE on the versioned table analytics.keyed" in ran.message("keyed")
+    assert "DELETE on the versioned table analytics.changed" in ran.message("changed")
+    second.remove("models/merged.sql", "models/keyed.sql", "models/changed.sql")

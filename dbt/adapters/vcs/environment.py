@@ -26,7 +26,13 @@ from dbt.adapters.vcs.workspace.mounts import Externals
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.runline import RunLine
-from dbt.adapters.vcs.workspace.runs import RunBranch, Status, runs
+from dbt.adapters.vcs.workspace.runs import (
+    PREFIX,
+    RunBranch,
+    Status,
+    check_mergeable,
+    runs,
+)
 from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
 
 logger = AdapterLogger("Vcs")
@@ -199,8 +205,14 @@ class Environment:
 
     def _make_target(self, repository: Repository) -> None:
         target, base = self.credentials.branch, self.credentials.base
+        if target.startswith(PREFIX):
+            raise InputError(
+                f"branch: {target} is the branch of a run, which dbt makes by itself. Name a "
+                f"branch of your own; base: {target} starts it from what the run made."
+            )
         if repository.find_branch(target) is not None:
             return
+        check_mergeable(repository, base)
         author = self.invocation.author
         repository.create_branch(
             target, repository.branch(base).head, author=author, note=f"from {base}"

@@ -74,6 +74,11 @@ def test_a_failed_node_leaves_the_target_and_retry_goes_on(shop: Shop) -> None:
     assert shop.value("select n from a", failed.name) == 2
     with pytest.raises(ConflictError, match="failed"):
         check_mergeable(shop.repository, failed.name)
+    for profile in ({"branch": "fork", "base": failed.name}, {"branch": failed.name}):
+        shop.write_profile(**profile)
+        assert not shop.dbt("run", n=9).success
+    assert shop.repository.find_branch("fork") is None
+    shop.write_profile(branch="main", base="main")
 
     shop.write({"models/b.sql": MENDED})
     assert shop.dbt("retry").success

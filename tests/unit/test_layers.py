@@ -16,7 +16,7 @@ LAYERS = (
     {"core.model"},
     {"core.codec"},
     {"core.store", "core.history", "core.plan"},
-    {"core.header", "core.treereader", "core.retry"},
+    {"core.header", "core.treereader", "core.commits", "core.retry"},
     {"core.branches"},
     {"core.landing", "core.resolver"},
     {"core.repository"},

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 
+NO_FACTS: Final[Mapping[str, str]] = {}
 _NEAR: Final = 3
 _SHOWN: Final = 10
 _WORD: Final[dict[Space, str]] = {"heads": "branch", "tags": "tag"}
@@ -90,7 +91,9 @@ class Names:
                     f"There is already a {self._word} {name!r}, at {last.move.commit[:12]}. "
                     "Give another name, or delete it first."
                 )
-            move = self.follow(last, name, at, author, "create", note, state)
+            move = self.follow(
+                last, name, at, author=author, action="create", note=note, state=state
+            )
             if move is not None:
                 return move
         raise AssertionError("attempts raises when it ends")
@@ -110,11 +113,14 @@ class Names:
         Raises:
             NotFoundError: It is not there.
         """
-        for _ in attempts(f"{action} the {self._word} {name!r}"):
+        verb = "delete" if delete else "change"
+        for _ in attempts(f"{verb} the {self._word} {name!r}"):
             commit, last = self.get(name)
             kept = last.move.state if state is None else state
             target = None if delete else commit
-            move = self.follow(last, name, target, author, action, note, kept)
+            move = self.follow(
+                last, name, target, author=author, action=action, note=note, state=kept
+            )
             if move is not None:
                 return move
         raise AssertionError("attempts raises when it ends")
@@ -124,14 +130,14 @@ class Names:
         last: Ref | None,
         name: str,
         commit: CommitId | None,
+        *,
         author: str,
         action: str,
-        note: str,
-        state: Mapping[str, str],
+        note: str = "",
+        state: Mapping[str, str] = NO_FACTS,
     ) -> Ref | None:
         """Make the move that follows the one given; None if another one did."""
-        earliest = last.move.at if last else Micros(0)
-        seq = last.seq if last else 0
+        seq, earliest = (last.seq, last.move.at) if last else (0, Micros(0))
         move = RefMove(
             name=name,
             commit=commit,

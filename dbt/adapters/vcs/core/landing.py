@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from dbt.adapters.vcs.core.branches import Branch, Names
+from dbt.adapters.vcs.core.commits import CommitGraph
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.history.graph import ancestors
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import Absent, Commit, Run
 from dbt.adapters.vcs.core.plan.trees import TreeMerge, Triple, merge_trees
@@ -76,6 +76,7 @@ class Lander:
 
     def __init__(self, objects: ObjectStore, heads: Names, clock: Clock) -> None:
         self._objects = objects
+        self._graph = CommitGraph(objects)
         self._heads = heads
         self._clock = clock
 
@@ -124,25 +125,17 @@ class Lander:
     def _new_parents(self, proposal: Proposal, branch: Branch) -> tuple[CommitId, ...]:
         """Return the further parents that the head doesn't have among its ancestors yet."""
         wanted = dict.fromkeys(proposal.parents)
-        if not wanted:
-            return ()
-        read = self._objects.commit
-        for id in ancestors(
-            [branch.head], lambda id: read(id).parents, lambda id: read(id).committed_at
-        ):
-            wanted.pop(id, None)
-            if not wanted:
-                break
-        return tuple(wanted)
+        return tuple(
+            parent for parent in wanted if not self._graph.is_ancestor(parent, branch.head)
+        )
 
     def _commit(self, proposal: Proposal, tree: TreeId, parents: tuple[CommitId, ...]) -> CommitId:
         # Above every parent's time: that is what lets logs be sorted by time alone.
-        latest = max(self._objects.commit(parent).committed_at for parent in parents)
         commit = Commit(
             tree=tree,
             parents=parents,
             author=proposal.author,
-            committed_at=Micros(max(self._clock(), latest + 1)),
+            committed_at=Micros(max(self._clock(), self._graph.latest(parents) + 1)),
             message=proposal.message,
             run=proposal.run,
             metadata=dict(proposal.metadata),
@@ -159,7 +152,13 @@ class Lander:
         state = branch.ref.move.state if proposal.state is None else proposal.state
         note = proposal.message.partition("\n")[0]
         moved = self._heads.follow(
-            branch.ref, branch.name, commit, proposal.author, action, note, state
+            branch.ref,
+            branch.name,
+            commit,
+            author=proposal.author,
+            action=action,
+            note=note,
+            state=state,
         )
         return moved is not None
 

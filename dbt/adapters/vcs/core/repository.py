@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
-from dbt.adapters.vcs.core.branches import Branch, Names, Tag
+from dbt.adapters.vcs.core.branches import NO_FACTS, Branch, Names, Tag
+from dbt.adapters.vcs.core.commits import CommitGraph
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.header import (
     Header,
@@ -14,7 +14,6 @@ from dbt.adapters.vcs.core.header import (
     read_header,
     write_header,
 )
-from dbt.adapters.vcs.core.history.graph import ancestors, is_ancestor, merge_bases
 from dbt.adapters.vcs.core.history.revision import parse_range
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
@@ -39,8 +38,6 @@ __all__ = [
     "TreeReader",
 ]
 
-NO_FACTS: Final[Mapping[str, str]] = {}
-
 
 class Repository:
     """Versions of relations at one location; safe to share between threads.
@@ -61,6 +58,7 @@ class Repository:
         self.clock = clock
         self.default_branch = header.default_branch
         self.id = header.id
+        self._graph = CommitGraph(self.objects)
         self._heads = Names(self.objects, self.refs, clock, "heads")
         self._tags = Names(self.objects, self.refs, clock, "tags")
         self._resolver = Resolver(self.objects, self.refs, self._heads, self._tags, clock)
@@ -104,7 +102,7 @@ class Repository:
         )
         if new.find_branch(default_branch) is None:
             first_id = CommitId(new.objects.put(first))
-            new._heads.follow(None, default_branch, first_id, author, "create", "", NO_FACTS)
+            new._heads.follow(None, default_branch, first_id, author=author, action="create")
         new.objects.check_write_once(Tree())
         write_header(blobs, header)
         return cls.open(blobs, clock=clock)
@@ -204,7 +202,9 @@ class Repository:
         """
         self.objects.commit(to)
         state = branch.ref.move.state
-        ref = self._heads.follow(branch.ref, branch.name, to, author, action, note, state)
+        ref = self._heads.follow(
+            branch.ref, branch.name, to, author=author, action=action, note=note, state=state
+        )
         return None if ref is None else Branch(branch.name, to, ref)
 
     def tags(self) -> list[Tag]:
@@ -326,20 +326,12 @@ class Repository:
 
     def log(self, at: CommitId) -> Iterator[tuple[CommitId, Commit]]:
         """Yield a commit and all its ancestors, newest first, children before parents."""
-        for id in ancestors([at], self._parents, self._age):
-            yield id, self.objects.commit(id)
+        return self._graph.log(at)
 
     def merge_base(self, left: CommitId, right: CommitId) -> CommitId | None:
         """Return the nearest common ancestor, the newest of several; None if there is none."""
-        found = merge_bases(left, right, self._parents, self._age)
-        return max(found, key=lambda id: (self._age(id), id), default=None)
+        return self._graph.merge_base(left, right)
 
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
         """Tell whether a commit is in the history of another one, or is that one."""
-        return is_ancestor(commit, descendant, self._parents, self._age)
-
-    def _parents(self, id: CommitId) -> tuple[CommitId, ...]:
-        return self.objects.commit(id).parents
-
-    def _age(self, id: CommitId) -> int:
-        return self.objects.commit(id).committed_at
+        return self._graph.is_ancestor(commit, descendant)

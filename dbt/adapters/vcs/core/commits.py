@@ -1,0 +1,44 @@
+"""The graph that commits and their parents make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbt.adapters.vcs.core.history.graph import ancestors, is_ancestor, merge_bases
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Commit
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+
+
+class CommitGraph:
+    """Commits of one store; each is read when it is visited.
+
+    A commit's time is above its parents', so going by time visits children before parents.
+    """
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+
+    def log(self, at: CommitId) -> Iterator[tuple[CommitId, Commit]]:
+        """Yield a commit and all its ancestors once each, newest first."""
+        for id in ancestors([at], self._parents, self._age):
+            yield id, self._objects.commit(id)
+
+    def merge_base(self, left: CommitId, right: CommitId) -> CommitId | None:
+        """Return the nearest common ancestor, the newest of several; None if there is none."""
+        found = merge_bases(left, right, self._parents, self._age)
+        return max(found, key=lambda id: (self._age(id), id), default=None)
+
+    def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
+        """Tell whether a commit is in the history of another one, or is that one."""
+        return is_ancestor(commit, descendant, self._parents, self._age)
+
+    def latest(self, commits: tuple[CommitId, ...]) -> int:
+        """Return the time of the latest of some commits."""
+        return max(map(self._age, commits))
+
+    def _parents(self, id: CommitId) -> tuple[CommitId, ...]:
+        return self._objects.commit(id).parents
+
+    def _age(self, id: CommitId) -> int:
+        return self._objects.commit(id).committed_at

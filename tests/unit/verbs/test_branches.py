@@ -52,7 +52,9 @@ def test_names_of_runs_are_kept_for_runs(warehouse: Warehouse) -> None:
         create_branch(warehouse.repository, "runs/mine", author="bob")
 
 
-@pytest.mark.parametrize("status", [Status.FAILED, Status.OPEN, Status.RESUMED])
+@pytest.mark.parametrize(
+    "status", [Status.FAILED, Status.INTERRUPTED, Status.OPEN, Status.RESUMED]
+)
 def test_a_run_that_did_not_succeed_is_not_forked_unnoticed(
     warehouse: Warehouse, status: Status
 ) -> None:

@@ -144,7 +144,9 @@ def test_unknown_names_are_refused(forked: Warehouse) -> None:
         merge(forked.repository, "main", "nix", author="bob")
 
 
-@pytest.mark.parametrize("status", [Status.FAILED, Status.OPEN, Status.RESUMED])
+@pytest.mark.parametrize(
+    "status", [Status.FAILED, Status.INTERRUPTED, Status.OPEN, Status.RESUMED]
+)
 def test_a_run_that_did_not_succeed_is_not_merged_unnoticed(
     forked: Warehouse, status: Status
 ) -> None:

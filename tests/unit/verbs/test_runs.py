@@ -1,7 +1,9 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.verbs.layout import plain_lines
 from dbt.adapters.vcs.verbs.runs import discard_expired, discard_run, find_run, list_runs
+from dbt.adapters.vcs.verbs.text import runs_text
 from dbt.adapters.vcs.workspace.runs import RETENTION, Status
 from verbs.warehouse import SECOND, Warehouse
 
@@ -72,3 +74,12 @@ def test_expired_runs_are_those_beyond_the_retention(warehouse: Warehouse) -> No
     assert {run.id for run in gone} == {"old", "killed"}
     assert [run.id for run in list_runs(warehouse.repository)] == ["new"]
     assert discard_expired(warehouse.repository, author="bob") == []
+
+
+def test_whatever_became_of_a_run_can_be_told(warehouse: Warehouse) -> None:
+    for status in Status:
+        warehouse.run(str(status), status)
+    warehouse.run("gone", Status.OPEN)
+    warehouse.clock.now += 3_600 * SECOND
+    found = list_runs(warehouse.repository)
+    assert len(plain_lines(runs_text(found, found[0].started_at))) == len(Status) + 2

@@ -84,6 +84,7 @@ def test_the_status_names_the_runs_that_need_care(warehouse: Warehouse) -> None:
         "gone": "abandoned",
         "open2": "open",
         "failed": "failed",
+        "interrupted": "interrupted",
         "passed": "passed",
     }
     assert found.branches == 1

@@ -19,8 +19,8 @@ class RunSummary:
     Attributes:
         id: dbt's invocation id.
         branch: Name of its branch.
-        status: `open`, `abandoned` (its process is gone), `failed`, `passed` (waits to be
-            published), `published` or `resumed` (another run went on with it).
+        status: `open`, `abandoned` (its process is gone), `failed`, `interrupted`,
+            `passed` (waits to be published), `published` or `resumed` (another run went on with it).
         target: The branch that it is for.
         command: dbt's sub-command.
         started_at: When it began.

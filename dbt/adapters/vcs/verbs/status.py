@@ -13,8 +13,8 @@ from dbt.adapters.vcs.verbs.parallel import each
 from dbt.adapters.vcs.verbs.runs import RunSummary, list_runs
 from dbt.adapters.vcs.workspace.runs import run_of
 
-NEEDS_CARE: Final = frozenset({"open", "abandoned", "failed", "passed"})
-"""Runs that are not done with."""
+DONE_WITH: Final = frozenset({"published", "resumed"})
+"""Runs that need nobody's care any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class RepositoryStatus:
         committed_at: When.
         summary: First line of its message.
         contents: What it shows, None if the branch is not there yet.
-        runs: Runs that are open, abandoned, failed, or wait to be published, newest first.
+        runs: Runs that are neither published nor resumed, newest first.
     """
 
     repository: str
@@ -82,7 +82,7 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
         committed_at=datetime_of(commit.committed_at) if commit else None,
         summary=commit.summary if commit else None,
         contents=count_contents(repository, commit) if commit else None,
-        runs=tuple(run for run in list_runs(repository) if run.status in NEEDS_CARE),
+        runs=tuple(run for run in list_runs(repository) if run.status not in DONE_WITH),
     )
 
 

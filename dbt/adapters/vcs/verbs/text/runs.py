@@ -13,6 +13,7 @@ STATUS_STYLES: Final[dict[str, Style]] = {
     "open": "name",
     "abandoned": "bad",
     "failed": "bad",
+    "interrupted": "bad",
     "passed": "good",
     "published": "faint",
     "resumed": "faint",

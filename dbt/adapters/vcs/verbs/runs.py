@@ -20,7 +20,8 @@ class RunSummary:
         id: dbt's invocation id.
         branch: Name of its branch.
         status: `open`, `abandoned` (its process is gone), `failed`, `interrupted`,
-            `passed` (waits to be published), `published` or `resumed` (another run went on with it).
+            `passed` (waits to be published), `published` or `resumed` (another run went on with
+            it).
         target: The branch that it is for.
         command: dbt's sub-command.
         started_at: When it began.

@@ -30,6 +30,7 @@ from dbt.adapters.vcs.environment import Environment
 from dbt.adapters.vcs.events import RunListener
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.seeding import allow_long_values, load_seed
+from dbt.adapters.vcs.verbs import run_verb
 from dbt.adapters.vcs.workspace.answers import columns_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
@@ -141,13 +142,14 @@ class VcsAdapter(SparkAdapter):
 
     @available.parse_list
     def vcs_verb(self, verb: str, arguments: Mapping[str, Any]) -> list[str]:
-        """Carry out a verb of the dbt-vcs command; return the lines that it prints."""
-        from dbt.adapters.vcs.verbs import run_verb
+        """Carry out a verb of the dbt-vcs command; return the lines that it prints.
 
+        It works on the repository itself: no run begins, and nothing is published after it.
+        """
         environment = self.environment
         with self.connections.exception_handler(f"dbt-vcs {verb}"):
             return run_verb(
-                environment.workspace.repository,
+                environment.open_repository(),
                 verb,
                 {key: value for key, value in arguments.items() if value is not None},
                 author=environment.invocation.author,

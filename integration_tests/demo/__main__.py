@@ -27,7 +27,7 @@ def tell(demo: Demo) -> None:
     heading(f"2. Change a model, and build it on {FEATURE}, which doesn't exist yet")
     demo.change_on_a_branch()
 
-    heading("3. Main did not move")
+    heading("3. The branch shows every table, and built one; main did not move")
     show(demo, MAIN, FEATURE)
 
     heading("4. Change another model; a test fails, so nothing is published")
@@ -49,8 +49,8 @@ def tell(demo: Demo) -> None:
 
 def show(demo: Demo, *branches: str) -> None:
     """Read branches and show them side by side."""
+    say("\n>>> connect(repository, branch=...).sql(...)")
     found = {branch: demo.contents(branch) for branch in branches}
-    say("")
     say(f"  {'':34}" + "".join(f"{branch:>16}" for branch in found))
     for label, value in ROWS.items():
         say(f"  {label:34}" + "".join(f"{value(content):>16,}" for content in found.values()))
@@ -63,7 +63,7 @@ def rated(rating: str, contents: Contents) -> int:
 
 ROWS = {
     "flights": lambda contents: contents.flights,
-    f"late flights of {AIRLINE}": lambda contents: contents.late,
+    f"late flights of {AIRLINE} (JetBlue)": lambda contents: contents.late,
     "routes rated 'poor'": lambda contents: rated("poor", contents),
     "routes rated 'avoid'": lambda contents: rated("avoid", contents),
 }

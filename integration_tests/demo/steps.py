@@ -77,16 +77,15 @@ class Demo:
         return self.shell.dbt("build", "--target", "prod")
 
     def change_on_a_branch(self) -> Outcome:
-        """Change a model, build it on a branch that this very run creates."""
+        """Change a model, and build it alone on a branch that this very run creates."""
         self._edit(*LATER)
-        return self.shell.dbt("build", "--target", "dev")
+        return self.shell.dbt("build", "--target", "dev", "--select", "carrier_delays+")
 
     def fail_a_test(self) -> Outcome:
         """Change another model in a way that a test forbids; the build fails."""
         self._edit(*NEW_RATING)
-        return self.shell.dbt(
-            "build", "--target", "dev", "--select", "route_statistics+", expect=1
-        )
+        selected = ("--select", "route_statistics+")
+        return self.shell.dbt("build", "--target", "dev", *selected, expect=1)
 
     def list_runs(self) -> Outcome:
         """List the runs that left a branch behind."""

@@ -129,6 +129,14 @@ def test_change_on_the_branch_leaves_main_alone(story):
     assert after.contents == {MAIN: ON_MAIN, FEATURE: ON_FEATURE}
 
 
+def test_branch_shares_what_it_did_not_build(story):
+    heads = story.moments["branch"].heads
+    trees = [story.repository.tree(heads[name]).relations("analytics") for name in (MAIN, FEATURE)]
+    different = {name for name, entry in trees[0].items() if trees[1][name] != entry}
+    assert set(trees[0]) == set(trees[1])
+    assert different == {"carrier_delays"}
+
+
 def test_failing_test_publishes_nothing(story):
     before, after = story.moments["branch"], story.moments["failed"]
     assert after.heads[MAIN] == before.heads[MAIN]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,13 +28,13 @@ _NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 class Catalog:
     """The names that all sessions of one engine share. Safe to use from several threads.
 
-    Attributes:
-        root: The repository as Spark names it.
+    Where the repository is for Spark is asked when a file is first read or written: an empty one
+    may be where Spark can't look, as one in memory is.
     """
 
-    def __init__(self, root: str, *, adopted: bool = False) -> None:
-        """Take the repository's root; an adopted catalog keeps schemas where its owner does."""
-        self.root = root
+    def __init__(self, root: Callable[[], str], *, adopted: bool = False) -> None:
+        """Take what tells the root; an adopted catalog keeps schemas where its owner does."""
+        self._root = root
         self._adopted = adopted
         self._folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
@@ -42,6 +42,11 @@ class Catalog:
         self._schemas: set[str] = set()
         self._physical: set[str] = set()
         self._shown: dict[RelationName, str | None] = {}
+
+    @property
+    def root(self) -> str:
+        """The repository as Spark names it."""
+        return self._root()
 
     @property
     def warehouse(self) -> str:

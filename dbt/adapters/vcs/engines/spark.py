@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.vcs.core.errors import EngineError
@@ -83,7 +84,7 @@ class SparkEngine:
 
     def _started(self) -> tuple[Catalog, SparkSession]:
         if self._catalog is None or self._root is None:
-            root = spark_root(self._blobs.uri, self._storage_options)
+            root = partial(spark_root, self._blobs.uri, self._storage_options)
             catalog = Catalog(root, adopted=self._given is not None)
             if self._given is not None:
                 self._adoption = adopt(self._given, catalog, self._owner)

@@ -54,7 +54,7 @@ def single(overlay: Overlay, relation: BaseRelation) -> CatalogTable | None:
         ),
         columns={
             column: ColumnMetadata(type=type, index=index, name=column, comment=note)
-            for index, (column, type, note) in enumerate(columns)
+            for index, (column, type, note) in enumerate(columns, start=1)
         },
         stats={
             id: StatsItem(id=id, label=label, value=value, include=True, description=text)
@@ -78,7 +78,7 @@ def _rows(overlay: Overlay, name: RelationName, entry: Entry) -> Iterator[dict[s
         shared[f"stats:{id}:value"] = value
         shared[f"stats:{id}:description"] = text
         shared[f"stats:{id}:include"] = True
-    for index, (column, type, note) in enumerate(columns):
+    for index, (column, type, note) in enumerate(columns, start=1):
         yield {
             **shared,
             "column_name": column,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
@@ -17,6 +17,9 @@ from dbt.adapters.vcs.core.errors import EngineError, VcsError
 from dbt.adapters.vcs.environment import Environment
 from dbt.adapters.vcs.workspace import workspace as vcs
 from dbt.adapters.vcs.workspace.outcome import Outcome
+
+if TYPE_CHECKING:
+    import agate
 
 logger = AdapterLogger("Vcs")
 
@@ -70,6 +73,11 @@ class Cursor:
         rows = self._all()[self._position : self._position + size]
         self._position += len(rows)
         return rows
+
+    def finish(self) -> None:
+        """Run a query whose rows nobody asks for, such as a hook that checks something."""
+        if self._rows is None and self._outcome.rows is not None:
+            self._outcome.rows.run()
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Return the next row, or None after the last."""
@@ -150,6 +158,21 @@ class VcsConnectionManager(SparkConnectionManager):
             logger.debug(f"Error while running:\n{sql}")
             raise DbtRuntimeError(str(error)) from error
 
+    def execute(
+        self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
+    ) -> tuple[AdapterResponse, agate.Table]:
+        """Carry out a statement, and compute its rows here, where errors are turned into dbt's."""
+        from dbt_common.clients.agate_helper import empty_table
+
+        sql = self._add_query_comment(sql)
+        _, cursor = self.add_query(sql, auto_begin)
+        response = self.get_response(cursor)
+        with self.exception_handler(sql):
+            if fetch:
+                return response, self.get_result_from_cursor(cursor, limit)
+            cursor.finish()
+        return response, empty_table()  # type: ignore[no-untyped-call]
+
     def cancel(self, connection: Connection) -> None:
         """Stop what a connection is running."""
         connection.handle.cancel()
@@ -164,8 +187,24 @@ class VcsConnectionManager(SparkConnectionManager):
 
 
 def _shown(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row as dbt's tables take it: binary as hexadecimal digits."""
-    return tuple(value.hex() if isinstance(value, bytes) else value for value in row)
+    """Return a row as dbt's tables take it."""
+    return tuple(map(_plain, row))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as dbt makes JSON of it: binary as hexadecimal digits, map keys as text."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {_key(key): _plain(item) for key, item in value.items()}
+    return value
+
+
+def _key(value: Any) -> str:
+    plain = _plain(value)
+    return plain if isinstance(plain, str) else str(plain)
 
 
 def _literal(value: Any) -> str:

@@ -79,6 +79,9 @@ class Rows(Protocol):
         time zone. Intervals are the engine's text, VARIANT its JSON text.
         """
 
+    def run(self) -> None:
+        """Run the query to its end, for its checks and effects; no row is kept."""
+
     def arrow(self) -> pa.Table:
         """Return all rows as one table.
 

@@ -51,6 +51,13 @@ class SparkRows:
                 ) from error
             return [tuple(_plain(value) for value in row) for row in rows]
 
+    def run(self) -> None:
+        """Run the query to its end; commands were run when they were sent."""
+        with self._jobs.run():
+            execution: Any = self._frame._jdf.queryExecution()
+            if execution.commandExecuted().getClass().getSimpleName() != "CommandResult":
+                self._frame.write.format("noop").mode("overwrite").save()
+
     def arrow(self) -> pa.Table:
         """Return all rows as one Arrow table."""
         from pyspark.sql import functions

@@ -47,6 +47,9 @@ class Listing:
         """Return the rows, the first `limit` of them if given."""
         return list(self.values if limit is None else self.values[:limit])
 
+    def run(self) -> None:
+        """Do nothing: the rows are there."""
+
     def arrow(self) -> pa.Table:
         """Return the rows as an Arrow table."""
         types = [pa.bool_() if c.type == "boolean" else pa.string() for c in self.columns]

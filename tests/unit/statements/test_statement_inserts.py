@@ -244,8 +244,8 @@ ROW_CHANGES = {
     "merge from a query": (
         "merge into t using (select * from u join v on u.a = v.a) s on t.a = s.a "
         "when matched and s.x in (select x from w) then delete "
-        "when not matched by source then update set a = 1, b = (select 2 from z) "
-        "when not matched then insert (a, b) values (s.a, s.b)",
+        "when not matched then insert (a, b) values (s.a, s.b) "
+        "when not matched by source then update set a = 1, b = (select 2 from z)",
         "merge",
         "t",
         ["u", "v", "w", "z"],

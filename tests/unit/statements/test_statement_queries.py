@@ -57,7 +57,7 @@ QUERIES: dict[str, tuple[str, list[str]]] = {
     "select list": ("select (select max(a) from u) as m, array(1, 2) from t", ["u", "t"]),
     "correlated": (
         "select * from t where exists (select 1 from u where u.a = t.a) "
-        "and not exists (from v where v.a = t.a)",
+        "and not exists (select 1 from v where v.a = t.a)",
         ["t", "u", "v"],
     ),
     "case, having, order": (
@@ -87,7 +87,11 @@ QUERIES: dict[str, tuple[str, list[str]]] = {
     "table functions": ("select * from range(10), s.f(1, (select 1 from t)) x, u", ["t", "u"]),
     "table arguments": (
         "select * from f(table(s.t), x => table(select * from u) partition by a)",
-        ["s.t", "u"],
+        ["s.t!", "u"],
+    ),
+    "functions named like clauses": (
+        "select * from a join b on window(a.t, '1 day') = b.w, c",
+        ["a", "b", "c"],
     ),
     "pivot": (
         "select * from t pivot (sum(a) for b in ('x', 'y')) p, u as v unpivot (c for d in (e, f))",

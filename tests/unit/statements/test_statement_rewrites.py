@@ -19,6 +19,8 @@ def query(text: str) -> Query:
         ("select x.a from s.t x", "select x.a from X x"),
         ("select x.a from t as x", "select x.a from X as x"),
         ("table t", "table X"),
+        ("select * from f(table(t))", "select * from f(table(X))"),
+        ("select * from ((t))", "select * from ((X as `t`))"),
         ("select * from t join u using (a)", "select * from X as `t` join X as `u` using (a)"),
         ("select * from t version as of 'v1'", "select * from X as `t`"),
         ("select * from t{snapshot='v1'} a, `u`", "select * from X a, X as `u`"),

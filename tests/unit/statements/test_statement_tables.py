@@ -22,7 +22,7 @@ DBT_TABLE = """/* {"app": "dbt", "dbt_version": "1.11.16", "node_id": "model.sho
     )
 
     tblproperties (
-      'owner' = 'finance' , 'primary_key' = 'id, `day`'
+      'team' = 'finance' , 'primary_key' = 'id, `day`'
     )
 
     partitioned by (day,region)
@@ -79,7 +79,7 @@ TABLES: dict[str, tuple[str, Any]] = {
             partition_by=("day", "region"),
             primary_key=("id", "day"),
             comment="What's sold",
-            properties={"owner": "finance", "primary_key": "id, `day`"},
+            properties={"team": "finance", "primary_key": "id, `day`"},
             options={"compression": "zstd", "batch": "10"},
         ),
     ),

@@ -77,16 +77,9 @@ class Cursor:
         if not self.take(*words):
             self.fail(f"`{' '.join(words)}`")
 
-    def at_symbol(self, *texts: str) -> bool:
-        """Tell whether one of these symbols comes next."""
-        return self.token.kind is Kind.SYMBOL and self.token.text in texts
-
     def symbol(self, text: str) -> bool:
         """Read a symbol if it comes next, and tell whether it did."""
-        if not self.at_symbol(text):
-            return False
-        self.index += 1
-        return True
+        return self.take(text)
 
     def expect_symbol(self, text: str) -> None:
         """Read a symbol, which must come next."""
@@ -121,7 +114,7 @@ class Cursor:
             UnsupportedError: It is a field inside a column.
         """
         name = self.identifier("a column's name")
-        if self.token.text == ".":
+        if self.token.word == ".":
             raise UnsupportedError(
                 f"Changing a field inside the column '{name}' is not supported on versioned "
                 "tables. Change the type of the whole column, or rebuild the table."
@@ -197,7 +190,7 @@ class Cursor:
             if self.done:
                 self.fail("')'")
             if self.token.kind is Kind.SYMBOL:
-                depth += {"(": 1, ")": -1}.get(self.token.text, 0)
+                depth += {"(": 1, ")": -1}.get(self.token.word, 0)
             self.index += 1
 
     def sql_until(self, stop: Callable[[], bool]) -> str:
@@ -208,9 +201,9 @@ class Cursor:
         """
         first = self.index
         while not (self.done or stop()):
-            if self.token.text == "(" and self.token.kind is Kind.SYMBOL:
+            if self.token.word == "(":
                 self.skip_group()
-            elif self.token.kind is Kind.SYMBOL and self.token.text in (",", ")"):
+            elif self.token.word in (",", ")"):
                 break
             else:
                 self.index += 1

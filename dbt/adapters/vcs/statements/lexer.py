@@ -31,7 +31,8 @@ class Token(NamedTuple):
     Attributes:
         kind: What it is.
         text: As written; a `QUOTED` identifier without its quotes.
-        word: Lower case text of a `WORD`, else empty: what keywords are compared with.
+        word: Lower case text of a `WORD` or `SYMBOL`, else empty: what keywords and symbols are
+            compared with, since a quoted identifier may be any text.
         start: Offset of its first character.
         end: Offset behind its last character.
     """
@@ -84,7 +85,7 @@ def tokenize(text: str) -> list[Token]:
             symbol = found.group()
             if symbol in _UNCLOSED:
                 raise _unclosed(_UNCLOSED[symbol], text, start)
-            add(Token(Kind.SYMBOL, symbol, "", start, position))
+            add(Token(Kind.SYMBOL, symbol, symbol, start, position))
         elif group == "string" or group == "tag":
             add(Token(Kind.STRING, found.group(), "", start, position))
         elif group == "quoted":

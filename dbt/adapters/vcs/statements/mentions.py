@@ -12,6 +12,12 @@ from dbt.adapters.vcs.statements.names import Name, Reference
 from dbt.adapters.vcs.statements.relations import is_name, read_name
 from dbt.adapters.vcs.statements.scan import QUERY_WORDS, scan
 
+# fmt: off
+_MODES: Final = frozenset({
+    "explain", "extended", "formatted", "codegen", "cost", "logical", "describe", "desc", "query",
+    "(",
+})
+# fmt: on
 _NUMBER: Final = re.compile(r"\d[\de]*\Z")
 
 
@@ -53,11 +59,5 @@ def reads_or_mentions(tokens: Sequence[Token]) -> tuple[Reference, ...]:
 
 def _names_first(tokens: Sequence[Token]) -> bool:
     """True if what stands before a query may name relations too."""
-    words = [token.word for token in tokens]
-    if words[:1] == ["cache"]:
-        return False
-    modes = {"explain", "extended", "formatted", "codegen", "cost", "logical", "describe", "desc"}
-    return any(
-        word not in modes | {"query"} and tokens[index].text != "("
-        for index, word in enumerate(words)
-    )
+    words = {token.word for token in tokens}
+    return "cache" not in words and not words <= _MODES

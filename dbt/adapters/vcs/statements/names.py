@@ -102,7 +102,7 @@ def split_name(text: str) -> list[str]:
     tokens = tokenize(text)[:-1]
     parts = [token.text for token in tokens[::2]]
     named = all(token.kind in (Kind.WORD, Kind.QUOTED) for token in tokens[::2])
-    dotted = all(token.text == "." for token in tokens[1::2])
+    dotted = all(token.word == "." for token in tokens[1::2])
     if not (named and dotted and len(tokens) % 2):
         raise InputError(f"identifier({text!r}) names no relation; write schema.identifier.")
     return parts

@@ -80,7 +80,7 @@ def split(text: str) -> list[str]:
     start, empty = 0, True
     for token in tokenize(text):
         ends = token.kind is Kind.END
-        if ends or (token.text == ";" and token.kind is Kind.SYMBOL):
+        if ends or token.word == ";":
             if not empty:
                 statements.append(text[start : token.start].strip())
             start, empty = token.end, True
@@ -91,11 +91,11 @@ def split(text: str) -> list[str]:
 
 def _single(text: str, tokens: list[Token]) -> list[Token]:
     """Return the tokens of the one statement, semicolons left out, an `END` last."""
-    kept = [token for token in tokens if token.text != ";" or token.kind is not Kind.SYMBOL]
+    kept = [token for token in tokens if token.word != ";"]
     if len(kept) == 1:
         raise InputError("Expected a statement, found nothing but white space and comments.")
     if len(kept) < len(tokens):
-        semicolon = next(t for t in tokens if t.text == ";" and t.kind is Kind.SYMBOL)
+        semicolon = next(t for t in tokens if t.word == ";")
         if kept[-2].start > semicolon.start:
             raise InputError(
                 f"Expected one statement, found {len(split(text))}. Send them one at a time."
@@ -107,7 +107,7 @@ def _single(text: str, tokens: list[Token]) -> list[Token]:
 def _statement(text: str, tokens: Sequence[Token]) -> Statement:
     cursor = Cursor(text, tokens)
     word = cursor.token.word
-    if word in QUERY_WORDS or cursor.token.text == "(":
+    if word in QUERY_WORDS or cursor.token.word == "(":
         return read_query(cursor)
     if word in ("update", "delete", "merge"):
         return read_row_change(cursor)

@@ -60,11 +60,11 @@ def read_name(tokens: Sequence[Token], index: int) -> RawName:
     Raises:
         UnsupportedError: The name is computed.
     """
-    if tokens[index].word == "identifier" and tokens[index + 1].text == "(":
+    if tokens[index].word == "identifier" and tokens[index + 1].word == "(":
         return _computed_name(tokens, index)
     parts = [tokens[index].text]
     index += 1
-    while tokens[index].text == "." and is_name(tokens[index + 1]):
+    while tokens[index].word == "." and is_name(tokens[index + 1]):
         parts.append(tokens[index + 1].text)
         index += 2
     return RawName(parts, index)
@@ -72,7 +72,7 @@ def read_name(tokens: Sequence[Token], index: int) -> RawName:
 
 def _computed_name(tokens: Sequence[Token], index: int) -> RawName:
     literal, closing = tokens[index + 2], tokens[index + 3]
-    if literal.kind is not Kind.STRING or closing.text != ")":
+    if literal.kind is not Kind.STRING or closing.word != ")":
         raise UnsupportedError(
             "identifier(...) with anything but one string literal is not supported, since the "
             "relation is not known before the statement runs. Write the relation's name."
@@ -103,7 +103,7 @@ def read_relation(
     """
     start = tokens[index]
     parts, behind = read_name(tokens, index)
-    if tokens[behind].text == "(" and alias_allowed:
+    if tokens[behind].word == "(" and alias_allowed:
         return Relation(None, None, behind)  # a table function
     name_end = tokens[behind - 1].end
     at, behind = _read_version(tokens, behind)
@@ -133,7 +133,7 @@ def _is_file(parts: list[str]) -> bool:
 
 
 def _read_version(tokens: Sequence[Token], index: int) -> tuple[At | None, int]:
-    if tokens[index].text == "{":
+    if tokens[index].word == "{":
         return _read_braces(tokens, index)
     first = index + 1 if tokens[index].word == "for" else index
     word = tokens[first].word
@@ -153,7 +153,7 @@ def _read_version(tokens: Sequence[Token], index: int) -> tuple[At | None, int]:
 def _read_braces(tokens: Sequence[Token], index: int) -> tuple[At, int]:
     word, equals, literal, closing = (tokens[min(index + n, len(tokens) - 1)] for n in range(1, 5))
     known = word.word in ("snapshot", "timestamp")
-    if not known or equals.text != "=" or literal.kind is not Kind.STRING or closing.text != "}":
+    if not known or equals.word != "=" or literal.kind is not Kind.STRING or closing.word != "}":
         raise InputError(
             f"Expected {{snapshot = '...'}} or {{timestamp = '...'}} behind the relation, found "
             f"'{{{word.text}'. Correct the braces."
@@ -180,7 +180,7 @@ def _read_timestamp(tokens: Sequence[Token], index: int) -> tuple[At, int]:
         index += 1
     length = 1
     if tokens[index].word == "cast" and tokens[index + 2].kind is Kind.STRING:
-        rest = [token.word or token.text for token in tokens[index + 3 : index + 6]]
+        rest = [token.word for token in tokens[index + 3 : index + 6]]
         if rest in (["as", "timestamp", ")"], ["as", "date", ")"]):
             index, length = index + 2, 4
     if tokens[index].kind is not Kind.STRING:

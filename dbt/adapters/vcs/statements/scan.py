@@ -23,7 +23,7 @@ _SET_OPERATORS: Final = ("union", "intersect", "except", "minus", "setminus")
 # fmt: off
 _FROM_ENDS: Final = (
     "where", "group", "having", "order", "sort", "cluster", "distribute", "limit", "offset",
-    "window", "qualify",
+    "qualify",
 )
 # fmt: on
 # Their arguments have a `from` of their own: extract(year from x).
@@ -90,9 +90,9 @@ def _closing(tokens: Sequence[Token]) -> dict[int, int]:
     open_: list[int] = []
     for index, token in enumerate(tokens):
         if token.kind is Kind.SYMBOL:
-            if token.text == "(":
+            if token.word == "(":
                 open_.append(index)
-            elif token.text == ")" and open_:
+            elif token.word == ")" and open_:
                 closing[open_.pop()] = index
     closing.update((index, len(tokens)) for index in open_)
     return closing
@@ -126,14 +126,14 @@ class _Level:
                 self._begin(token)
 
     def _symbol(self, token: Token) -> None:
-        if token.text == "(":
+        if token.word == "(":
             self._open()
             return
         if self.expect is not Expect.ARGUMENTS:
             self.expect = Expect.OTHER
-            if token.text == "," and self.in_from and not self.in_values:
+            if token.word == "," and self.in_from and not self.in_values:
                 self.expect = Expect.RELATION
-            elif token.text == "|" and self.tokens[self.index + 1].text == ">":
+            elif token.word == "|" and self.tokens[self.index + 1].word == ">":
                 self.in_from = False
         self.index += 1
 
@@ -146,7 +146,7 @@ class _Level:
             inner = Expect.ARGUMENTS
             if before.word == "table" and self.expect is Expect.ARGUMENTS:
                 inner = Expect.RELATION
-            elif first.word in QUERY_WORDS or first.text == "(":
+            elif first.word in QUERY_WORDS or first.word == "(":
                 special = self.index > 0 and before.word in _FROM_FUNCTIONS
                 inner = Expect.ARGUMENTS if special else Expect.QUERY
         else:
@@ -168,7 +168,7 @@ class _Level:
             self._go(Expect.OTHER, in_from=False)
         elif token.word == "from":
             self._go(Expect.RELATION, in_from=True)
-        elif token.word == "table" and (is_name(following) or following.text == "("):
+        elif token.word == "table" and (is_name(following) or following.word == "("):
             self._table(following)
         elif self.expect is Expect.QUERY:
             self._go(Expect.OTHER)
@@ -188,9 +188,9 @@ class _Level:
         before = self.tokens[self.index - 1] if self.index else None
         word = token.word
         if before is not None:
-            if before.text in (".", ":"):
+            if before.word in (".", ":"):
                 word = ""
-            elif self.in_values and (before.text == ")" or word == "as"):
+            elif self.in_values and (before.word == ")" or word == "as"):
                 self.in_values = False
         action = _ACTIONS.get(word)
         if action is None:
@@ -222,6 +222,12 @@ class _Level:
         self.in_values = False
         self._go(Expect.OTHER, in_from=False)
 
+    def _window(self) -> None:
+        if self.tokens[self.index + 1].word == "(":
+            self.index += 1  # a function
+        else:
+            self._end_from()
+
     def _when(self) -> None:
         """Leave the source of a merge behind: `when [not] matched`."""
         following = self.tokens[self.index + 1 : self.index + 3]
@@ -232,8 +238,8 @@ class _Level:
 
     def _set_operator(self) -> None:
         following = self.tokens[self.index + 1]
-        if self.tokens[self.index - 1].text == "*" or not (
-            following.text == "(" or following.word in QUERY_WORDS | {"all", "distinct"}
+        if self.tokens[self.index - 1].word == "*" or not (
+            following.word == "(" or following.word in QUERY_WORDS | {"all", "distinct"}
         ):
             self.index += 1  # select * except (a), or a name
             return
@@ -253,13 +259,15 @@ class _Level:
 
     def _table(self, following: Token) -> None:
         self.index += 1
-        if following.text == "(":
+        if following.word == "(":
             self.expect = Expect.RELATION
             self._open()
         else:
             self._relation(alias_allowed=False)
 
     def _relation(self, *, alias_allowed: bool = True) -> None:
+        if self.index == self.first and self.tokens[self.index - 2].word == "table":
+            alias_allowed = False  # table(t), the argument of a table function
         reference, file, self.index = read_relation(
             self.tokens, self.index, self.closing, self.hidden, alias_allowed=alias_allowed
         )
@@ -290,7 +298,7 @@ class _Level:
             self.inner.append(_Part(body + 1, end, Expect.QUERY, hidden))
             self.hidden = seen
             index = end + 1
-            if tokens[index].text != ",":
+            if tokens[index].word != ",":
                 break
             index += 1
         self.index = index
@@ -315,6 +323,7 @@ _ACTIONS: Final[dict[str, Callable[[_Level], None]]] = {
     "select": _Level._end_from,
     "insert": _Level._end_from,
     "when": _Level._when,
+    "window": _Level._window,
     **dict.fromkeys(_FROM_ENDS, _Level._end_from),
     **dict.fromkeys(_SET_OPERATORS, _Level._set_operator),
 }

@@ -174,12 +174,12 @@ def _added_columns(cursor: Cursor) -> tuple[ColumnDef, ...]:
             )
         return column
 
-    return cursor.items(read) if cursor.token.text == "(" else cursor.bare_items(read)
+    return cursor.items(read) if cursor.token.word == "(" else cursor.bare_items(read)
 
 
 def _drop_columns(cursor: Cursor, target: Target) -> DropColumns:
     if_exists = read_if_exists(cursor)
-    bracketed = cursor.token.text == "("
+    bracketed = cursor.token.word == "("
     columns = read_names(cursor) if bracketed else cursor.bare_items(cursor.column)
     return DropColumns(target=target, columns=columns, if_exists=if_exists)
 
@@ -187,7 +187,7 @@ def _drop_columns(cursor: Cursor, target: Target) -> DropColumns:
 def _alter_column(cursor: Cursor, target: Target) -> AlterColumn:
     column = cursor.column()
     changed = _column_action(cursor, target, column)
-    if cursor.token.text == ",":
+    if cursor.token.word == ",":
         raise UnsupportedError(
             "Altering several columns in one statement is not supported on versioned tables. "
             "Write one `alter table` a column."

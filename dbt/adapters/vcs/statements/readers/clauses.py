@@ -38,7 +38,7 @@ def _property(cursor: Cursor) -> tuple[str, str]:
     first = cursor.index
     if cursor.token.kind is Kind.STRING:
         value = cursor.string()
-        if cursor.at_symbol(",", ")"):
+        if cursor.token.word in (",", ")"):
             return key, value
         cursor.index = first
     value = cursor.sql_until(lambda: False)
@@ -142,7 +142,7 @@ def _column_constraint(cursor: Cursor, column: str) -> bool:
             raise check_constraint()
         cursor.expect("references")
         cursor.parts()
-        if cursor.token.text == "(":
+        if cursor.token.word == "(":
             cursor.skip_group()
     read_characteristics(cursor)
     return primary

@@ -105,7 +105,7 @@ def _schema_binding(cursor: Cursor) -> None:
 
 
 def _view_columns(cursor: Cursor) -> tuple[ViewColumnDef, ...]:
-    if cursor.token.text != "(":
+    if cursor.token.word != "(":
         return ()
     return cursor.items(lambda: _view_column(cursor))
 
@@ -121,7 +121,7 @@ def _temporary_view(cursor: Cursor, replace: bool, global_: bool) -> CreateTempo
     target = cursor.target()
     query, start = None, 0
     while not (cursor.at("using") or cursor.at("as") or cursor.done):
-        if cursor.token.text == "(":
+        if cursor.token.word == "(":
             cursor.skip_group()
         else:
             cursor.index += 1

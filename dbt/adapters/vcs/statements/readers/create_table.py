@@ -59,7 +59,7 @@ def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTable | CreateT
     if cursor.take("from", "snapshot"):
         return _clone(cursor, target, replace, if_not_exists)
     draft = _Draft()
-    if cursor.token.text == "(" and not _query_in_parentheses(cursor):
+    if cursor.token.word == "(" and not _query_in_parentheses(cursor):
         cursor.items(lambda: _element(cursor, draft))
     while _clause(cursor, draft):
         pass
@@ -71,8 +71,8 @@ def _query_in_parentheses(cursor: Cursor) -> bool:
     """Tell whether a parenthesis opens a query and no list of columns."""
     first, second = cursor.ahead(1), cursor.ahead(2)
     if first.word in ("values", "table", "map", "reduce", "from"):
-        return second.text == "(" or (first.word == "from" and is_name(second))
-    return first.word in ("select", "with") or first.text == "("
+        return second.word == "(" or (first.word == "from" and is_name(second))
+    return first.word in ("select", "with") or first.word == "("
 
 
 def _query(cursor: Cursor, draft: _Draft) -> Query | None:
@@ -81,7 +81,7 @@ def _query(cursor: Cursor, draft: _Draft) -> Query | None:
         if not draft.columns:
             cursor.fail("a list of columns or `as` and a query")
         return None
-    if not (cursor.token.word in QUERY_WORDS or cursor.token.text == "("):
+    if not (cursor.token.word in QUERY_WORDS or cursor.token.word == "("):
         cursor.fail("a query" if taken else "a clause of `create table` or `as` and a query")
     if draft.columns:
         raise InputError(
@@ -144,7 +144,7 @@ def _element(cursor: Cursor, draft: _Draft) -> None:
         read_names(cursor)
         cursor.expect("references")
         cursor.parts()
-        if cursor.token.text == "(":
+        if cursor.token.word == "(":
             cursor.skip_group()
     else:
         cursor.expect("unique")
@@ -158,7 +158,7 @@ def _at_constraint(cursor: Cursor) -> bool:
     if cursor.at("constraint"):
         return cursor.ahead(2).word in kinds
     key = 2 if cursor.at("primary", "key") or cursor.at("foreign", "key") else 1
-    return cursor.token.word in kinds and cursor.ahead(key).text == "("
+    return cursor.token.word in kinds and cursor.ahead(key).word == "("
 
 
 def _set_primary_key(draft: _Draft, columns: tuple[str, ...]) -> None:
@@ -201,12 +201,12 @@ def _partitioned_by(cursor: Cursor, draft: _Draft) -> None:
 
     def read() -> str:
         name = cursor.column()
-        if cursor.token.text == "(":
+        if cursor.token.word == "(":
             raise UnsupportedError(
                 f"Partitioning by an expression ({name}(...)) is not supported on versioned "
                 "tables. Compute the value as a column of its own and partition by that."
             )
-        if cursor.token.text not in (",", ")"):
+        if cursor.token.word not in (",", ")"):
             type_ = read_type(cursor)
             nullable = not cursor.take("not", "null")
             comment = cursor.string() if cursor.take("comment") else None

@@ -74,7 +74,7 @@ class _Header(NamedTuple):
 
 
 def _header(cursor: Cursor) -> _Header:
-    if cursor.at("with") and cursor.ahead().text == "(":
+    if cursor.at("with") and cursor.ahead().word == "(":
         cursor.index += 1
         cursor.skip_group()
     partition = read_partition(cursor)
@@ -84,7 +84,7 @@ def _header(cursor: Cursor) -> _Header:
     by_name = cursor.take("by", "name")
     columns: tuple[str, ...] = ()
     column_list = Slice(cursor.last.end, cursor.last.end)
-    if not by_name and cursor.token.text == "(" and _is_column_list(cursor):
+    if not by_name and cursor.token.word == "(" and _is_column_list(cursor):
         start = cursor.token.start
         columns = read_names(cursor)
         column_list = Slice(start, cursor.last.end)
@@ -102,9 +102,7 @@ def _header(cursor: Cursor) -> _Header:
 def _is_column_list(cursor: Cursor) -> bool:
     """Tell whether a parenthesis opens a list of columns and no query."""
     first, second = cursor.ahead(1), cursor.ahead(2)
-    return is_name(first) and (
-        first.word not in QUERY_WORDS or (second.text in (",", ")") and second.kind is Kind.SYMBOL)
-    )
+    return is_name(first) and (first.word not in QUERY_WORDS or (second.word in (",", ")")))
 
 
 def _replace_where(cursor: Cursor) -> str:
@@ -114,7 +112,7 @@ def _replace_where(cursor: Cursor) -> str:
             "Write it so, or use `insert overwrite` with a partition."
         )
     begins = QUERY_WORDS - {"map", "reduce"}
-    return cursor.sql_until(lambda: cursor.token.word in begins and cursor.last.text != ".")
+    return cursor.sql_until(lambda: cursor.token.word in begins and cursor.last.word != ".")
 
 
 def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:
@@ -126,7 +124,7 @@ def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token])
                 "Several inserts from one source in one statement are not supported on versioned "
                 "tables. Write one statement a table."
             )
-    elif cursor.token.word not in QUERY_WORDS and cursor.token.text != "(":
+    elif cursor.token.word not in QUERY_WORDS and cursor.token.word != "(":
         cursor.fail("a query or `values`")
 
 
@@ -135,8 +133,8 @@ def _outer(tokens: Sequence[Token]) -> list[Token]:
     outer: list[Token] = []
     depth = 0
     for token in tokens:
-        if token.kind is Kind.SYMBOL and token.text in "()":
-            depth += 1 if token.text == "(" else -1
+        if token.word in ("(", ")"):
+            depth += 1 if token.word == "(" else -1
         elif depth == 0:
             outer.append(token)
     return outer
@@ -145,9 +143,9 @@ def _outer(tokens: Sequence[Token]) -> list[Token]:
 def _directory(cursor: Cursor, prefix: Sequence[Token]) -> SparkCommand:
     """Read `directory '...' [using f options (...)] <query>`: files outside of the repository."""
     while not cursor.done and cursor.token.word not in QUERY_WORDS:
-        if cursor.token.text == "(" and cursor.last.word != "options":
+        if cursor.token.word == "(" and cursor.last.word != "options":
             break
-        if cursor.token.text == "(":
+        if cursor.token.word == "(":
             cursor.skip_group()
         else:
             cursor.index += 1

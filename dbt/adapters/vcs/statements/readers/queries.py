@@ -34,15 +34,15 @@ def _verb(cursor: Cursor) -> int | None:
     tokens, depth = cursor.tokens, 0
     for index, token in enumerate(tokens):
         if token.kind is Kind.SYMBOL:
-            depth += {"(": 1, ")": -1}.get(token.text, 0)
-        elif depth or tokens[index - 1].text == ".":
+            depth += {"(": 1, ")": -1}.get(token.word, 0)
+        elif depth or tokens[index - 1].word == ".":
             continue
         elif token.word in ("select", "values", "table"):
             return None
         elif token.word == "insert":
             if tokens[index + 1].word in ("into", "overwrite", "with"):
                 return index
-        elif tokens[index - 1].text == ")" and token.word in ("update", "delete", "merge"):
+        elif tokens[index - 1].word == ")" and token.word in ("update", "delete", "merge"):
             # Behind the parenthesis of a common table expression nothing else can follow.
             return index if cursor.at("with") else None
     return None

@@ -101,12 +101,12 @@ def read_describe(cursor: Cursor) -> Describe | None:
         UnsupportedError: It asks about one partition.
     """
     if not _last(cursor):
-        if cursor.ahead().text != "." and _other_kind(cursor):
+        if cursor.ahead().word != "." and _other_kind(cursor):
             return None
         cursor.take("table")
     extended = not _last(cursor) and cursor.take_any("extended", "formatted") is not None
     target = cursor.target()
-    if cursor.at("partition") and cursor.ahead().text == "(":
+    if cursor.at("partition") and cursor.ahead().word == "(":
         raise UnsupportedError(
             f"`describe {target.name} partition (...)` is not supported on versioned tables. "
             "Select the rows of the partition instead."
@@ -121,8 +121,8 @@ def read_describe(cursor: Cursor) -> Describe | None:
 
 def _other_kind(cursor: Cursor) -> bool:
     """True if the next word says that a query, a function or a schema is described."""
-    words = {"function", "procedure", "query", "catalog", *SCHEMA_WORDS, *QUERY_WORDS} - {"table"}
-    return cursor.token.word in words or cursor.at_symbol("(")
+    kinds = {"function", "procedure", "query", "catalog", "(", *SCHEMA_WORDS}
+    return cursor.token.word in kinds | QUERY_WORDS - {"table"}
 
 
 def _last(cursor: Cursor) -> bool:

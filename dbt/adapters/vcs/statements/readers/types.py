@@ -7,7 +7,6 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.cursor import Cursor
-from dbt.adapters.vcs.statements.lexer import Kind
 from dbt.adapters.vcs.statements.literals import quote_name
 
 _SAME: Final = {
@@ -98,7 +97,7 @@ def _field(cursor: Cursor) -> str:
 
 def _digits(cursor: Cursor) -> str:
     """Read `(p)` or `(p,s)` if it is there, and return it without parentheses and spaces."""
-    if cursor.token.text != "(" or cursor.token.kind is not Kind.SYMBOL:
+    if cursor.token.word != "(":
         return ""
     return ",".join(cursor.items(lambda: cursor.identifier("a number")))
 

@@ -14,7 +14,7 @@ help: ## say what can be made
 demo: java $(VENV)/.demo $(DATA) ## build, branch, break, mend and merge a dbt project on real data
 	cd integration_tests && ../$(BIN)/python -m demo
 
-test: java $(VENV)/.dev $(DATA) ## run all tests
+test: java $(VENV)/.test,demo $(DATA) ## run all tests
 	$(BIN)/python -m pytest tests --durations=25
 
 lint: $(VENV)/.dev ## check style and types
@@ -22,7 +22,7 @@ lint: $(VENV)/.dev ## check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: java $(VENV)/.dev $(DATA) ## compare with plain dbt-spark, and time branches
+bench: java $(VENV)/.demo $(DATA) ## compare with plain dbt-spark, and time branches
 	$(BIN)/python benchmarks/branches.py
 	$(BIN)/python benchmarks/dbt_build.py
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
@@ -115,6 +116,24 @@ def test_main_holds_every_relation_of_the_project(story):
     ]
     audit = RelationName("analytics_dbt_test__audit", "not_null_route_statistics_dest_name")
     assert tree.entry(audit) is not None
+
+
+def test_seed_arrives_as_it_is_written(story):
+    with connect(str(story.demo.repository)) as main:
+        rows = main.sql("select * from holidays where month(holiday_date) < 3 order by 1")
+    assert rows.select(["holiday", "also_called", "remark"]).to_pylist() == [
+        {"holiday": "New Year's Day", "also_called": None, "remark": None},
+        {
+            "holiday": "Birthday of Martin Luther King, Jr.",
+            "also_called": "MLK Day",
+            "remark": "Third Monday in January",
+        },
+        {
+            "holiday": "Washington's Birthday",
+            "also_called": "Presidents' Day",
+            "remark": "Most calendars say \"Presidents' Day\"; the law doesn't",
+        },
+    ]
 
 
 def test_branch_starts_as_a_pointer_to_main(story):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field, RelationName, Schema, TableEntry, View
+from dbt.adapters.vcs.core.model import Field, RelationName, Schema, TableEntry
 from dbt.adapters.vcs.statements import (
     AddColumns,
     AlterColumn,
@@ -22,6 +22,7 @@ from dbt.adapters.vcs.workspace.scope import Scope
 from dbt.adapters.vcs.workspace.versions import changed
 
 _COMMENT = "comment"
+_PRIMARY_KEY = "primary_key"
 
 
 def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
@@ -186,22 +187,49 @@ def _alter_properties(
     scope: Scope, name: RelationName, given: dict[str, str], *, removed: tuple[str, ...]
 ) -> None:
     entry = scope.overlay.require(name)
-    before: View | None = None
     if isinstance(entry, TableEntry):
         snapshot = scope.overlay.snapshot(entry.snapshot)
-        comment, properties = snapshot.comment, snapshot.properties
+        comment, properties = _merged(snapshot.comment, snapshot.properties, given, removed)
+        if (comment, properties) != (snapshot.comment, snapshot.properties):
+            changed(
+                scope,
+                name,
+                snapshot,
+                operation="alter",
+                comment=comment,
+                properties=properties,
+                primary_key=_key(snapshot.schema, given, removed),
+            )
     else:
-        before = scope.overlay.view(entry.view)
-        comment, properties = before.comment, before.properties
+        view = scope.overlay.view(entry.view)
+        comment, properties = _merged(view.comment, view.properties, given, removed)
+        changed_view = msgspec.structs.replace(view, comment=comment, properties=properties)
+        scope.overlay.put_view(name, changed_view)
+
+
+def _merged(
+    comment: str | None,
+    properties: dict[str, str],
+    given: dict[str, str],
+    removed: tuple[str, ...],
+) -> tuple[str | None, dict[str, str]]:
     comment = given.get(_COMMENT, None if _COMMENT in removed else comment)
-    merged = {**properties, **{k: v for k, v in given.items() if k != _COMMENT}}
-    for key in removed:
+    merged = {**properties, **given}
+    for key in (_COMMENT, *removed):
         merged.pop(key, None)
-    if before is not None:
-        view = msgspec.structs.replace(before, comment=comment, properties=merged)
-        scope.overlay.put_view(name, view)
-    elif (comment, merged) != (snapshot.comment, snapshot.properties):
-        changed(scope, name, snapshot, operation="alter", comment=comment, properties=merged)
+    return comment, merged
+
+
+def _key(
+    schema: Schema, given: dict[str, str], removed: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Return the field ids that the property `primary_key` names; None if it isn't touched."""
+    if _PRIMARY_KEY in removed:
+        return ()
+    if _PRIMARY_KEY not in given:
+        return None
+    names = [name.strip().strip("`") for name in given[_PRIMARY_KEY].split(",")]
+    return tuple(schema.field(name).id for name in names if name)
 
 
 def _check_no_nulls(scope: Scope, name: RelationName, field: Field) -> None:

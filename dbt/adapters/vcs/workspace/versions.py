@@ -101,6 +101,7 @@ def changed(
     segments: Sequence[SegmentRef] | None = None,
     comment: str | msgspec.UnsetType | None = msgspec.UNSET,
     properties: dict[str, str] | None = None,
+    primary_key: tuple[str, ...] | None = None,
 ) -> SnapshotId:
     """Let a table stand for a new version of itself, with what is given replaced.
 
@@ -116,6 +117,7 @@ def changed(
         segments=snapshot.segments if segments is None else joined(repository, segments),
         comment=snapshot.comment if comment is msgspec.UNSET else comment,
         properties=snapshot.properties if properties is None else properties,
+        primary_key=snapshot.primary_key if primary_key is None else primary_key,
         parents=(entry.snapshot,),
         operation=operation,
         created_at=scope.now,

@@ -43,7 +43,8 @@ def load_seed(
     """Write a seed's rows into its table, which dbt just created empty.
 
     The rows' digest is kept as the snapshot's `sql_sha256`. If the table that the seed replaces
-    has the same columns and the same digest, it stays.
+    has the same columns and the same digest, it stays, with the comments that dbt gives columns
+    after it loaded a seed.
 
     Raises:
         InputError: A value is not of its column's type.
@@ -69,7 +70,8 @@ def load_seed(
 
 
 def _definition(snapshot: Snapshot) -> tuple[Any, ...]:
-    return snapshot.schema, snapshot.comment, snapshot.properties, snapshot.partition_by
+    fields = [msgspec.structs.replace(field, comment=None) for field in snapshot.schema.fields]
+    return fields, snapshot.comment, snapshot.properties, snapshot.partition_by
 
 
 def _digest(rows: pa.Table) -> str:

@@ -9,6 +9,7 @@ import msgspec
 from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, TableId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import (
     Block,
+    Origin,
     RelationName,
     Schema,
     Segment,
@@ -121,6 +122,21 @@ def changed(
         parents=(entry.snapshot,),
         operation=operation,
         created_at=scope.now,
-        origin=scope.made_by(),
+        origin=_continued(snapshot.origin, scope.made_by(), operation),
     )
     return scope.overlay.put_table(name, version)
+
+
+def _continued(old: Origin, new: Origin, operation: str) -> Origin:
+    """Return the origin of a change to what the same node of the same run made: it read both.
+
+    So a comment that dbt adds to a table it just built doesn't hide what the table was built from.
+    """
+    if new.node is None or (new.node, new.invocation) != (old.node, old.invocation):
+        return new
+    inputs = {item.relation: item for item in (*old.inputs, *new.inputs)}
+    return msgspec.structs.replace(
+        new,
+        inputs=tuple(inputs[key] for key in sorted(inputs)),
+        sql_sha256=old.sql_sha256 if operation == "alter" else new.sql_sha256,
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun
+from dbt.adapters.vcs.interruption import complete_record
 from dbt.adapters.vcs.run import RunLife
 
 
@@ -15,7 +16,8 @@ class RunListener:
 
     dbt has no adapter hook for "the run is over", but fires events in a fixed order: NodeFinished
     for each node, EndRunResult with dbt's own verdict, ArtifactWritten once run_results.json is
-    written, CommandCompleted. A publish that fails is raised when run_results.json is safe.
+    written, CommandCompleted. A publish that fails is raised when run_results.json is safe. On
+    Ctrl-C there is no EndRunResult.
     """
 
     def __init__(self, life: Callable[[], RunLife | None], close: Callable[[], None]) -> None:
@@ -64,8 +66,13 @@ class RunListener:
             self._error = error
 
     def _artifact_written(self, life: RunLife, data: Any) -> None:
-        if data.artifact_type == "RunExecutionResult":
-            self._raise()
+        if data.artifact_type != "RunExecutionResult":
+            return
+        if not life.is_ended:
+            # No verdict came before the artifact: Ctrl-C. What still runs is not kept.
+            is_complete = complete_record(life.interrupt())
+            life.abandon(can_go_on=is_complete)
+        self._raise()
 
     def _end_of_run_summary(self, life: RunLife, data: Any) -> None:
         # With --no-write-json no artifact is written.
@@ -73,7 +80,7 @@ class RunListener:
 
     def _command_completed(self, life: RunLife, data: Any) -> None:
         if not life.is_ended:
-            life.abandon()
+            life.abandon(can_go_on=False)
 
     def _raise(self) -> None:
         error, self._error = self._error, None

@@ -33,21 +33,34 @@ def externals_of(sources: Mapping[str, Any], project_root: Path) -> dict[Relatio
     taken from the ending if it is not given, `options` are Spark's reader options.
 
     Raises:
-        InputError: The format of a location can't be told, or a placeholder is unknown.
+        InputError: The format of a location can't be told, a placeholder is unknown, or one name
+            stands for two locations.
     """
-    found = {}
+    found: dict[RelationName, External] = {}
+    labels: dict[RelationName, str] = {}
     for source in sources.values():
         meta = {**(source.source_meta or {}), **(source.meta or {})}
         config_meta = getattr(source.config, "meta", None) or {}
         meta = {**meta, **config_meta}
         if "external_location" in meta:
             name = RelationName(source.schema.lower(), source.identifier.lower())
-            found[name] = _external(source, meta, project_root)
+            external = _external(source, meta, project_root)
+            if found.setdefault(name, external) != external:
+                raise InputError(
+                    f"{labels[name]} and {_label(source)} are both called {name} (case does not "
+                    f"count) and lie at {found[name].location} and {external.location}. Give one "
+                    "of them another identifier."
+                )
+            labels[name] = _label(source)
     return found
 
 
+def _label(source: Any) -> str:
+    return f"The source {source.source_name}.{source.name}"
+
+
 def _external(source: Any, meta: Mapping[str, Any], project_root: Path) -> External:
-    label = f"The source {source.source_name}.{source.name}"
+    label = _label(source)
     try:
         location = str(meta["external_location"]).format(
             name=source.name, identifier=source.identifier, schema=source.schema

@@ -49,6 +49,8 @@ class RunLife:
         self._publish_mode = publish
         self._say = say
         self._lock = threading.Lock()
+        self._landing = threading.Lock()
+        self._is_interrupted = False
         self._steps: dict[str, _Step] = {}
         self._nodes: list[NodeRun] = []
 
@@ -97,15 +99,14 @@ class RunLife:
 
     def end_node(self, node: NodeRun) -> None:
         """Keep or drop what a node did, now that it ended."""
-        with self._lock:
-            step = self._steps.get(node.id)
-        if step is not None:
-            with step.lock:
-                overlay = step.take()
-                if overlay is not None and node.status not in _UNDONE:
-                    self.land(overlay, f"{node.id} ({node.status})")
-                    node = msgspec.structs.replace(node, rows=_rows(overlay, node.relation))
-        with self._lock:
+        step = self._step(node.id)
+        with step.lock, self._landing:
+            overlay = step.take()
+            if self._is_interrupted:
+                return
+            if overlay is not None and node.status not in _UNDONE:
+                self.land(overlay, f"{node.id} ({node.status})")
+                node = msgspec.structs.replace(node, rows=_rows(overlay, node.relation))
             self._nodes.append(node)
 
     def end(self, success: bool, seconds: float) -> None:
@@ -125,9 +126,21 @@ class RunLife:
         else:
             self._keep_passed()
 
-    def abandon(self) -> None:
-        """Keep the branch of a run that was interrupted before its verdict."""
+    def interrupt(self) -> frozenset[str]:
+        """Keep nothing from now on; return the ids of the nodes whose work was kept."""
+        with self._landing:
+            self._is_interrupted = True
+            return frozenset(node.id for node in self._nodes if node.status not in _UNDONE)
+
+    def abandon(self, *, can_go_on: bool) -> None:
+        """Keep the branch of a run that was stopped before its verdict.
+
+        `can_go_on` tells whether dbt's record names every node, so that dbt retry can go on.
+        """
         self.is_ended = True
+        if can_go_on:
+            self._keep_failed("it was interrupted")
+            return
         run = self.line.end(Status.INTERRUPTED, "it was stopped before its end")
         if self.line.has_changes:
             self._say(
@@ -205,8 +218,7 @@ class RunLife:
 
     def _record(self, seconds: float) -> Run:
         invocation, run = self.invocation, self.line.run
-        with self._lock:
-            nodes = tuple(sorted(self._nodes, key=lambda node: node.id))
+        nodes = tuple(sorted(self._nodes, key=lambda node: node.id))
         return Run(
             invocation=invocation.id,
             command=invocation.command,

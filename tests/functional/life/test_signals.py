@@ -69,7 +69,7 @@ def test_sigkill_leaves_the_target_and_a_branch_to_collect(built: Shop) -> None:
     assert built.value("select n from a") == 3
 
 
-def test_ctrl_c_cancels_spark_and_publishes_nothing(built: Shop) -> None:
+def test_ctrl_c_cancels_spark_and_retry_goes_on(built: Shop) -> None:
     before = built.head()
     process = built.start("run", n=2)
     wait_for(at_work(built), process)
@@ -83,15 +83,34 @@ def test_ctrl_c_cancels_spark_and_publishes_nothing(built: Shop) -> None:
     assert "CANCEL" in output or "cancel" in output
     assert built.head() == before
     interrupted = built.runs()[0]
-    assert interrupted.status is Status.INTERRUPTED
+    assert (interrupted.status, interrupted.note) == (Status.FAILED, "it was interrupted")
     assert built.value("select n from a", interrupted.name) == 2
     with pytest.raises(ConflictError, match="interrupted"):
         check_mergeable(built.repository, interrupted.name)
 
-    # dbt's own record lacks the nodes that had no result, so going on would publish half a run.
+    built.write({"models/b.sql": "{{ config(materialized='table') }} select 5 as n"})
+    assert built.dbt("retry").success
+    assert built.value("select a.n * 10 + b.n from a, b") == 25
+    assert len(list(built.repository.log(built.head()))) == 3
+
+
+def test_a_run_whose_record_lacks_nodes_is_not_retried(built: Shop) -> None:
+    before = built.head()
+    process = built.start("run", "--no-write-json", n=2)
+    wait_for(at_work(built), process)
+    process.send_signal(signal.SIGINT)
+    try:
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+    interrupted = built.runs()[0]
+    assert interrupted.status is Status.INTERRUPTED
+
+    # A record of this run that lacks the nodes without a result, as dbt alone would write it.
     path = built.root / "target" / "run_results.json"
     record = json.loads(path.read_text())
-    record["results"][0]["status"] = "error"
+    record["metadata"]["invocation_id"] = interrupted.invocation
+    record["results"] = [{**record["results"][0], "status": "error"}]
     path.write_text(json.dumps(record))
     assert not built.dbt("retry").success
     assert built.head() == before

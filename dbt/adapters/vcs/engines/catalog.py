@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 PRIVATE: Final = "__vcs"
 """The database of immutable mounts and staging tables."""
 
+_PARTITIONS_IN_CATALOG: Final = "spark.sql.hive.manageFilesourcePartitions"
 _NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
 
@@ -153,7 +155,7 @@ class Catalog:
 
 def _create_files(spark: SparkSession, name: str, format: str, options: dict[str, str]) -> None:
     try:
-        with translated():
+        with translated(), _listing_partitions(spark):
             spark.sql(
                 f"create table if not exists {name} using {quoted(format)} "
                 f"options ({options_clause(options)})"
@@ -165,6 +167,20 @@ def _create_files(spark: SparkSession, name: str, format: str, options: dict[str
             f"There are no files of format {format} at {options['path']} ({error}). "
             "Check the location and the format."
         ) from error
+
+
+@contextmanager
+def _listing_partitions(spark: SparkSession) -> Iterator[None]:
+    """Make tables whose partitions are the folders that are there.
+
+    Spark would look for them in the catalog, find none, and read no row.
+    """
+    before = spark.conf.get(_PARTITIONS_IN_CATALOG)
+    spark.conf.set(_PARTITIONS_IN_CATALOG, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_PARTITIONS_IN_CATALOG, str(before))
 
 
 def _column_list(columns: Sequence[tuple[str, str | None]]) -> str:

@@ -159,9 +159,17 @@ def _static_values(
             by = ", ".join(snapshot.partition_by) or "nothing"
             raise InputError(f"{spec.name} is no partition column; the table is by {by}.")
         if spec.value_sql is not None:
-            text = f"select cast(cast({spec.value_sql} as {field.type}) as string)"
-            values[field.id] = scope.session.query(text).fetch()[0][0]
+            values[field.id] = _folder_value(scope, spec.value_sql, field.type)
     return values
+
+
+def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
+    """Return a partition value as the folder's name spells it: times in UTC."""
+    value = f"cast({value_sql} as {type_})"
+    if type_ == "timestamp":
+        value = f"to_utc_timestamp({value}, current_timezone())"
+    found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]
+    return None if found is None else str(found)
 
 
 def _kept(

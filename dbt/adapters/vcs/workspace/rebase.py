@@ -5,28 +5,24 @@ from __future__ import annotations
 import msgspec
 
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
-from dbt.adapters.vcs.core.model import (
-    Entry,
-    RelationName,
-    SegmentRef,
-    Snapshot,
-    TableEntry,
-)
+from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.versions import joined
+from dbt.adapters.vcs.workspace.versions import joined, put_segments
 
 
 def rebased(overlay: Overlay, head: CommitId) -> Overlay:
     """Return an overlay on `head` if inserts alone stand in the way, else the overlay itself.
 
     An insert doesn't depend on what else is in a table. So where both the overlay and the moved
-    head changed a table, and the overlay only appended to it with the schema that the head still
-    has, its new segments follow the head's. Anything else is left for the three-way merge.
+    head changed a table, and the overlay only added rows to it, its blocks follow the head's.
+    Anything else is left for the three-way merge.
     """
     if head == overlay.base:
         return overlay
     tree = overlay.repository.tree(head)
-    moved: dict[RelationName, Entry] = {}
+    moved: dict[RelationName, Entry | AbsentType] = {}
     for name, entry in overlay.relations.items():
         before, now = overlay.before(name), tree.entry(name)
         if before == now:
@@ -37,46 +33,58 @@ def rebased(overlay: Overlay, head: CommitId) -> Overlay:
         moved[name] = combined
     if not moved:
         return overlay
-    result = Overlay(repository=overlay.repository, base=head, tree=tree)
-    result.relations = {**overlay.relations, **moved}
-    result.schemas = {
+    schemas = {
         name: change
         for name, change in overlay.schemas.items()
         if tree.has_schema(name) == overlay.tree.has_schema(name)
     }
-    return result
+    return Overlay(
+        repository=overlay.repository,
+        base=head,
+        tree=tree,
+        relations={**overlay.relations, **moved},
+        schemas=schemas,
+    )
 
 
-def _appended(overlay: Overlay, before: object, now: object, after: object) -> Entry | None:
-    entries = (before, now, after)
-    if not all(isinstance(entry, TableEntry) for entry in entries):
+def _appended(
+    overlay: Overlay, before: Entry | None, now: Entry | None, after: Entry | AbsentType
+) -> Entry | None:
+    """Return the head's table with the rows that the overlay added; None if it did more."""
+    if not (
+        isinstance(before, TableEntry)
+        and isinstance(now, TableEntry)
+        and isinstance(after, TableEntry)
+    ):
         return None
-    base_id, now_id, after_id = (entry.snapshot for entry in entries)  # type: ignore[attr-defined]
-    head = overlay.snapshot(now_id)
-    added = _added_segments(overlay, base_id, after_id)
-    if added is None or head.schema != overlay.snapshot(after_id).schema:
+    base, head, ours = (overlay.snapshot(entry.snapshot) for entry in (before, now, after))
+    change = delta(base, ours, overlay.repository.objects.segment)
+    if change.removed or change.added_tombstones or change.removed_tombstones:
         return None
+    if _facts(ours) != _facts(base) or head.schema != base.schema:
+        return None
+    if head.partition_by != base.partition_by:
+        return None
+    added = put_segments(overlay.repository, change.added)
     version = msgspec.structs.replace(
-        overlay.snapshot(after_id),
+        head,
         segments=joined(overlay.repository, (*head.segments, *added)),
-        parents=(now_id,),
+        parents=(now.snapshot,),
+        operation=ours.operation,
+        created_at=ours.created_at,
+        origin=ours.origin,
     )
     return TableEntry(snapshot=SnapshotId(overlay.repository.objects.put(version)))
 
 
-def _added_segments(
-    overlay: Overlay, base: SnapshotId, after: SnapshotId
-) -> tuple[SegmentRef, ...] | None:
-    """Return what appends alone added since `base`, oldest first; None if anything else did."""
-    added: tuple[SegmentRef, ...] = ()
-    while after != base:
-        snapshot = overlay.snapshot(after)
-        if snapshot.operation != "append" or len(snapshot.parents) != 1:
-            return None
-        parent: Snapshot = overlay.snapshot(snapshot.parents[0])
-        known = len(parent.segments)
-        if snapshot.segments[:known] != parent.segments:
-            return None
-        added = (*snapshot.segments[known:], *added)
-        after = snapshot.parents[0]
-    return added
+def _facts(snapshot: Snapshot) -> tuple[object, ...]:
+    """Return everything about a table that an insert leaves as it is."""
+    return (
+        snapshot.table,
+        snapshot.schema,
+        snapshot.primary_key,
+        snapshot.partition_by,
+        snapshot.cluster_by,
+        snapshot.comment,
+        snapshot.properties,
+    )

@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry, View, ViewEntry
 from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 
@@ -207,11 +208,6 @@ def _text_of(view: View) -> str:
         return view.text
     names = ", ".join(quoted(column.name) for column in view.columns)
     return f"select {names} from (\n{view.text}\n)"
-
-
-def quoted(name: str) -> str:
-    """Return a name as Spark SQL reads it in backquotes."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _digest(data: bytes) -> str:

@@ -10,9 +10,10 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine, Session
+from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.workspace.executor import execute
 from dbt.adapters.vcs.workspace.lines import Line
-from dbt.adapters.vcs.workspace.mounts import Externals, Mounts, quoted
+from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.scope import Scope

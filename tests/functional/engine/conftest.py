@@ -16,7 +16,7 @@ EngineFactory = Callable[..., SparkEngine]
 @pytest.fixture
 def blobs(tmp_path: Path) -> LocalBlobs:
     # What Hadoop takes for wildcards, what a URI must escape, and what SQL must quote.
-    return LocalBlobs(tmp_path / "ware house,{a}%20'[b]*", fsync=False)
+    return LocalBlobs(tmp_path / "k=v" / "ware house,{a}%20'[b]*", fsync=False)
 
 
 @pytest.fixture

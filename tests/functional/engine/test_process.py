@@ -100,6 +100,39 @@ def test_spark_that_does_not_start(tmp_path: Path, key: str, value: str, words: 
     assert "Traceback" not in done.stdout and "\tat " not in done.stdout
 
 
+HIVE = """
+import sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.spark import SparkEngine
+
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+theirs = builder.config("spark.sql.catalogImplementation", sys.argv[2]).getOrCreate()
+try:
+    session = SparkEngine(LocalBlobs(Path(sys.argv[1]))).session("one")
+    sys.modules["pandas"] = None
+    print(session.query("select 1 a, array(2) b").arrow().to_pydict())
+    theirs.sparkContext._gateway.proc.kill()
+    session.query("select 1").fetch()
+except VcsError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_spark_that_runs_already(tmp_path: Path) -> None:
+    done = run(HIVE, tmp_path, str(tmp_path / "repo"), "in-memory")
+    rows, error = done.stdout.splitlines()
+    assert rows == "{'a': [1], 'b': [[2]]}", "without pandas"
+    assert error.startswith("EngineError Spark's process is gone")
+
+
+def test_spark_that_runs_already_with_hive(tmp_path: Path) -> None:
+    done = run(HIVE, tmp_path, str(tmp_path / "repo"), "hive")
+    assert done.stdout.startswith("InputError Spark runs in this process with Hive's catalog")
+
+
 def test_no_java(tmp_path: Path) -> None:
     done = run(START, tmp_path, str(tmp_path), "spark.ui.enabled", "false", JAVA_HOME="/nowhere")
     assert (done.returncode, done.stderr) == (0, "")

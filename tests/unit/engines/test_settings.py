@@ -38,6 +38,17 @@ def test_driver_memory_is_a_sensible_share() -> None:
     assert 1024 <= int(memory.removesuffix("m")) <= 8 * 1024
 
 
+def test_one_garbage_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "spark.driver.defaultJavaOptions"
+    for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    assert process_settings({}, "/w")[key] == "-XX:+UseParallelGC"
+    assert key not in process_settings({"spark.driver.extraJavaOptions": "-XX:+UseG1GC"}, "/w")
+    assert key not in process_settings({"spark.master": "yarn"}, "/w")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xss4m -XX:+UseSerialGC")
+    assert key not in process_settings({}, "/w")
+
+
 def test_another_catalog_is_refused() -> None:
     with pytest.raises(InputError, match="catalogImplementation is 'hive'"):
         process_settings({"spark.sql.catalogImplementation": "hive"}, "/w")

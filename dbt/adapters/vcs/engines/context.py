@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.engines.errors import translated
 from dbt.adapters.vcs.engines.java import ensure_java
 from dbt.adapters.vcs.engines.settings import is_local, without_secrets
@@ -26,6 +26,7 @@ _NOISE: Final = re.compile(
     r"\s*$|\s+at |\s*\.\.\. \d+ more|WARNING:|Using Spark's default|Setting |To adjust |"
     r".* (?:WARN|INFO) "
 )
+_CATALOG: Final = "spark.sql.catalogImplementation"
 _ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark's loggers that print every exception, stack included, before it is raised."""
 
@@ -49,9 +50,18 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
 
 
 def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSession:
-    """Return a session with a catalog that no other session of the process sees."""
+    """Return a session with a catalog that no other session of the process sees.
+
+    Raises:
+        InputError: Spark was started with Hive's catalog, before and by somebody else.
+    """
     from pyspark.sql import SparkSession
 
+    if context.getConf().get(_CATALOG, "in-memory") != "in-memory":
+        raise InputError(
+            "Spark runs in this process with Hive's catalog already; dbt-vcs needs one in memory. "
+            "Let dbt-vcs start Spark, or build that session without enableHiveSupport()."
+        )
     with translated(), _others_kept(context) as sessions:
         builder = sessions.builder()
         for key, value in options.items():

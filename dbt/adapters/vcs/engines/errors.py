@@ -15,6 +15,8 @@ _MAX_CAUSES: Final = 20
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 _JAVA_CLASS: Final = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?::\s+|$)")
 _STACK: Final = re.compile(r"^\s*at [\w.$/<>]+\(|^\s*\.\.\. \d+ more|^(?:JVM|Driver) stacktrace")
+_LOST: Final = ("Py4JNetworkError", "Py4JAuthenticationError")
+_NO_MEMORY: Final = re.compile(r"Java heap space|GC overhead limit exceeded")
 _S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 
 
@@ -45,6 +47,11 @@ def translated() -> Iterator[None]:
     except VcsError:
         raise
     except Exception as error:
+        if isinstance(error, ConnectionError) or type(error).__name__ in _LOST:
+            raise EngineError(
+                "Spark's process is gone: it was killed or ran out of memory. Give it more "
+                "(spark.driver.memory), then start again."
+            ) from error
         if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
             raise
         raise _spark_error(error) from error
@@ -78,6 +85,8 @@ def _spark_error(error: Any) -> SparkError:
             "\nSpark needs Hadoop's S3 file system: set spark.jars.packages to "
             "org.apache.hadoop:hadoop-aws:<the version of the hadoop-client-api jar of Spark>."
         )
+    if _NO_MEMORY.search(message):
+        message += "\nGive Spark more memory: spark.driver.memory."
     found = _CONDITION.match(message)
     return SparkError(message, found[1] if found else None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -21,9 +22,9 @@ def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
     """
     scheme, colon, rest = uri.partition("://")
     if not colon:
-        return "file:" + uri.rstrip("/")
+        return "file:" + os.path.abspath(uri)
     if scheme == "file":
-        return "file:" + rest.rstrip("/")
+        return "file:" + os.path.abspath(rest)
     if scheme in ("s3", "s3a"):
         return f"s3a://{rest.rstrip('/')}"
     if scheme in ("gs", "abfs", "abfss", "hdfs"):

@@ -85,7 +85,8 @@ class Rows(Protocol):
     def arrow(self) -> pa.Table:
         """Return all rows as one table.
 
-        `timestamp` has a time zone; year-month intervals and VARIANT are text.
+        `timestamp` has a time zone; year-month intervals are text, VARIANT its JSON text unless
+        it lies inside another type.
         """
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
@@ -34,30 +34,21 @@ class SparkView:
 
     @property
     def spark(self) -> SparkSession:
-        """The SparkSession, for Python models."""
+        """The SparkSession itself; what is run through it is not cancelled by `cancel`."""
         return self._spark
-
-    def running(self) -> AbstractContextManager[None]:
-        """Return a block that is one statement, to be cancelled as one: for Python models."""
-        return self._jobs.run()
 
     def query(self, text: str) -> SparkRows:
         """Run a statement; a query's rows are computed when they are fetched."""
         with self._jobs.run():
             return SparkRows(self._spark.sql(text), self._jobs)
 
-    def rows_of(self, frame: DataFrame) -> SparkRows:
-        """Return the rows of a DataFrame of this session."""
-        with self._jobs.run():
-            return SparkRows(frame, self._jobs)
-
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
         """Return the columns of a statement's result; nothing is run."""
         from pyspark.sql.types import StructType
 
         with self._jobs.run():
-            schema = StructType.fromJson(_json(self._analysed(query_text).schema().json()))
-            return columns_of_schema(schema)
+            schema = json.loads(self._analysed(query_text).schema().json())
+            return columns_of_schema(StructType.fromJson(schema))
 
     def write(
         self,
@@ -223,10 +214,3 @@ def _stage_ddl(
         f"options (path {literal(f'file:{warehouse}/{uuid.uuid4().hex}')})"
         + (f" partitioned by ({partitions})" if partitions else "")
     )
-
-
-def _json(text: str) -> dict[str, Any]:
-    import json
-
-    found: dict[str, Any] = json.loads(text)
-    return found

@@ -47,7 +47,7 @@ class SparkEngine:
         owner: str = "",
     ) -> None:
         self._blobs = blobs
-        self._settings = {key: str(value) for key, value in (settings or {}).items()}
+        self._settings = dict(settings or {})
         self._storage_options = dict(storage_options or {})
         self._given = spark
         self._owner = owner or blobs.uri

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.engines.partitions import NULL_FOLDER
 from dbt.adapters.vcs.engines.port import Written
@@ -70,7 +71,7 @@ def _options(options: Mapping[str, str]) -> dict[str, str]:
 
 def _position(names: Sequence[str], name: str) -> int:
     found = [number for number, known in enumerate(names) if known.lower() == name.lower()]
-    if len(found) != 1:
+    if not found:
         raise InputError(
             f"The partition column '{name}' is not one of the columns: {', '.join(names)}."
         )
@@ -135,6 +136,8 @@ def _is_empty(blobs: Blobs, path: str, size: int) -> bool:
 
 
 def _discard(blobs: Blobs, folder: str) -> None:
-    """Delete what a failed write left behind; its own error is the one to tell."""
-    for info in list(blobs.walk(folder)):
-        blobs.delete(info.path)
+    """Delete what a failed write left behind; collection finds what is left even so."""
+    # The write's own error is the one to tell.
+    with suppress(VcsError):
+        for info in list(blobs.walk(folder)):
+            blobs.delete(info.path)

@@ -15,7 +15,9 @@ _MAX_CAUSES: Final = 20
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 _JAVA_CLASS: Final = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?::\s+|$)")
 _STACK: Final = re.compile(r"^\s*at [\w.$/<>]+\(|^\s*\.\.\. \d+ more|^(?:JVM|Driver) stacktrace")
-_LOST: Final = ("Py4JNetworkError", "Py4JAuthenticationError")
+_NO_ANSWER: Final = re.compile(r"An error occurred while calling \S+")
+"""What Py4J says of a call without an answer; of one that failed in Java it says more."""
+
 _NO_MEMORY: Final = re.compile(r"Java heap space|GC overhead limit exceeded")
 _S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 
@@ -47,7 +49,7 @@ def translated() -> Iterator[None]:
     except VcsError:
         raise
     except Exception as error:
-        if isinstance(error, ConnectionError) or type(error).__name__ in _LOST:
+        if _is_lost(error):
             raise EngineError(
                 "Spark's process is gone: it was killed or ran out of memory. Give it more "
                 "(spark.driver.memory), then start again."
@@ -70,6 +72,13 @@ def renamed(private: str, shown: str) -> Iterator[None]:
         if isinstance(error, SparkError):
             raise SparkError(message, error.condition) from error.__cause__
         raise UnsupportedError(message) from error.__cause__
+
+
+def _is_lost(error: Exception) -> bool:
+    """Tell whether an exception says that the JVM does not answer."""
+    if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
+        return True
+    return type(error).__name__ == "Py4JError" and bool(_NO_ANSWER.fullmatch(str(error)))
 
 
 def _spark_error(error: Any) -> SparkError:

@@ -43,7 +43,10 @@ class Jobs:
         try:
             with translated():
                 self._context.setJobGroup(group, self._label, interruptOnCancel=True)
-                yield
+                try:
+                    yield
+                finally:
+                    self._context._jsc.clearJobGroup()
         except Exception as error:
             if self._cancelled[group]:
                 raise CancelledError() from error
@@ -86,7 +89,5 @@ class Jobs:
 
     def _end(self, group: str) -> None:
         self._here.busy = False
-        if self._context._jsc is not None:
-            self._context._jsc.clearJobGroup()
         with self._lock:
             del self._cancelled[group]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
@@ -42,6 +43,23 @@ class VcsCredentials(Credentials):
         read: dict[Any, Any] = super().__pre_deserialize__(data)  # type: ignore[no-untyped-call]
         read.setdefault("database", None)
         return read
+
+    @classmethod
+    def validate(cls, data: dict[str, Any]) -> None:
+        """Check the names in the profile: a misspelt `branch` must not mean the default one.
+
+        Raises:
+            DbtRuntimeError: A name is unknown.
+        """
+        super().validate(data)
+        known = sorted({field.name for field in fields(cls)})
+        for name in data:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                raise DbtRuntimeError(
+                    f"{name} is unknown to type: vcs"
+                    + (f"; did you mean {near[0]}?" if near else f"; expected {', '.join(known)}.")
+                )
 
     def __post_init__(self) -> None:
         """Check what the profile says.

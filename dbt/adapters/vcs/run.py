@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
@@ -16,7 +17,7 @@ from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.runline import RunLine
-from dbt.adapters.vcs.workspace.runs import Status
+from dbt.adapters.vcs.workspace.runs import Status, steps_of
 from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
 
 _BUFFERED = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
@@ -92,10 +93,10 @@ class RunLife:
             return self._step(name).overlay(self.workspace)
         return self.workspace.begin()
 
-    def land(self, overlay: Overlay, message: str) -> None:
+    def land(self, overlay: Overlay, message: str, run: Run | None = None) -> None:
         """Commit an overlay to the run branch, unless it changes nothing."""
         if not overlay.is_empty:
-            self.line.land(overlay, message)
+            self.line.land(overlay, message, run)
 
     def end_node(self, node: NodeRun) -> None:
         """Keep or drop what a node did, now that it ended."""
@@ -105,8 +106,8 @@ class RunLife:
             if self._is_interrupted:
                 return
             if overlay is not None and node.status not in _UNDONE:
-                self.land(overlay, f"{node.id} ({node.status})")
                 node = msgspec.structs.replace(node, rows=_rows(overlay, node.relation))
+                self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
             self._nodes.append(node)
 
     def end(self, success: bool, seconds: float) -> None:
@@ -163,7 +164,7 @@ class RunLife:
                 tree=self.repository.tree(run.head).id,
                 author=self.invocation.author,
                 message=f"dbt {self.invocation.command} --target {self.invocation.target}",
-                run=self._record(seconds),
+                run=self._published(seconds),
                 action="publish",
             )
         except VcsError as error:
@@ -216,19 +217,28 @@ class RunLife:
         )
         self._say(f"Not published yet (publish: {self._publish_mode}). Next: {step}")
 
-    def _record(self, seconds: float) -> Run:
-        invocation, run = self.invocation, self.line.run
-        nodes = tuple(sorted(self._nodes, key=lambda node: node.id))
+    def _record(self, nodes: Iterable[NodeRun], **facts: Any) -> Run:
+        invocation = self.invocation
         return Run(
             invocation=invocation.id,
             command=invocation.command,
             target=invocation.target,
             dbt_version=invocation.dbt_version,
-            git_sha=invocation.git_sha(),
-            started_at=run.started_at,
+            started_at=self.line.run.started_at,
+            nodes=tuple(sorted(nodes, key=lambda node: node.id)),
+            **facts,
+        )
+
+    def _published(self, seconds: float) -> Run:
+        """Return the record of the whole run, the nodes of a run that it resumed included."""
+        run = self.line.run
+        nodes = {node.id: node for node in steps_of(self.repository, run)}
+        nodes.update((node.id, node) for node in self._nodes)
+        return self._record(
+            nodes.values(),
             seconds=round(seconds, 3),
+            git_sha=self.invocation.git_sha(),
             head=run.head,
-            nodes=nodes,
         )
 
     def _step(self, name: str) -> _Step:

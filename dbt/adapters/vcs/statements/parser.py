@@ -33,9 +33,9 @@ _REFUSED: Final = {
     "optimize": "Leave the statement out, or rebuild the table",
     "vacuum": "Old files are collected by the repository; leave the statement out",
     "restore": "Make a branch at the older commit, and read the table there: "
-    "dbt-vcs branch create <name> --at <revision>",
+    "dbt-vcs branch create <name> <revision>",
     "undrop": "Make a branch at the older commit, and read the table there: "
-    "dbt-vcs branch create <name> --at <revision>",
+    "dbt-vcs branch create <name> <revision>",
     "snapshot": "Compare or merge branches with the command dbt-vcs",
     "begin": "Send each statement on its own",
     "replace": "Write `create or replace table`",

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.verbs.changes import ChangeSummary, list_changes
 from dbt.adapters.vcs.verbs.mergeplan import How, MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.verbs.names import named_branch
 from dbt.adapters.vcs.verbs.sources import resolve_source
-from dbt.adapters.vcs.workspace.runs import RunBranch, Status, run_of
+from dbt.adapters.vcs.workspace.runs import RunBranch, Status, run_of, steps_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def _carry_out(
             tree=repository.objects.commit(work.commit).tree,
             author=author,
             message=message or _message(work, target.name),
-            run=_record(work.run) if work.run else None,
+            run=_record(repository, work.run) if work.run else None,
             parents=() if work.run else (work.commit,),
             action="publish" if work.run else "merge",
         )
@@ -125,8 +125,10 @@ def _message(work: Work, target: str) -> str:
     return f"Merge {work.source} into {target}"
 
 
-def _record(run: RunBranch) -> Run:
+def _record(repository: Repository, run: RunBranch) -> Run:
+    nodes = {node.id: node for node in steps_of(repository, run)}
     return Run(
+        nodes=tuple(nodes[id] for id in sorted(nodes)),
         invocation=run.invocation,
         command=run.command,
         started_at=run.started_at,

@@ -10,6 +10,7 @@ from enum import Enum
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.model import NodeRun
 from dbt.adapters.vcs.core.repository import Branch, Repository
 
 PREFIX = "runs/"
@@ -182,6 +183,20 @@ def check_mergeable(repository: Repository, source: str, *, force: bool = False)
         f"{': ' + run.note if run.note else ''}. Mend the cause and run it again, or say --force "
         "to merge it as it is."
     )
+
+
+def steps_of(repository: Repository, run: RunBranch) -> list[NodeRun]:
+    """Return how the nodes that changed something ended, oldest first.
+
+    They stand in the commits of the run's branch; those of a run that it resumed are among them.
+    """
+    found: list[NodeRun] = []
+    at = run.head
+    while at != run.fork:
+        commit = repository.objects.commit(at)
+        found.extend(commit.run.nodes if commit.run else ())
+        at = commit.parents[0]
+    return found[::-1]
 
 
 def this_process() -> str:

@@ -110,7 +110,7 @@ def clone(scope: Scope, statement: Clone) -> Outcome:
     if statement.at is not None:
         raise UnsupportedError(
             "Cloning a table as of a snapshot or time is not supported yet; clone it as it is "
-            "now, or create a branch there: dbt-vcs branch create <name> --at <revision>."
+            "now, or create a branch there: dbt-vcs branch create <name> <revision>."
         )
     name = scope.name(statement.target.name)
     if not _may_create(

@@ -78,6 +78,12 @@ def test_a_catalog_that_is_not_in_memory_is_refused(blobs: LocalBlobs) -> None:
         SparkEngine(blobs, spark=hive).session("a")  # type: ignore[arg-type]
 
 
+def test_a_process_with_hives_catalog_is_refused() -> None:
+    context = SimpleNamespace(getConf=lambda: {"spark.sql.catalogImplementation": "hive"})
+    with pytest.raises(InputError, match="Hive's catalog already"):
+        private_root(context, {})  # type: ignore[arg-type]
+
+
 def test_a_connect_client_is_refused(blobs: LocalBlobs) -> None:
     with pytest.raises(InputError, match="Spark Connect"):
         SparkEngine(blobs, spark=SimpleNamespace()).session("a")  # type: ignore[arg-type]

@@ -100,7 +100,7 @@ def test_spark_that_does_not_start(tmp_path: Path, key: str, value: str, words: 
     assert "Traceback" not in done.stdout and "\tat " not in done.stdout
 
 
-HIVE = """
+THEIRS = """
 import sys
 from pathlib import Path
 from pyspark.sql import SparkSession
@@ -109,7 +109,7 @@ from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark import SparkEngine
 
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-theirs = builder.config("spark.sql.catalogImplementation", sys.argv[2]).getOrCreate()
+theirs = builder.getOrCreate()
 try:
     session = SparkEngine(LocalBlobs(Path(sys.argv[1]))).session("one")
     sys.modules["pandas"] = None
@@ -122,15 +122,10 @@ except VcsError as error:
 
 
 def test_spark_that_runs_already(tmp_path: Path) -> None:
-    done = run(HIVE, tmp_path, str(tmp_path / "repo"), "in-memory")
+    done = run(THEIRS, tmp_path, str(tmp_path / "repo"))
     rows, error = done.stdout.splitlines()
     assert rows == "{'a': [1], 'b': [[2]]}", "without pandas"
     assert error.startswith("EngineError Spark's process is gone")
-
-
-def test_spark_that_runs_already_with_hive(tmp_path: Path) -> None:
-    done = run(HIVE, tmp_path, str(tmp_path / "repo"), "hive")
-    assert done.stdout.startswith("InputError Spark runs in this process with Hive's catalog")
 
 
 def test_no_java(tmp_path: Path) -> None:

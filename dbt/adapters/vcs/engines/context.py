@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.engines.errors import translated
+from dbt.adapters.vcs.engines.home import ensure_spark_home
 from dbt.adapters.vcs.engines.java import ensure_java
 from dbt.adapters.vcs.engines.settings import is_local, without_secrets
 
@@ -37,7 +38,7 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
     Raises:
         EngineError: There is no Java, or Spark doesn't start.
     """
-    from pyspark import SparkContext
+    from pyspark import SparkContext, __version__
 
     with SparkContext._lock:
         active = SparkContext._active_spark_context
@@ -46,6 +47,7 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
             return active
         if SparkContext._gateway is None:
             ensure_java(os.environ)
+            ensure_spark_home(os.environ, __version__)
         return _start(settings)
 
 

@@ -1,0 +1,31 @@
+"""The Spark that PySpark would start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dbt.adapters.vcs.core.errors import EngineError
+
+
+def ensure_spark_home(env: Mapping[str, str], version: str) -> None:
+    """Check that SPARK_HOME, if it is set, is a Spark that this PySpark can talk to.
+
+    Raises:
+        EngineError: It is another minor version, or no Spark at all.
+    """
+    home = env.get("SPARK_HOME")
+    if not home:
+        return
+    found = [jar.stem.rpartition("-")[2] for jar in Path(home, "jars").glob("spark-core_*.jar")]
+    if any(_minor(one) == _minor(version) for one in found):
+        return
+    what = f"Spark {found[0]}" if found else "no Spark"
+    raise EngineError(
+        f"SPARK_HOME is {home}, where there is {what}; PySpark here is {version}. Unset "
+        "SPARK_HOME, or install the PySpark of that version."
+    )
+
+
+def _minor(version: str) -> tuple[str, ...]:
+    return tuple(version.split(".")[:2])

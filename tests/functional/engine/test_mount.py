@@ -203,3 +203,22 @@ def test_settings_are_each_engines_own(
     with pytest.raises(SparkError, match="Division by zero"):
         strict.query("select 1 / 0").fetch()
     assert lax.query("select 1 / 0").fetch() == [(None,)]
+
+
+def test_threads_with_one_temporary_name_never_mix_rows(bench: Bench) -> None:
+    def build(number: int) -> list[tuple[object, ...]]:
+        session = bench.engine.session(f"thread {number}")
+        session.query(f"create temporary view model__dbt_tmp as select {number} a from range(20)")
+        for step in range(3):
+            written = session.write(
+                "select a from model__dbt_tmp", folder=f"data/t{number}/w=x{step}"
+            )
+            fields = schema_of(written).fields
+            mount = TableMount(
+                id=f"v{number}_{step}", folder="d", files=written.files, fields=fields
+            )
+            session.mount_table(RelationName(f"s{number}", "model"), mount)
+        return session.query(f"select distinct a from s{number}.model").fetch()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(build, range(6))) == [[(number,)] for number in range(6)]

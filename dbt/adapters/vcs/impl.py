@@ -31,7 +31,7 @@ from dbt.adapters.vcs.events import RunListener
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.seeding import allow_long_values, load_seed
 from dbt.adapters.vcs.verbs import run_verb
-from dbt.adapters.vcs.workspace.answers import columns_of
+from dbt.adapters.vcs.workspace.answers import columns_of, columns_of_temporary
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -176,19 +176,14 @@ class VcsAdapter(SparkAdapter):
             return self.environment.overlay(name)
 
     def _columns_of(self, relation: BaseRelation) -> list[SparkColumn]:
-        inner = self.connections.handle().inner
-        if not relation.schema or not relation.include_policy.schema:
-            session = inner.session()
-            identifier = relation.identifier or ""
-            if not session.has_temporary_view(identifier):
-                return []
-            found = [(c.name, c.type, c.comment) for c in session.relation_columns(identifier)]
+        scope = self.connections.handle().inner.scope("", self._overlay(), Origin())
+        name = _name_of(relation)
+        is_bare = not relation.schema or not relation.include_policy.schema
+        if is_bare and name.identifier in scope.temporary:
+            found = columns_of_temporary(scope, name.identifier)
+        elif scope.overlay.entry(name) is None and name not in scope.externals:
+            return []
         else:
-            name = _name_of(relation)
-            overlay = self._overlay()
-            scope = inner.scope("", overlay, Origin())
-            if overlay.entry(name) is None and name not in scope.externals:
-                return []
             found = columns_of(scope, name)
         return [
             SparkColumn(

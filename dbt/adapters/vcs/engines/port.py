@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dbt.adapters.vcs.core.model import Field, RelationName
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+Analysing: TypeAlias = Callable[[], AbstractContextManager[object]]
+"""Gives a block in which the names in a statement mean what its sender means by them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +116,7 @@ class Session(Protocol):
         partition_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
+        analysing: Analysing = nullcontext,
     ) -> Written:
         """Write a query's rows as Parquet files below a new folder of the repository.
 
@@ -121,6 +127,8 @@ class Session(Protocol):
             options: Further options of the Parquet writer.
             ids: Names for the columns inside the files, in the query's order; the query's own
                 names if None.
+            analysing: Gives a block to look names up in: from then on it is settled what the
+                query reads, whatever is mounted while it runs.
 
         Raises:
             InputError: A partition value can't be kept by a folder name: an empty string.
@@ -137,6 +145,7 @@ class Session(Protocol):
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
         name: RelationName | None = None,
+        analysing: Analysing = nullcontext,
     ) -> Written:
         """Write the rows that an INSERT statement adds, as `write` does.
 
@@ -153,6 +162,7 @@ class Session(Protocol):
             options: As for `write`.
             ids: Names for the columns inside the files, in the order of `columns`.
             name: What errors call the table.
+            analysing: As for `write`.
         """
 
     def ensure_schema(self, schema: str) -> None:

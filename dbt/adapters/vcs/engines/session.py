@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
@@ -13,7 +14,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.catalog import PRIVATE, Catalog
 from dbt.adapters.vcs.engines.errors import renamed
 from dbt.adapters.vcs.engines.jobs import Jobs
-from dbt.adapters.vcs.engines.port import Column, TableMount, Written
+from dbt.adapters.vcs.engines.port import Analysing, Column, TableMount, Written
 from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
 from dbt.adapters.vcs.engines.rows import SparkRows, columns_of_schema
 from dbt.adapters.vcs.engines.writes import write_frame
@@ -58,15 +59,14 @@ class SparkView:
         partition_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
+        analysing: Analysing = nullcontext,
     ) -> Written:
         """Write a query's rows as Parquet files."""
         with self._jobs.run():
+            with analysing():
+                frame = self._spark.sql(query_text)
             return self.write_frame(
-                self._spark.sql(query_text),
-                folder=folder,
-                partition_by=partition_by,
-                options=options,
-                ids=ids,
+                frame, folder=folder, partition_by=partition_by, options=options, ids=ids
             )
 
     def write_frame(
@@ -100,6 +100,7 @@ class SparkView:
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
         name: RelationName | None = None,
+        analysing: Analysing = nullcontext,
     ) -> Written:
         """Write the rows that an INSERT statement adds."""
         stage = quoted_relation(RelationName(PRIVATE, f"w_{uuid.uuid4().hex}"))
@@ -108,7 +109,8 @@ class SparkView:
             self._catalog.ensure_schema(self._spark, PRIVATE)
             self._spark.sql(_stage_ddl(stage, columns, partition_by, self._catalog.warehouse))
             try:
-                frame = self._inserted(statement(stage), stage)
+                with analysing():
+                    frame = self._inserted(statement(stage), stage)
                 frame = frame.select(*(quoted(column.name) for column in columns))
                 return self.write_frame(
                     frame, folder=folder, partition_by=partition_by, options=options, ids=ids

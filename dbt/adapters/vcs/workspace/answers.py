@@ -98,8 +98,8 @@ def describe(scope: Scope, statement: Describe) -> Outcome:
         NotFoundError: There is no such relation, or no such column.
     """
     if scope.is_temporary(statement.target.name):
-        scope.show(scope.temporary[statement.target.name.identifier.lower()])
-        return Outcome(rows=scope.session.query(scope.text))
+        with scope.shown(scope.temporary[statement.target.name.identifier.lower()]):
+            return Outcome(rows=scope.session.query(scope.text))
     if statement.json:
         raise UnsupportedError("describe ... as json is not supported yet; leave `as json` out.")
     name = scope.name(statement.target.name)
@@ -135,14 +135,20 @@ def columns_of(scope: Scope, name: RelationName) -> list[tuple[str, str, str | N
     """
     entry = scope.overlay.entry(name)
     if entry is None and name in scope.externals:
-        scope.show([name])
-        return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
+        with scope.shown([name]):
+            return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
     entry = scope.overlay.require(name)
     if isinstance(entry, TableEntry):
         fields = scope.overlay.snapshot(entry.snapshot).schema.fields
         return [(field.name, field.type, field.comment) for field in fields]
     view = scope.overlay.view(entry.view)
     return [(column.name, column.type, column.comment) for column in view.columns]
+
+
+def columns_of_temporary(scope: Scope, identifier: str) -> list[tuple[str, str, str | None]]:
+    """Return (name, type, comment) of the columns of one of the session's temporary views."""
+    with scope.shown(scope.temporary[identifier.lower()]):
+        return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(identifier)]
 
 
 def _folder(value: str | None) -> str:

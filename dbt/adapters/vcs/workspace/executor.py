@@ -80,9 +80,7 @@ def execute(scope: Scope, *, read_only: bool) -> Outcome:
 
 
 def _query(scope: Scope, statement: Query) -> Outcome:
-    names = scope.reads(statement.reads)
-    with scope.mounts.steady():
-        scope.show(names)
+    with scope.shown(scope.reads(statement.reads)):
         return Outcome(rows=scope.session.query(statement.text))
 
 
@@ -91,8 +89,7 @@ def _spark(scope: Scope, statement: SparkCommand) -> Outcome:
     if known and tokenize(statement.text)[0].word == "analyze":
         # Every version has its statistics in the manifest.
         return Outcome()
-    with scope.mounts.steady():
-        scope.show(known)
+    with scope.shown(known):
         return Outcome(rows=scope.session.query(statement.text))
 
 
@@ -104,8 +101,7 @@ def _show_in_spark(scope: Scope, statement: ShowTableExtended | ShowCreateTable)
         scope.overlay.require_schema(schema)
         names = [RelationName(schema, item) for item in scope.overlay.entries(schema)]
         scope.session.ensure_schema(schema)
-    with scope.mounts.steady():
-        scope.show(names)
+    with scope.shown(names):
         return Outcome(rows=scope.session.query(scope.text))
 
 

@@ -43,8 +43,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
         )
     for column in statement.columns:
         snapshot.schema.field(column)
-    scope.show_query(statement.query)
-    blocks = _write(scope, statement, snapshot)
+    blocks = _write(scope, name, statement, snapshot)
     _check_not_null(scope, blocks, snapshot.schema)
     added = put_segments(scope.overlay.repository, blocks)
     rows = sum(block.rows for block in blocks)
@@ -99,7 +98,9 @@ def truncate(scope: Scope, statement: Truncate) -> Outcome:
     return Outcome(relation=name)
 
 
-def _write(scope: Scope, statement: Insert, snapshot: Snapshot) -> tuple[Block, ...]:
+def _write(
+    scope: Scope, name: RelationName, statement: Insert, snapshot: Snapshot
+) -> tuple[Block, ...]:
     fields = snapshot.schema.fields
     names = {field.id: field.name for field in fields}
     written = scope.session.insert(
@@ -108,6 +109,8 @@ def _write(scope: Scope, statement: Insert, snapshot: Snapshot) -> tuple[Block, 
         columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
         partition_by=[names[id] for id in snapshot.partition_by],
         ids=[field.id for field in fields],
+        name=name,
+        analysing=lambda: scope.reading(statement.query),
     )
     return read_blocks(
         scope.overlay.repository.blobs, written.files, snapshot.schema, snapshot.partition_by

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
@@ -80,11 +81,24 @@ class Scope:
         )
         self.inputs.update((item.relation, item) for item in inputs)
 
-    def show_query(self, query: Query) -> None:
-        """Make what a query reads readable, and note it as inputs."""
-        self.show(self.reads(query.reads))
+    @contextmanager
+    def shown(self, names: Iterable[RelationName]) -> Iterator[None]:
+        """Make relations readable, note them as inputs, and keep them so within the block.
+
+        Another connection may need another version under the same name meanwhile; so a statement
+        is analysed inside the block, and may run outside.
+        """
+        with self.mounts.steady():
+            self.show(names)
+            yield
+
+    @contextmanager
+    def reading(self, query: Query) -> Iterator[None]:
+        """Do what `shown` does for everything that a query reads."""
         for location in query.files:
             self.inputs[location] = Input(relation=location, external=location)
+        with self.shown(self.reads(query.reads)):
+            yield
 
     def made_by(self) -> Origin:
         """Return the origin of a snapshot that this statement makes."""

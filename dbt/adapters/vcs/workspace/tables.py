@@ -198,8 +198,8 @@ def _written(
     table: TableId,
     before: tuple[SnapshotId, Snapshot] | None,
 ) -> tuple[Schema, tuple[SegmentRef, ...]]:
-    scope.show_query(query)
-    columns = scope.session.columns_of(query.text)
+    with scope.reading(query):
+        columns = scope.session.columns_of(query.text)
     fields = [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in columns]
     schema = _schema_of(fields, statement, before)
     written = scope.session.write(
@@ -208,6 +208,7 @@ def _written(
         partition_by=statement.partition_by,
         options=statement.options,
         ids=[schema.field(column.name).id for column in columns],
+        analysing=lambda: scope.reading(query),
     )
     repository = scope.overlay.repository
     partition_by = _ids(schema, statement.partition_by)

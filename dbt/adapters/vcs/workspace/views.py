@@ -73,8 +73,8 @@ def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outco
     names: tuple[RelationName, ...] = ()
     if statement.query is not None:
         names = scope.reads(statement.query.reads)
-        scope.show_query(statement.query)
-    rows = scope.session.query(statement.text)
+    with scope.shown(names):
+        rows = scope.session.query(statement.text)
     scope.temporary[statement.target.name.identifier.lower()] = names
     return Outcome(rows=rows)
 
@@ -88,12 +88,12 @@ def _put(
     comment: str | None,
     properties: dict[str, str],
 ) -> Outcome:
-    scope.show_query(query)
     text = qualified(query, scope.schema, tuple(scope.temporary))
     reads = tuple(sorted({str(read) for read in scope.reads(query.reads)}))
     if str(name) in reads:
         raise InputError(f"The view {name} would read itself. Give it another name.")
-    columns = scope.session.columns_of(text)
+    with scope.reading(query):
+        columns = scope.session.columns_of(text)
     if aliases and len(aliases) != len(columns):
         raise InputError(
             f"The view {name} names {len(aliases)} columns and its query gives {len(columns)}."

@@ -11,6 +11,7 @@ from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.header import check_vacant
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
@@ -140,8 +141,10 @@ class Environment:
         try:
             return Repository.open(blobs)
         except NotFoundError:
-            is_new_here = not self.invocation.is_read_only
-            return Repository.create(blobs if is_new_here else MemoryBlobs(), author=author)
+            if not self.invocation.is_read_only:
+                return Repository.create(blobs, author=author)
+        check_vacant(blobs)
+        return Repository.create(MemoryBlobs(), author=author)
 
     def _begun(self) -> RunLife | None:
         """Return the run, begun now if it must be; None if the command only reads."""

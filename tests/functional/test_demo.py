@@ -46,7 +46,8 @@ class Moment:
     heads: dict[str, str]
     contents: dict[str, Contents]
     said: str
-    invocation: str = ""
+    invocation: str
+    built: set[str]
 
 
 @dataclass
@@ -61,12 +62,15 @@ class Story:
         return Repository.open(open_blobs(str(self.demo.repository)))
 
     def note(self, step: str, said: str, *, read: tuple[str, ...]) -> None:
-        results = self.demo.project / "target" / "run_results.json"
+        path = self.demo.project / "target" / "run_results.json"
+        results = json.loads(path.read_text())
+        ran = {result["unique_id"] for result in results["results"]}
         self.moments[step] = Moment(
             heads={branch.name: branch.head for branch in self.repository.branches()},
             contents={name: self.demo.contents(name) for name in read},
             said=said,
-            invocation=json.loads(results.read_text())["metadata"]["invocation_id"],
+            invocation=results["metadata"]["invocation_id"],
+            built={node for node in ran if node.startswith("model.")},
         )
 
 
@@ -178,9 +182,12 @@ def test_retry_goes_on_with_what_the_failed_run_built(story):
     assert after.contents == {MAIN: ON_MAIN, FEATURE: AT_THE_END}
     (parent,) = story.repository.objects.commit(after.heads[FEATURE]).parents
     assert parent == before.heads[FEATURE]
+    assert after.built == {"model.flights.rating_overview"}
     run = story.repository.objects.commit(after.heads[FEATURE]).run
-    built = [node.id for node in run.nodes if node.id.startswith("model.")]
-    assert built == ["model.flights.rating_overview"]
+    assert {node.id: node.status for node in run.nodes if node.id.startswith("model.")} == {
+        "model.flights.route_statistics": "success",
+        "model.flights.rating_overview": "success",
+    }
 
 
 def test_merge_moves_main_to_the_branch(story):

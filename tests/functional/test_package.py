@@ -45,7 +45,7 @@ def tracked_macros() -> set[str]:
 
 def compiled(project: Path, path: str | None) -> str:
     """Compile a model that calls one of our macros, with the package found first on a path."""
-    shop = make_shop(project, {"models/m.sql": "select {{ vcs_text_literal(\"it's\") }} as x"})
+    shop = make_shop(project, {"models/m.sql": 'select {{ vcs_text_literal("it\'s") }} as x'})
     environment = {**os.environ, "PYTHONPATH": path or ""}
     found = subprocess.run(
         [

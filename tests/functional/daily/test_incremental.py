@@ -40,7 +40,16 @@ MODELS = {
     "whole": incremental(
         "insert_overwrite", "select id from range(9)", "select 100 as id union all select 101"
     ),
-    "adding": incremental("append", ONE, TWO, on_schema_change="append_new_columns"),
+    "adding": incremental(
+        "append", ONE, "select 2 as id, 2.5D as price", on_schema_change="append_new_columns"
+    ),
+    "losing": incremental(
+        "insert_overwrite",
+        "select 1 as id, 'a' as name, 1 as day",
+        "select 2 as id, 2 as day",
+        partition_by="day",
+        on_schema_change="append_new_columns",
+    ),
     "syncing": incremental(
         "append", ONE, "select 2 as id, 2.5D as price", on_schema_change="sync_all_columns"
     ),
@@ -96,7 +105,8 @@ def test_insert_overwrite_without_partitions_replaces_everything(second):
 
 
 def test_new_columns_are_added_where_asked(second):
-    assert second.rows("adding") == [(1, "a", None), (2, "b", 2.5)]
+    assert second.rows("adding") == [(1, "a", None), (2, None, 2.5)]
+    assert second.rows("losing") == [(1, "a", 1), (2, None, 2)]
     assert second.rows("ignoring") == [(1, "a"), (2, "b")]
 
 

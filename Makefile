@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench java clean
+.PHONY: help demo test nightly lint bench java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -17,17 +17,23 @@ demo: java $(VENV)/.demo $(DATA) ## build, branch, break, mend and merge a dbt p
 test: java $(VENV)/.test,demo $(DATA) ## run all tests
 	$(BIN)/python -m pytest tests --durations=25
 
+nightly: java $(VENV)/.test ## state the laws on ten times as many random cases; takes hours
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit/workspace tests/unit/verbs tests/functional/rows/test_machine.py
+
 lint: $(VENV)/.dev ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: java $(VENV)/.demo $(DATA) ## compare with plain dbt-spark, and time branches
+SF ?= 1
+
+bench: java $(VENV)/.bench $(DATA) ## time branches, row changes and builds; SF=10 for more rows
 	$(BIN)/python benchmarks/branches.py
 	$(BIN)/python benchmarks/dbt_build.py
+	$(BIN)/python benchmarks/rows.py --scale $(SF)
 
 clean: ## take away what the demo and the benchmarks left
-	rm -rf .demo benchmarks/results integration_tests/data
+	rm -rf .demo benchmarks/results benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \

@@ -1,8 +1,10 @@
 """What every test may ask for: engines on the one Spark of the test process."""
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -13,6 +15,12 @@ SPARK_SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "2g",
 }
+
+# A check has to come out the same twice; HYPOTHESIS_PROFILE=nightly looks at other examples each
+# time, and at ten times as many.
+hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("nightly", max_examples=2_000, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
-{#- dbt loads the rows of a seed only if it has some; whether an empty one changed is asked here. -#}
+{#- dbt-spark's, with the primary key and other properties; dbt loads the rows of a seed only if it
+    has some, so whether an empty one changed is asked here. -#}
 {% macro vcs__create_csv_table(model, agate_table) -%}
   {%- set sql = spark__create_csv_table(model, agate_table) -%}
+  {%- do vcs_sync_properties(this) -%}
   {%- if agate_table.rows | length == 0 -%}
     {%- do adapter.load_seed(this, agate_table) -%}
   {%- endif -%}

@@ -13,13 +13,27 @@
 
 
 {% macro vcs_columns_to_insert(source_relation, target_relation) -%}
-  {%- set columns = adapter.get_columns_in_relation(target_relation) -%}
-  {%- set may_lose = (config.get('on_schema_change') or 'ignore') != 'ignore' -%}
-  {%- set given = adapter.get_columns_in_relation(source_relation) if may_lose else columns -%}
-  {%- set names = given | map(attribute='name') | map('lower') | list -%}
+  {%- set given = vcs_columns_to_write(source_relation, target_relation) -%}
+  {%- set names = given | map(attribute='name') | list -%}
   {%- set selected = [] -%}
-  {%- for column in columns -%}
-    {%- do selected.append(("" if column.name | lower in names else "null as ") ~ column.quoted) -%}
+  {%- for column in adapter.get_columns_in_relation(target_relation) -%}
+    {%- do selected.append(("" if column.name in names else "null as ") ~ column.quoted) -%}
   {%- endfor -%}
   {{ return(selected | join(", ")) }}
+{%- endmacro %}
+
+
+{#- The target's columns that are written: all, but for those the source may and does lack. -#}
+{% macro vcs_columns_to_write(source_relation, target_relation) -%}
+  {%- set columns = adapter.get_columns_in_relation(target_relation) -%}
+  {%- if (config.get('on_schema_change') or 'ignore') == 'ignore' -%}
+    {{ return(columns) }}
+  {%- endif -%}
+  {%- set given = adapter.get_columns_in_relation(source_relation) -%}
+  {%- set names = given | map(attribute='name') | map('lower') | list -%}
+  {%- set found = [] -%}
+  {%- for column in columns if column.name | lower in names -%}
+    {%- do found.append(column) -%}
+  {%- endfor -%}
+  {{ return(found) }}
 {%- endmacro %}

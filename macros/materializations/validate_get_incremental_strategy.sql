@@ -1,11 +1,23 @@
-{#- Redefines dbt-spark's macro, which is not dispatched and asks for Delta. -#}
+{#- Redefine dbt-spark's macros, which are not dispatched and ask for Delta: here every strategy that
+    dbt knows works on every table, and so does one that a project defines. -#}
 {% macro dbt_spark_validate_get_incremental_strategy(raw_strategy, file_format) %}
-  {%- set accepted = ['append', 'insert_overwrite', 'microbatch'] -%}
-  {%- if raw_strategy not in accepted -%}
+  {%- if config.get('sql_header') -%}
     {%- do exceptions.raise_compiler_error(
-      "The incremental strategy '" ~ raw_strategy ~ "' is not supported on versioned tables yet. "
-      ~ "Expected one of: " ~ accepted | join(", ") ~ "."
+      "sql_header is not possible with incremental models here. Put its statements into pre_hook."
     ) -%}
   {%- endif -%}
-  {{ return(raw_strategy) }}
+  {%- set strategy = config.get('incremental_strategy') or 'default' -%}
+  {%- do adapter.get_incremental_strategy_macro(context, strategy) -%}
+  {{ return(strategy) }}
+{% endmacro %}
+
+
+{% macro dbt_spark_validate_get_file_format(raw_file_format) %}
+  {%- if raw_file_format | lower not in ['parquet', 'vcs'] -%}
+    {%- do exceptions.raise_compiler_error(
+      "Tables in a dbt-vcs repository are Parquet, and take every strategy; found: file_format "
+      ~ raw_file_format ~ ". Remove the config file_format."
+    ) -%}
+  {%- endif -%}
+  {{ return(raw_file_format) }}
 {% endmacro %}

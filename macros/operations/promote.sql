@@ -1,8 +1,11 @@
-{#- Publish all tables of a branch at once: vcs_merge under the name of what it is for. -#}
-{% macro promote(source, target=none) %}
-  {{ return(adapter.dispatch('promote', 'dbt')(source, target)) }}
+{#- Publish all that a branch changed, all relations or none; the branch published on may be protected. -#}
+{% macro promote(source, target=none, on_conflict=none, message=none, metadata=none, dry_run=false) %}
+  {{ return(adapter.dispatch('promote', 'dbt')(source, target, on_conflict, message, metadata, dry_run)) }}
 {% endmacro %}
 
-{% macro default__promote(source, target) %}
-  {% do vcs_merge(source, target) %}
+{% macro default__promote(source, target, on_conflict, message, metadata, dry_run) %}
+  {% do vcs_verb('promote', {
+    'source': source, 'target': target, 'on_conflict': on_conflict, 'message': message,
+    'metadata': metadata, 'dry_run': dry_run
+  }) %}
 {% endmacro %}

@@ -1,11 +1,11 @@
-{#- As dbt-spark's, for keys and values of any characters. -#}
+{#- As dbt-spark's, for keys and values of any characters, and with those that other configs come to. -#}
 {% macro vcs__tblproperties_clause() -%}
-  {%- set properties = config.get('tblproperties') -%}
+  {%- set properties = vcs_table_properties() -%}
   {%- if properties -%}
     {%- set settings = [] -%}
     {%- for key, value in properties.items() -%}
-      {%- set text = (value | lower) if value is boolean else (value | string) -%}
-      {%- do settings.append(vcs_text_literal(key) ~ " = " ~ vcs_text_literal(text)) -%}
+      {%- set text = vcs_text_literal(vcs_property_text(value)) -%}
+      {%- do settings.append(vcs_text_literal(key) ~ " = " ~ text) -%}
     {%- endfor -%}
     tblproperties ({{ settings | join(", ") }})
   {%- endif -%}

@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.model import (
     Block,
     ColumnStats,
     Commit,
+    Derivation,
     Field,
     NodeRun,
     RefMove,
@@ -60,9 +61,13 @@ blocks = st.builds(
     bytes=counts,
     partition=st.dictionaries(text, st.none() | text, max_size=2),
     stats=st.dictionaries(text, st.builds(ColumnStats, scalars, scalars, counts), max_size=2),
-    derived_from=many(text),
 )
-tombstones = st.builds(Tombstone, path=text, rows=counts, bytes=counts, targets=many(text))
+tombstones = st.builds(
+    Tombstone, path=text, bytes=counts, targets=st.dictionaries(text, counts, max_size=3)
+)
+derivations = st.builds(
+    Derivation, outputs=many(text), inputs=many(text), tombstones=many(tombstones)
+)
 fields = st.builds(
     Field,
     id=text,
@@ -104,7 +109,12 @@ values = st.one_of(
             max_size=3,
         ),
     ),
-    st.builds(Segment, blocks=many(blocks), tombstones=many(tombstones)),
+    st.builds(
+        Segment,
+        blocks=many(blocks),
+        tombstones=many(tombstones),
+        derivations=many(derivations),
+    ),
     st.builds(
         Snapshot,
         table=text,

@@ -18,9 +18,12 @@ LAYERS = (
     {"core.store", "core.history", "core.plan"},
     {"core.header", "core.treereader", "core.commits", "core.retry"},
     {"core.branches"},
-    {"core.landing", "core.resolver"},
+    {"core.landing", "core.resolver", "core.snapshotnames"},
     {"core.repository"},
+    {"core.tableversions", "core.retention", "core.lineage"},
+    {"core.collection"},
     {"statements", "engines"},
+    {"changes"},
     {"workspace", "seeds"},
     {
         "credentials",
@@ -28,14 +31,16 @@ LAYERS = (
         "invocation",
         "interruption",
         "report",
+        "rules",
         "externals",
         "catalog",
         "seeding",
+        "python_models",
     },
-    {"run", "verbs"},
+    {"run", "verbs", "api"},
     {"environment", "events"},
     {"connections"},
-    {"impl", "cli", "api"},
+    {"impl", "cli"},
 )
 FOREIGN_TO_CORE = {"dbt", "dbt_common", "pyspark", "agate", "sqlglot"}
 

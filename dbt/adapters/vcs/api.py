@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -116,6 +117,8 @@ class Client:
         for _ in range(_ATTEMPTS):
             overlay = self._workspace.begin()
             outcome = self._connection.execute(text, overlay, origin=Origin())
+            for warning in outcome.warnings:
+                warnings.warn(warning, stacklevel=2)
             table = _table(outcome)
             if overlay.is_empty:
                 return table
@@ -148,7 +151,8 @@ def _line(repository: Repository, branch: str, author: str) -> Line:
     except NotFoundError:
         repository.branch(branch)
         raise
-    return PinnedLine(lambda: commit, f"{branch} is no branch")
+    why = f"{branch} is no branch. Make one: dbt-vcs branch create NAME {branch}"
+    return PinnedLine(lambda: commit, why)
 
 
 def _table(outcome: Outcome) -> pa.Table:

@@ -111,7 +111,10 @@ class Handle:
 
     def execute(self, sql: str) -> Outcome:
         """Carry out a statement."""
-        return self._environment.execute(self.inner, self.name, sql)
+        outcome = self._environment.execute(self.inner, self.name, sql)
+        for warning in outcome.warnings:
+            logger.warning(warning)
+        return outcome
 
     def cancel(self) -> None:
         """Stop what is running, and what the node would send next."""
@@ -180,10 +183,20 @@ class VcsConnectionManager(SparkConnectionManager):
     @classmethod
     def get_response(cls, cursor: Any) -> AdapterResponse:
         """Say that a statement is done, and how many rows it wrote if that is known."""
-        affected = cursor.affected if isinstance(cursor, Cursor) else None
-        if affected is None:
-            return AdapterResponse(_message="OK")
-        return AdapterResponse(_message=f"OK {affected}", rows_affected=affected)
+        return _response(cursor.affected if isinstance(cursor, Cursor) else None)
+
+    @classmethod
+    def response_of(cls, outcome: Outcome) -> AdapterResponse:
+        """Say that work is done, as `get_response` does, and what the user should know of."""
+        for warning in outcome.warnings:
+            logger.warning(warning)
+        return _response(outcome.affected)
+
+
+def _response(affected: int | None) -> AdapterResponse:
+    if affected is None:
+        return AdapterResponse(_message="OK")
+    return AdapterResponse(_message=f"OK {affected}", rows_affected=affected)
 
 
 def _shown(row: tuple[Any, ...]) -> tuple[Any, ...]:

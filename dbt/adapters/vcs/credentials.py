@@ -21,6 +21,7 @@ class VcsCredentials(Credentials):
         branch: The branch that this target reads and publishes to.
         base: The branch that a missing `branch` is created from.
         publish: `on_success`, `after_tests` or `manual`.
+        auto_optimize: True to compact tables after the node that made them due for it.
         method: Where Spark runs: `session` (in this process; a cluster through `spark.master`).
         spark_config: Any Spark setting.
         storage_options: Settings of the object store, credentials included; never stored, never
@@ -31,6 +32,7 @@ class VcsCredentials(Credentials):
     branch: str = "main"
     base: str = "main"
     publish: str = "on_success"
+    auto_optimize: bool = False
     method: str = "session"
     spark_config: dict[str, Any] = field(default_factory=dict)
     storage_options: dict[str, Any] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class VcsCredentials(Credentials):
             "base",
             "schema",
             "publish",
+            "auto_optimize",
             "method",
         )
 

@@ -15,12 +15,14 @@ from dbt.adapters.vcs.core.header import check_vacant
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.core.store.opening import located, open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.spark import SparkEngine
 from dbt.adapters.vcs.externals import externals_of
 from dbt.adapters.vcs.invocation import current_invocation
+from dbt.adapters.vcs.rules import Rules, read_rules
 from dbt.adapters.vcs.run import RunLife
 from dbt.adapters.vcs.workspace.lines import Line, PinnedLine
 from dbt.adapters.vcs.workspace.mounts import Externals
@@ -34,6 +36,7 @@ from dbt.adapters.vcs.workspace.runs import (
     check_mergeable,
     runs,
 )
+from dbt.adapters.vcs.workspace.upkeep import Upkeep
 from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
 
 logger = AdapterLogger("Vcs")
@@ -136,15 +139,36 @@ class Environment:
         Raises:
             VcsError: The place is no repository and holds other things, or can't be read.
         """
-        blobs = open_blobs(self.credentials.repository, self.credentials.storage_options)
-        author = self.invocation.author
         try:
-            return Repository.open(blobs)
+            return self.existing_repository()
         except NotFoundError:
+            blobs, author = self._blobs(), self.invocation.author
             if not self.invocation.is_read_only:
                 return Repository.create(blobs, author=author)
         check_vacant(blobs)
         return Repository.create(MemoryBlobs(), author=author)
+
+    def existing_repository(self) -> Repository:
+        """Return the repository that is there.
+
+        Raises:
+            NotFoundError: There is none.
+            VcsError: It can't be read.
+        """
+        return Repository.open(self._blobs())
+
+    def make_engine(self, repository: Repository) -> SparkEngine:
+        """Return an engine as the profile wants it; nothing starts before it is used."""
+        return SparkEngine(
+            repository.blobs,
+            settings=self.credentials.spark_config,
+            storage_options=self.credentials.storage_options,
+        )
+
+    def _blobs(self) -> Blobs:
+        """Return the store; a relative place is in the project's folder, wherever dbt runs."""
+        place = located(self.credentials.repository, self.invocation.project_root)
+        return open_blobs(place, self.credentials.storage_options)
 
     def _begun(self) -> RunLife | None:
         """Return the run, begun now if it must be; None if the command only reads."""
@@ -160,17 +184,14 @@ class Environment:
         run_line: RunLine | None = None
         if invocation.is_read_only:
             head = self._head(repository)
-            line = PinnedLine(lambda: head, f"dbt {invocation.command} only reads")
+            why = f"dbt {invocation.command} only reads"
+            line = PinnedLine(lambda: head, why, branch=credentials.branch)
         else:
             line = run_line = self._run_line(repository)
         workspace = Workspace(
             repository,
             line,
-            lambda: SparkEngine(
-                repository.blobs,
-                settings=credentials.spark_config,
-                storage_options=credentials.storage_options,
-            ),
+            lambda: self.make_engine(repository),
             schema=credentials.schema,
             externals=self._known_externals,
         )
@@ -180,6 +201,13 @@ class Environment:
                 run_line,
                 invocation,
                 publish=credentials.publish,
+                policy=self.rules().policy,
+                upkeep=Upkeep(
+                    workspace,
+                    run_line,
+                    auto=credentials.auto_optimize,
+                    warn=logger.warning,
+                ),
                 say=self._say,
             )
         return workspace
@@ -193,6 +221,7 @@ class Environment:
     def _run_line(self, repository: Repository) -> RunLine:
         credentials, invocation = self.credentials, self.invocation
         self._make_target(repository)
+        self.rules().apply(repository, credentials.branch, author=invocation.author)
         resumed = self._resumed(repository)
         if resumed is not None:
             self._say(f"Going on with {resumed.name}.")
@@ -205,6 +234,10 @@ class Environment:
             resumes=resumed,
             on_error=lambda error: logger.warning(f"The run's lease was not renewed: {error}"),
         )
+
+    def rules(self) -> Rules:
+        """Return what the project's vcs.yml asks of its branches and merges."""
+        return read_rules(self.invocation.project_root)
 
     def _make_target(self, repository: Repository) -> None:
         target, base = self.credentials.branch, self.credentials.base

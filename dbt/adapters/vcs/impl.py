@@ -28,6 +28,7 @@ from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.environment import Environment
 from dbt.adapters.vcs.events import RunListener
+from dbt.adapters.vcs.python_models import relations_of, run_python_model
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.seeding import allow_long_values, load_seed
 from dbt.adapters.vcs.verbs import run_verb
@@ -40,7 +41,27 @@ if TYPE_CHECKING:
 
 @dataclass
 class VcsConfig(SparkConfig):
-    """Model configs that the adapter knows: dbt-spark's."""
+    """Model configs that the adapter knows: dbt-spark's, and what a versioned table adds.
+
+    Attributes:
+        primary_key: Columns of the primary key.
+        enforce_primary_key: False to let rows lack or repeat it.
+        cluster_by: Columns that rows are sorted by within a write.
+        auto_optimize: Whether to compact the table when it is due, whatever the profile says.
+        on_conflict: What a merge does where both sides changed a row: `workspace.policy.Mode`.
+        write_mode: `auto`, `merge_on_read` or `copy_on_write`.
+        rebuild: `full`, or `delta` to write only what a rebuild changes.
+        partitions: Values, as SQL, of the partitions that insert_overwrite replaces.
+    """
+
+    primary_key: list[str] | str | None = None
+    enforce_primary_key: bool | None = None
+    cluster_by: list[str] | str | None = None
+    auto_optimize: bool | None = None
+    on_conflict: str | None = None
+    write_mode: str | None = None
+    rebuild: str | None = None
+    partitions: list[Any] | None = None
 
 
 class VcsAdapter(SparkAdapter):
@@ -54,7 +75,7 @@ class VcsAdapter(SparkAdapter):
         ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
         ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
-        ConstraintType.primary_key: ConstraintSupport.NOT_ENFORCED,
+        ConstraintType.primary_key: ConstraintSupport.ENFORCED,
         ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
     }
 
@@ -84,6 +105,10 @@ class VcsAdapter(SparkAdapter):
                 raise
             self._end_operation(success=True)
 
+    def valid_incremental_strategies(self) -> list[str]:
+        """Return dbt's own strategies: every one works on every table."""
+        return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+
     def list_schemas(self, database: str | None) -> list[str]:
         """Return the names of the branch's schemas."""
         return self._overlay().schema_names()
@@ -92,6 +117,11 @@ class VcsAdapter(SparkAdapter):
     def check_schema_exists(self, database: str, schema: str) -> bool:
         """Tell whether the branch has a schema."""
         return self._overlay().has_schema(schema.lower())
+
+    @available.parse(lambda *a, **k: False)
+    def vcs_is_table(self, relation: BaseRelation) -> bool:
+        """Tell whether a relation is a table of the branch: no view, and not outside of it."""
+        return isinstance(self._overlay().entry(_name_of(relation)), TableEntry)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """Return the relations of a schema, from the branch's tree alone."""
@@ -148,26 +178,33 @@ class VcsAdapter(SparkAdapter):
         """
         environment = self.environment
         with self.connections.exception_handler(f"dbt-vcs {verb}"):
+            repository = environment.existing_repository()
             return run_verb(
-                environment.open_repository(),
+                repository,
                 verb,
                 {key: value for key, value in arguments.items() if value is not None},
                 author=environment.invocation.author,
                 branch=environment.credentials.branch,
+                engine=lambda: environment.make_engine(repository),
+                rules=environment.rules(),
             )
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
     ) -> AdapterResponse:
-        """Refuse.
-
-        Raises:
-            DbtRuntimeError: Always: Python models are not supported yet.
-        """
-        raise DbtRuntimeError(
-            f"{parsed_model.get('unique_id', 'The model')} is a Python model, which type: vcs "
-            "does not support yet. Write it in SQL."
-        )
+        """Run a Python model; its last lines say how its frame becomes a table."""
+        handle = self.connections.handle()
+        model = str(parsed_model["name"])
+        reads = relations_of(parsed_model, self.get_macro_resolver())
+        with self.connections.exception_handler(f"Python model {model}"):
+            outcome = self.environment.change(
+                handle.inner,
+                handle.name,
+                lambda inner, overlay, origin: run_python_model(
+                    inner, overlay, origin, compiled_code, model=model, reads=reads
+                ),
+            )
+        return self.connections.response_of(outcome)
 
     def _overlay(self) -> Overlay:
         connection = self.connections.get_if_exists()

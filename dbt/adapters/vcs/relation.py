@@ -14,7 +14,17 @@ class VcsRelation(SparkRelation):
 
     Names stay `schema.identifier` everywhere; which version they stand for is settled below the
     SQL text, when a statement runs.
+
+    Attributes:
+        subquery: A query for some of the rows, which a text reads instead of all; or None.
     """
+
+    subquery: str | None = None
+
+    def render(self) -> str:
+        """Return what stands for the relation in a text; limits and samples come on top."""
+        # Without an alias, which Spark doesn't need, so that a test may give its own.
+        return super().render() if self.subquery is None else f"({self.subquery})"
 
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
         # Spark's catalog has no regard for case, whether a name is quoted or not.

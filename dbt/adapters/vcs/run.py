@@ -9,15 +9,18 @@ from typing import Any
 import msgspec
 
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
+from dbt.adapters.vcs.core.model import Input, NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.invocation import Invocation
 from dbt.adapters.vcs.report import changes_between, summary
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.policy import Policy
+from dbt.adapters.vcs.workspace.publishing import publish
 from dbt.adapters.vcs.workspace.runline import RunLine
 from dbt.adapters.vcs.workspace.runs import Status, steps_of
+from dbt.adapters.vcs.workspace.upkeep import Upkeep
 from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
 
 _BUFFERED = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
@@ -40,14 +43,22 @@ class RunLife:
         invocation: Invocation,
         *,
         publish: str,
+        policy: Policy,
+        upkeep: Upkeep,
         say: Callable[[str], None],
     ) -> None:
-        """Take the workspace over a run line; `say` puts a line into dbt's log."""
+        """Take the workspace over a run line; `say` puts a line into dbt's log.
+
+        `policy` decides where others changed the same rows meanwhile; `upkeep` looks after what
+        each node wrote.
+        """
         self.workspace = workspace
         self.line = line
         self.invocation = invocation
         self.is_ended = False
         self._publish_mode = publish
+        self._policy = policy
+        self._upkeep = upkeep
         self._say = say
         self._lock = threading.Lock()
         self._landing = threading.Lock()
@@ -70,7 +81,9 @@ class RunLife:
         if name.startswith(_BUFFERED):
             step = self._step(name)
             with step.lock:
-                return connection.execute(text, step.overlay(self.workspace), origin=origin)
+                outcome = connection.execute(text, step.overlay(self.workspace), origin=origin)
+                step.note(outcome.inputs)
+                return outcome
         overlay = self.workspace.begin()
         outcome = connection.execute(text, overlay, origin=origin)
         self.land(overlay, name)
@@ -108,7 +121,11 @@ class RunLife:
             if overlay is not None and node.status not in _UNDONE:
                 node = msgspec.structs.replace(node, rows=_rows(overlay, node.relation))
                 self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
+            if node.id.startswith("test."):
+                node = msgspec.structs.replace(node, inputs=step.read())
             self._nodes.append(node)
+        if overlay is not None and node.status not in _UNDONE:
+            self._upkeep.look(overlay)
 
     def end(self, success: bool, seconds: float) -> None:
         """Publish if the run succeeded, else keep its branch for inspection.
@@ -117,7 +134,10 @@ class RunLife:
             VcsError: It could not be published; the run branch says why and stays.
         """
         self.is_ended = True
-        if not success:
+        self._upkeep.tell()
+        if not self.line.has_changes and any(node.inputs for node in self._nodes):
+            self._record_tests(success)
+        elif not success:
             self._keep_failed(self._what_failed())
         elif not self.line.has_changes:
             self.line.end(Status.PUBLISHED, "nothing changed")
@@ -149,7 +169,20 @@ class RunLife:
                 "Run the same command again."
             )
 
+    def _record_tests(self, success: bool) -> None:
+        """Keep what tests found of versions that the target has already."""
+        command = self.invocation.command
+        self.line.record(f"dbt {command}: tests alone", self._record(self._nodes))
+        tested = success and self.invocation.is_testing
+        status = Status.PUBLISHED if success else Status.FAILED
+        note = "nothing changed" if success else self._what_failed()
+        self.line.end(status, note, tested=tested)
+        if success:
+            self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
+
     def _is_due(self) -> bool:
+        if self.repository.branch(self.line.run.target).protection is not None:
+            return False
         if self._publish_mode == "after_tests":
             return self.invocation.is_testing
         return self._publish_mode == "on_success"
@@ -158,14 +191,14 @@ class RunLife:
         run = self.line.run
         before = self.repository.branch(run.target).head
         try:
-            landed = self.repository.land(
-                run.target,
-                base=run.fork,
-                tree=self.repository.tree(run.head).id,
+            landed = publish(
+                self.repository,
+                run,
+                policy=self._policy,
                 author=self.invocation.author,
                 message=f"dbt {self.invocation.command} --target {self.invocation.target}",
-                run=self._published(seconds),
-                action="publish",
+                record=self._published(seconds),
+                sessions=lambda: self.workspace.open_session("publish"),
             )
         except VcsError as error:
             self.line.end(Status.FAILED, f"it could not be published: {error}")
@@ -209,13 +242,19 @@ class RunLife:
 
     def _keep_passed(self) -> None:
         tested = self.invocation.is_testing
+        found = [node for node in self._nodes if node.inputs]
+        if found:
+            # Whoever publishes it later asks which versions the tests saw.
+            self.line.record(f"dbt {self.invocation.command}: tests", self._record(found))
         run = self.line.end(Status.PASSED, "it waits to be published", tested=tested)
-        step = (
-            "dbt test"
-            if self._publish_mode == "after_tests"
-            else (f"dbt-vcs merge {run.name} {run.target}")
-        )
-        self._say(f"Not published yet (publish: {self._publish_mode}). Next: {step}")
+        if self.repository.branch(run.target).protection is not None:
+            why, step = f"{run.target} is protected", f"dbt-vcs promote {run.name} {run.target}"
+        elif self._publish_mode == "after_tests":
+            why, step = "publish: after_tests", "dbt test"
+        else:
+            why = f"publish: {self._publish_mode}"
+            step = f"dbt-vcs merge {run.name} {run.target}"
+        self._say(f"Not published yet ({why}). Next: {step}")
 
     def _record(self, nodes: Iterable[NodeRun], **facts: Any) -> Run:
         invocation = self.invocation
@@ -257,6 +296,7 @@ class _Step:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self._inputs: dict[tuple[str, str], Input] = {}
         self._overlay: Overlay | None = None
 
     def overlay(self, workspace: Workspace) -> Overlay:
@@ -264,6 +304,16 @@ class _Step:
             if self._overlay is None:
                 self._overlay = workspace.begin()
             return self._overlay
+
+    def note(self, inputs: Iterable[Input]) -> None:
+        """Note what it read: a difference reads two versions of one relation."""
+        for item in inputs:
+            version = item.snapshot or item.view or item.external or ""
+            self._inputs[item.relation, version] = item
+
+    def read(self) -> tuple[Input, ...]:
+        """Return the versions that it read, by relation name."""
+        return tuple(self._inputs[key] for key in sorted(self._inputs))
 
     def take(self) -> Overlay | None:
         overlay, self._overlay = self._overlay, None

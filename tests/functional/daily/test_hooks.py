@@ -129,7 +129,7 @@ def test_bad_hooks_name_what_is_wrong(shop):
     wanted = {
         "two": ("select 1; select 2", "one statement"),
         "typo": ("selekt 1", "selekt"),
-        "vacuum": ("optimize analytics.plain", "OPTIMIZE"),
+        "vacuum": ("vacuum analytics.plain", "VACUUM"),
         "check": ("select assert_true(id > 5, 'too small') from range(10)", "too small"),
         "missing": ("select * from nowhere", "nowhere"),
     }

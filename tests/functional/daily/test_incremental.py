@@ -140,19 +140,33 @@ def test_full_refresh_starts_over_in_the_same_lineage(second):
         assert snapshot.parents == (before[name],)
 
 
-def test_merge_is_refused_with_what_is_possible(second):
+def test_hooks_change_single_rows(second):
     second.write(
         {
-            "models/merged.sql": incremental("merge", ONE, ONE, unique_key="id"),
-            "models/keyed.sql": incremental("append", ONE, ONE)
-            + config(post_hook="update {{ this }} set name = 'x'"),
-            "models/changed.sql": incremental("append", ONE, ONE)
+            "models/updated.sql": incremental("append", ONE, ONE)
+            + config(post_hook="update {{ this }} set name = 'x' where id = 1"),
+            "models/emptied.sql": incremental("append", ONE, TWO)
             + config(post_hook="delete from {{ this }} where id = 1"),
         }
     )
-    ran = second.dbt("run", "--select", "merged", "keyed", "changed", ok=False)
-    assert "'merge' is not supported on versioned tables yet" in ran.message("merged")
-    assert "append, insert_overwrite" in ran.message("merged")
-    assert "UPDATE on the versioned table analytics.keyed" in ran.message("keyed")
-    assert "DELETE on the versioned table analytics.changed" in ran.message("changed")
-    second.remove("models/merged.sql", "models/keyed.sql", "models/changed.sql")
+    second.dbt("run", "--select", "updated", "emptied")
+    assert second.rows("updated") == [(1, "x")]
+    assert second.rows("emptied") == []
+    second.remove("models/updated.sql", "models/emptied.sql")
+
+
+def test_what_can_not_work_is_refused_before_anything_runs(second):
+    second.write(
+        {
+            "models/odd.sql": incremental("upsert", ONE, ONE),
+            "models/foreign.sql": incremental("merge", ONE, ONE, file_format="delta"),
+            "models/headed.sql": incremental("merge", ONE, ONE, sql_header="set a = 1"),
+        }
+    )
+    ran = second.dbt("run", "--select", "odd", "foreign", "headed", ok=False)
+    assert 'strategy macro with the name "get_incremental_upsert_sql"' in ran.message("odd")
+    assert "Remove the config file_format" in ran.message("foreign")
+    assert "Put its statements into pre_hook" in ran.message("headed")
+    # Nothing was done, not even by a hook of the models.
+    assert second.run_branch() not in second.runs()
+    second.remove("models/odd.sql", "models/foreign.sql", "models/headed.sql")

@@ -39,8 +39,16 @@ def shop(make_project):
         begin="2026-01-01",
         partition_by="day",
     )
+    windowed = config(
+        materialized="incremental",
+        incremental_strategy="microbatch",
+        event_time="at",
+        batch_size="day",
+        begin="2026-01-01",
+    )
     project = make_project(
         {
+            "models/windowed.sql": windowed + "select * from {{ ref('events') }}",
             "models/events.sql": EVENTS,
             "models/daily.sql": daily + "select *, to_date(at) as day from {{ ref('events') }}",
             "models/sources.yml": SOURCES,
@@ -61,6 +69,22 @@ def test_each_batch_replaces_its_own_day(shop):
     assert shop.rows(counts) == wanted
     touched = {block.partition["day"] for block in shop.blocks("daily")}
     assert touched == {"2026-01-01", "2026-01-02", "2026-01-03"}
+
+
+def test_without_partitions_a_batch_replaces_the_rows_of_its_time(shop):
+    window = ["--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04"]
+    shop.dbt("run", "--select", "windowed", *window)
+    counts = "select string(date(at)), count(*) from windowed group by 1"
+    assert shop.rows(counts) == [("2026-01-01", 3), ("2026-01-02", 3), ("2026-01-03", 3)]
+    before = shop.entry("windowed").snapshot
+    shop.write({"models/events.sql": EVENTS + "where id not in (1, 4, 5, 7)"})
+    window = ["--event-time-start", "2026-01-02", "--event-time-end", "2026-01-03"]
+    shop.dbt("run", "--select", "events", "windowed", *window)
+    assert shop.rows(counts) == [("2026-01-01", 3), ("2026-01-03", 3)]
+    assert shop.snapshot("windowed").parents == (before,)
+    shop.write({"models/events.sql": EVENTS})
+    shop.dbt("run", "--select", "events", "windowed", *window)
+    assert shop.rows(counts) == [("2026-01-01", 3), ("2026-01-02", 3), ("2026-01-03", 3)]
 
 
 def test_a_sample_reads_a_part(shop):

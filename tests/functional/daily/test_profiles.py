@@ -43,7 +43,7 @@ def every_file(folder: Path) -> dict[str, bytes]:
         ({"method": "thrift"}, "expected session"),
         ({"database": "other"}, "Leave database out"),
         ({"brnach": "dev"}, "did you mean branch?"),
-        ({"host": "example.org"}, "host is unknown to type: vcs; expected base, branch"),
+        ({"host": "example.org"}, "host is unknown to type: vcs; expected auto_optimize, base"),
         ({"branch": "dev", "base": "no/such"}, "no/such"),
         ({"spark_config": {"spark.sql.catalogImplementation": "hive"}}, "catalogImplementation"),
         ({"repository": "ftp://somewhere/x"}, "ftp"),

@@ -8,11 +8,6 @@ from .models import TABLE, config
 
 pytestmark = pytest.mark.spark
 
-PYTHON = """
-    def model(dbt, session):
-        dbt.config(materialized="table")
-        return dbt.ref("granted")
-"""
 UNSUPPORTED = {
     "delta": (config(materialized="table", file_format="delta"), "remove the config file_format"),
     "located": (
@@ -40,7 +35,6 @@ def shop(make_project):
         {
             **files,
             "models/granted.sql": grants + "select 1 as id",
-            "models/in_python.py": PYTHON,
         }
     )
     project.first = project.dbt("run", ok=False)
@@ -50,11 +44,6 @@ def shop(make_project):
 def test_grants_are_not_applied_and_said_so(shop):
     assert shop.first.status("granted") == "success"
     assert "grants of analytics.granted are not applied" in shop.first.said
-
-
-def test_python_models_are_refused(shop):
-    assert "model.shop.in_python is a Python model" in shop.first.message("in_python")
-    assert "Write it in SQL" in shop.first.message("in_python")
 
 
 @pytest.mark.parametrize("name", UNSUPPORTED)

@@ -107,7 +107,14 @@ def test_tests_alone_change_nothing_but_what_they_store(shop):
     head, refs = shop.head(), shop.refs()
     ran = shop.dbt("test", "--select", "none_negative", "not_null_orders_id", "kinds")
     assert set(ran.statuses.values()) == {"pass"}
-    assert shop.refs() == refs
+    added = {name: head for name, head in shop.refs().items() if name not in refs}
+    assert {name: shop.refs()[name] for name in refs} == refs
+    ((record, commit),) = added.items()
+    assert record.startswith("runs/")
+    assert shop.repository.tree(commit).id == shop.repository.tree(head).id
+    run = shop.repository.objects.commit(commit).run
+    assert {node.status for node in run.nodes} == {"pass"}
+    assert all(node.inputs for node in run.nodes)
     shop.dbt("test", "--select", "orders,test_type:generic", "--store-failures")
     assert shop.head() != head
     assert shop.kinds() == {"kinds": "view", "orders": "table", "doubled": "view"}

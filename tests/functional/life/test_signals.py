@@ -19,6 +19,9 @@ from tests.functional.life.shop import Shop, make_shop
 
 pytestmark = pytest.mark.spark
 
+HANGS = 240
+"""Seconds after which a process hangs: on a busy machine dbt takes a minute to end."""
+
 # Long enough to be interrupted on any machine, and cancelled in an instant.
 SLOW = (
     "{{ config(materialized='table') }} "
@@ -75,7 +78,7 @@ def test_ctrl_c_cancels_spark_and_retry_goes_on(built: Shop) -> None:
     wait_for(at_work(built), process)
     process.send_signal(signal.SIGINT)
     try:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=HANGS)
     finally:
         process.kill()
 
@@ -100,7 +103,7 @@ def test_a_run_whose_record_lacks_nodes_is_not_retried(built: Shop) -> None:
     wait_for(at_work(built), process)
     process.send_signal(signal.SIGINT)
     try:
-        process.communicate(timeout=60)
+        process.communicate(timeout=HANGS)
     finally:
         process.kill()
     interrupted = built.runs()[0]
@@ -123,7 +126,7 @@ def test_two_processes_publish_different_tables_to_one_branch(built: Shop) -> No
     built.write({"models/c.sql": "{{ config(materialized='table') }} select {{ var('n') }} as n"})
     first = built.start("run", "--select", "a", n=2)
     second = built.start("run", "--select", "c", n=3)
-    outputs = [process.communicate(timeout=180)[0] for process in (first, second)]
+    outputs = [process.communicate(timeout=HANGS)[0] for process in (first, second)]
 
     assert [first.returncode, second.returncode] == [0, 0], outputs
     assert built.value("select a.n * 100 + b.n * 10 + c.n from a, b, c") == 213

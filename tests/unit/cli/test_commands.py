@@ -31,6 +31,8 @@ def test_branches_come_and_go(vcs: Call, warehouse: Warehouse) -> None:
         "is_run": False,
         "ahead": 0,
         "behind": 1,
+        "is_protected": False,
+        "require": [],
     }
     assert "To have it back" in vcs("branch", "delete", "x", "feature/y").stdout
     assert [row["name"] for row in asked(vcs, "branch")] == ["main"]
@@ -169,11 +171,13 @@ def test_merge_of_both_sides(vcs: Call, warehouse: Warehouse) -> None:
     text = vcs("merge", "x", "main", "--dry-run", code=1).stdout
     assert text.splitlines() == [
         "Can't merge x into main: both changed",
-        "  shop.b",
+        "  shop.b: 10 rows changed differently",
         "This alone would merge:",
         "  added    table  shop.c  +10 -0",
     ]
-    assert asked(vcs, "merge", "x", "main", "--dry-run", code=1)["conflicts"] == ["shop.b"]
+    assert asked(vcs, "merge", "x", "main", "--dry-run", code=1)["conflicts"] == [
+        "shop.b: 10 rows changed differently"
+    ]
 
 
 def test_runs(vcs: Call, warehouse: Warehouse) -> None:

@@ -94,7 +94,7 @@ def test_names_that_try_tricks_stay_inside_the_repository(
     odd = ["../../x", "..", "/etc/passwd", "a b", "Ü/ñ", "UPPER", "-rx", "x" * 200, "a..b"]
     for name in odd:
         vcs("branch", "create", "--", name)
-        vcs("tag", "create", "--", name)
+        vcs("tag", "create", "--", f"{name}-tag"[-200:])
     outside = [path for path in folder.rglob("*") if path not in before]
     assert all((folder / "warehouse" / "refs") in path.parents for path in outside)
     listed = {row["name"] for row in json.loads(vcs("branch", "--json").stdout)}
@@ -227,3 +227,16 @@ def test_text_of_others_can_not_steer_the_terminal(vcs: Call, warehouse: Warehou
         assert "\x1b" not in text
         assert "\r" not in text
         assert "\\x1b[31malert" in text
+
+
+def test_a_machine_is_told_of_errors_too(vcs: Call, warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    warehouse.branch("x")
+    warehouse.put("x", a="2")
+    warehouse.put(a="3")
+    done = vcs("merge", "x", "main", "--json", code=1)
+    told = json.loads(done.stdout)
+    assert (told["error"], told["exit_code"]) == ("conflict", 1)
+    assert "dbt-vcs resolve" in told["message"]
+    assert "dbt-vcs resolve" in done.stderr
+    assert json.loads(vcs("merge", "none", "main", "--json", code=1).stdout)["error"] == "notfound"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from verbs.tables import Tables
 from verbs.warehouse import Warehouse
 
 from dbt.adapters.vcs.workspace.runs import Status
@@ -25,7 +26,7 @@ found = []
 for macro, arguments in json.loads(sys.argv[1]):
     lines.clear()
     result = dbtRunner(callbacks=[listen]).invoke(
-        ["--quiet", "run-operation", macro, "--args", json.dumps(arguments)]
+        ["--quiet", "run-operation", macro, "--args", json.dumps(arguments), *sys.argv[2:]]
     )
     found.append({"success": result.success, "text": "\\n".join(lines)})
 print("found:", json.dumps(found))
@@ -55,9 +56,11 @@ def operate(folder: Path) -> Any:
     (folder / "dbt_project.yml").write_text(PROJECT)
     (folder / "profiles.yml").write_text(PROFILES)
 
-    def run(*operations: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    def run(*operations: tuple[str, dict[str, Any]], cwd: Path = folder) -> list[dict[str, Any]]:
+        places = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, json.dumps(operations)],
+            [sys.executable, "-c", SCRIPT, json.dumps(operations), *places],
+            cwd=cwd,
             capture_output=True,
             text=True,
             timeout=300,
@@ -111,3 +114,62 @@ def test_each_verb_is_an_operation(operate: Any, warehouse: Warehouse) -> None:
     assert set(warehouse.shown("main")) == {"shop.a"}
     assert set(warehouse.shown("dev")) == {"shop.a", "shop.b"}
     assert warehouse.repository.resolve("v1") == first
+
+
+def test_a_relative_repository_is_in_the_projects_folder(
+    operate: Any, warehouse: Warehouse, tmp_path: Path
+) -> None:
+    warehouse.branch("dev")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (found,) = operate(("vcs_branch", {}), cwd=elsewhere)
+    assert found["success"] and "dev" in found["text"]
+    assert not list(elsewhere.rglob("vcs.json"))
+
+
+def test_no_verb_makes_a_repository(operate: Any, folder: Path) -> None:
+    found = operate(("vcs_status", {}), ("vcs_branch", {"action": "create", "name": "x"}))
+    for item in found:
+        assert not item["success"]
+        assert "is no repository" in item["text"]
+    assert not (folder / "warehouse").exists()
+
+
+def test_versions_are_operations_too(operate: Any, warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    first = tables.entry([tables.block({1: "a"})])
+    warehouse.branch("dev")
+    tables.put("dev", t=first)
+    tables.put("dev", t=tables.entry([tables.block({1: "b"})], parents=[first]))
+    name = {"action": "create", "relation": "shop.t", "name": "sn1", "at": "dev~1"}
+    found = operate(
+        ("vcs_snapshot", name),
+        ("vcs_snapshot", {}),
+        ("clone_from_snapshot", {"source": "shop.t", "target": "shop.c", "at": "sn1"}),
+        ("vcs_restore", {"relation": "shop.t", "to": "sn1"}),
+        ("vcs_revert", {"revision": "dev"}),
+        ("vcs_lineage", {"relation": "shop.c"}),
+        ("vcs_blame", {"relation": "shop.t", "key": {"id": 1}}),
+        ("vcs_gc", {"dry_run": True}),
+        ("vcs_gc", {"retention": 30}),
+        ("vcs_fsck", {}),
+        ("vcs_branch", {"action": "undelete", "name": "dev"}),
+        ("vcs_restore", {}),
+        ("vcs_gc", {"retention": "long"}),
+    )
+    texts = [item["text"] for item in found]
+    assert [item["success"] for item in found] == [True] * 10 + [False] * 3
+    assert texts[0].startswith("Created snapshot sn1 of shop.t")
+    assert "shop.t" in texts[1] and "sn1" in texts[1]
+    assert texts[2].startswith("Cloned shop.t at sn1 to shop.c on dev: 1 row")
+    assert texts[3].startswith("Restored shop.t on dev to sn1")
+    assert texts[4].startswith("Reverted")
+    assert "shop.t" in texts[5]
+    assert "modified id=1 of shop.t" in texts[6]
+    assert texts[7].startswith("Would delete 0 data files")
+    assert texts[8] == "History without a name is kept for 30 days."
+    assert "All is well." in texts[9]
+    assert "is there. Only a deleted one" in texts[10]
+    assert "either the argument 'relation' or all: true" in texts[11]
+    assert "expected a number of days" in texts[12]
+    assert warehouse.shown("dev")["shop.c"] != first

@@ -151,3 +151,16 @@ def test_a_snapshot_id_is_no_path(root: Path) -> None:
     (root.parent / "secret").write_text("{}")
     with pytest.raises(Exception, match="is no snapshot id"):
         ObjectStore(blobs).snapshot(SnapshotId("../../../secret"))
+
+
+def test_the_folder_of_a_write_goes_with_its_last_file(tmp_path: Path) -> None:
+    blobs = LocalBlobs(tmp_path, fsync=False)
+    for path in ("data/t/w=1/a", "data/t/w=1/b", "data/t/w=2/p=x/a", "refs/heads/m/1"):
+        blobs.create(path, b"x")
+    blobs.delete("data/t/w=1/a")
+    assert (tmp_path / "data/t/w=1/b").exists()
+    blobs.delete("data/t/w=1/b")
+    blobs.delete("data/t/w=1/b")
+    blobs.delete("refs/heads/m/1")
+    assert sorted(path.name for path in (tmp_path / "data/t").iterdir()) == ["w=2"]
+    assert (tmp_path / "refs/heads/m").exists(), "others may be about to write there"

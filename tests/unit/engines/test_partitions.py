@@ -1,4 +1,6 @@
-from dbt.adapters.vcs.core.model import Field
+from dataclasses import replace
+
+from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.engines.mounting import Layout, layouts
 from dbt.adapters.vcs.engines.partitions import partition_folders, partition_values
 from dbt.adapters.vcs.engines.port import TableMount
@@ -29,23 +31,40 @@ def test_a_column_called_as_the_write_folder() -> None:
 
 def test_files_without_partitions_are_one_layout_wherever_they_lie() -> None:
     files = ("data/t/w=x/f", "data/u/w=y/f")
-    assert layouts(mount(*files)) == {Layout("", ()): list(files)}
+    assert layouts(mount(*files)) == {Layout("", (), 3, False): list(files)}
 
 
 def test_files_with_partitions_hang_below_the_tables_folder() -> None:
     files = ("data/t/w=x/p=1/f", "data/t/w=y/p=2/f")
-    assert layouts(mount(*files)) == {Layout("data/t", ("p",)): list(files)}
+    assert layouts(mount(*files)) == {Layout("data/t", ("p",), 4, False): list(files)}
 
 
 def test_files_of_two_lineages_or_partitionings_are_layouts_of_their_own() -> None:
     groups = layouts(mount("data/t/w=x/p=1/f", "data/u/w=y/p=2/f", "data/t/w=z/f"))
-    assert list(groups) == [Layout("data/t", ("p",)), Layout("data/u", ("p",)), Layout("", ())]
+    assert list(groups) == [
+        Layout("data/t", ("p",), 4, False),
+        Layout("", (), 3, False),
+        Layout("data/u", ("p",), 4, False),
+    ]
 
 
 def test_a_column_called_w_is_not_the_write_folder() -> None:
     groups = layouts(mount("data/t/w=x/p=1/f", "data/t/w=y/p=1/f", ids=("a", "W", "p")))
-    assert list(groups) == [Layout("data/t/w=x", ("p",)), Layout("data/t/w=y", ("p",))]
+    assert list(groups) == [
+        Layout("data/t/w=x", ("p",), 4, False),
+        Layout("data/t/w=y", ("p",), 4, False),
+    ]
 
 
 def test_no_files_at_all() -> None:
-    assert layouts(mount()) == {Layout("", ()): []}
+    assert layouts(mount()) == {}
+
+
+def test_files_that_tombstones_delete_from_are_a_layout_of_their_own() -> None:
+    version = mount("data/t/w=x/f", "data/t/w=x/g")
+    stone = Tombstone(path="data/t/w=y/d", bytes=1, targets={"data/t/w=x/g": 1})
+    groups = layouts(replace(version, tombstones=(stone,)))
+    assert groups == {
+        Layout("", (), 3, False): ["data/t/w=x/f"],
+        Layout("", (), 3, True): ["data/t/w=x/g"],
+    }

@@ -3,27 +3,30 @@
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
-from dbt.adapters.vcs.statements import Name, Query, Reference, Target, parse
+from dbt.adapters.vcs.statements import Name, Query, Reference, Slice, Target, parse
 
-SPANS = {"verb", "condition", "column_list", "query_start", "text", "reads"}
+SPANS = {"verb", "condition", "column_list", "query_start", "text", "reads", "diffs"}
 
 
-def shape(value: Any) -> Any:
+def shape(value: Any, text: str = "") -> Any:
     """Return a statement as its class's name and the fields that are not at their default.
 
-    Names and targets are texts, queries their text; offsets and whole texts are left out.
+    Names, targets and slices are texts, queries their text; offsets and whole texts are left out.
     """
+    if isinstance(value, Slice):
+        return text[value.start : value.end]
     if isinstance(value, Name):
         return str(value)
     if isinstance(value, Target):
         return str(value.name)
     if isinstance(value, Query):
         return value.text
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return tuple(map(shape, value))
+    if isinstance(value, tuple):
+        return tuple(shape(item, text) for item in value)
     if is_dataclass(value):
+        text = getattr(value, "text", text)
         told = {
-            f.name: shape(getattr(value, f.name))
+            f.name: shape(getattr(value, f.name), text)
             for f in fields(value)
             if f.name not in SPANS and getattr(value, f.name) != default_of(f)
         }

@@ -6,7 +6,7 @@ import pytest
 from statement_shapes import of, parsed, told
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements import Insert, RowChange, SparkCommand, parse
+from dbt.adapters.vcs.statements import Insert, SparkCommand, parse
 
 
 def insert(**fields: Any) -> Any:
@@ -111,6 +111,16 @@ INSERTS: dict[str, tuple[str, Any, str, list[str]]] = {
         "insert into X  select * from u",
         ["u"],
     ),
+    "replace where something is distinct": (
+        "insert into t replace where a is not distinct from 1 and x.from > 2 from u select b",
+        insert(
+            target="t",
+            query="from u select b",
+            replace_where="a is not distinct from 1 and x.from > 2",
+        ),
+        "insert into X  from u select b",
+        ["u"],
+    ),
     "with before it": (
         "with c as (select * from t), t as (select * from c) insert into s.t select * from t, u",
         insert(
@@ -205,76 +215,6 @@ def test_a_column_list_and_by_name_exclude_each_other() -> None:
         statement.staged("x", ["a"])
 
 
-ROW_CHANGES = {
-    "update": ("update s.t set a = 1 where b = 2", "update", "s.t", []),
-    "update with alias and subqueries": (
-        "update t as x set a = (select max(a) from u), b = default where c in (table v)",
-        "update",
-        "t",
-        ["u", "v!"],
-    ),
-    "with, then update": (
-        "with c as (select * from u) update t set a = 1 where a in (select a from c)",
-        "update",
-        "t",
-        ["u"],
-    ),
-    "delete": (
-        "delete from t x where exists (select 1 from u where u.a = x.a)",
-        "delete",
-        "t",
-        ["u"],
-    ),
-    "delete everything": ("delete from s.t", "delete", "s.t", []),
-    "with, then delete": (
-        "with c as (select 1) delete from t where a in (from c)",
-        "delete",
-        "t",
-        [],
-    ),
-    "dbt's merge": (
-        "merge into s.t as DBT_INTERNAL_DEST\n using t__dbt_tmp as DBT_INTERNAL_SOURCE\n"
-        " on DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id\n\n"
-        " when matched then update set a = DBT_INTERNAL_SOURCE.a, b = DBT_INTERNAL_SOURCE.b\n"
-        " when not matched then insert *",
-        "merge",
-        "s.t",
-        ["t__dbt_tmp!"],
-    ),
-    "merge from a query": (
-        "merge into t using (select * from u join v on u.a = v.a) s on t.a = s.a "
-        "when matched and s.x in (select x from w) then delete "
-        "when not matched then insert (a, b) values (s.a, s.b) "
-        "when not matched by source then update set a = 1, b = (select 2 from z)",
-        "merge",
-        "t",
-        ["u", "v", "w", "z"],
-    ),
-    "merge without alias": (
-        "merge into t using s.u on t.a = u.a when not matched then insert *",
-        "merge",
-        "t",
-        ["s.u"],
-    ),
-    "with, then merge": (
-        "with c as (select * from u) merge into t using c on true when matched then delete",
-        "merge",
-        "t",
-        ["u"],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", ROW_CHANGES)
-def test_what_a_row_change_means(case: str) -> None:
-    text, kind, target, reads = ROW_CHANGES[case]
-    statement = parse(text + " ;")
-    assert isinstance(statement, RowChange)
-    assert (statement.kind, str(statement.target.name), statement.text) == (kind, target, text)
-    assert [told(read) for read in statement.reads] == reads
-    assert all(str(r.name) == text[r.start : r.end] for r in statement.reads)
-
-
 def test_files_outside_go_to_spark() -> None:
     text = (
         "with c as (select * from u) insert overwrite local directory '/x' using csv "
@@ -294,11 +234,6 @@ def test_files_outside_go_to_spark() -> None:
             "one statement a table",
         ),
         ("insert with schema evolution into t select 1", UnsupportedError, "add columns"),
-        (
-            "merge with schema evolution into t using u on true when matched then delete",
-            UnsupportedError,
-            "add columns",
-        ),
         ("insert into t replace on (a = b) select 1", UnsupportedError, "replace where"),
         ("insert into t as x replace on (a = b) select 1", UnsupportedError, "replace where"),
         ("insert into t replace using (a) select 1", UnsupportedError, "replace where"),
@@ -307,8 +242,6 @@ def test_files_outside_go_to_spark() -> None:
         ("insert into t 1", InputError, "found '1'"),
         ("insert into t (a)", InputError, "a query or `values`"),
         ("insert into t (a) by name select 1", InputError, "found 'by'"),
-        ("delete t", InputError, "Expected `from`"),
-        ("merge into t u on true", InputError, "Expected `using`"),
     ],
 )
 def test_what_is_refused_says_the_next_step(text: str, error: type, words: str) -> None:

@@ -11,17 +11,35 @@ from statement_queries import Written, queries
 from statement_shapes import parsed, reads
 from test_statement_alters import ALTERS
 from test_statement_catalog import CATALOG
-from test_statement_inserts import INSERTS, ROW_CHANGES
+from test_statement_changes import ROW_CHANGES
+from test_statement_inserts import INSERTS
 from test_statement_queries import QUERIES
 from test_statement_tables import TABLES
+from test_statement_versioning import DIFFS, VERSIONING
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.statements import Insert, Query, parse, qualified, quote_name
+from dbt.adapters.vcs.statements import (
+    Insert,
+    Query,
+    TargetColumn,
+    parse,
+    qualified,
+    quote_name,
+)
 from dbt.adapters.vcs.statements.lexer import Kind, Token, tokenize
 
 EXAMPLES: list[str] = [
     case[0]  # type: ignore[index]
-    for table in (TABLES, ALTERS, CATALOG, INSERTS, ROW_CHANGES, QUERIES)
+    for table in (
+        TABLES,
+        ALTERS,
+        CATALOG,
+        INSERTS,
+        ROW_CHANGES,
+        QUERIES,
+        VERSIONING,
+        DIFFS,
+    )
     for case in table.values()
 ]
 SPACE = st.sampled_from([" ", "\n\n", "\t", " /* from x; */ ", " -- join y\n", "/* /* ( */ ' */"])
@@ -78,6 +96,32 @@ def test_an_insert_reads_what_its_query_reads(written: Written, verb: str) -> No
     assert [str(r.name).lower() for r in statement.reads] == list(written.reads)
     assert statement.query.text == written.sql
     assert statement.staged("t") == f"insert into t {written.sql}"
+
+
+@given(queries(), queries(), queries(), queries())
+def test_a_row_change_reads_what_its_queries_read(
+    one: Written, two: Written, three: Written, four: Written
+) -> None:
+    changes = {
+        f"update w.z set c = ({one.sql}), d = 1 where d in ({two.sql})": (one, two),
+        f"with q as ({one.sql}) delete from w.z x where exists ({two.sql})": (one, two),
+        f"with q as ({one.sql}) merge into w.z using ({two.sql}) x on z.c = x.c "
+        f"when matched and w.z.c in ({three.sql}) then update set c = 1 "
+        f"when not matched then insert (d) values (({four.sql}))": (one, two, three, four),
+        f"merge into w.z using w.y on c = d when matched then update set d = ({one.sql}) "
+        f"when not matched by source and z.c = ({two.sql}) then delete": (
+            Written("", ("w.y",)),
+            one,
+            two,
+        ),
+    }
+    for text, written in changes.items():
+        statement: Any = parse(text)
+        names = [read for piece in written for read in piece.reads]
+        assert [str(read.name).lower() for read in statement.reads] == names
+        query = parse(statement.staged("l.l", [TargetColumn("c"), TargetColumn("d")]))
+        assert isinstance(query, Query)
+        assert sorted(str(read.name).lower() for read in query.reads) == sorted([*names, "l.l"])
 
 
 def loosened(text: str, data: st.DataObject) -> str:
@@ -171,6 +215,25 @@ def test_any_name_may_be_quoted(schema: str, table: str, column: str) -> None:
     statement: Any = parse(text)
     names = [(read.name.schema, read.name.identifier) for read in statement.query.reads]
     assert names == [(schema, table), (None, table)]
+
+
+@given(IDENTIFIERS, IDENTIFIERS, IDENTIFIERS)
+def test_any_name_of_a_row_change_may_be_quoted(schema: str, table: str, column: str) -> None:
+    s, t, c = map(quote_name, (schema, table, column))
+    source = quote_name(table + "2")
+    update: Any = parse(f"update {s}.{t} set {s}.{t}.{c} = {t}.{c} where {s}.{t}.{c} = 1")
+    merge: Any = parse(
+        f"merge into {s}.{t} using {s}.{source} on {s}.{t}.{c} = {s}.{source}.{c} "
+        f"when matched then update set {c} = {source}.{c} "
+        f"when not matched then insert ({t}.{c}) values ({s}.{source}.{c})"
+    )
+    assert [item.column for item in update.assignments] == [column]
+    assert [item.column for item in update.conjuncts()] == [column]
+    assert [item.assignments[0].column for item in merge.clauses] == [column, column]
+    assert merge.conjuncts() == ((column, f"{source}.{c}"),)
+    for statement in (update, merge):
+        text = statement.staged("x", [TargetColumn(column)])
+        assert text.startswith("select ") and f"{s}.{t}.{c}" not in text
 
 
 @given(st.lists(st.sampled_from(EXAMPLES), max_size=4))

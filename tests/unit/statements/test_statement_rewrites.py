@@ -36,6 +36,23 @@ def query(text: str) -> Query:
             "with t as (select * from t) select * from t",
             "with t as (select * from X as `t`) select * from t",
         ),
+        ("select s.T.a, s.u.b from s.t", "select `t`.a, s.u.b from X as `t`"),
+        ("select s.t.*, x.s.t.a from s.t{snapshot='v'}", "select `t`.*, x.s.t.a from X as `t`"),
+        ("select s.t.a from s.t as t", "select s.t.a from X as t"),
+        (
+            "select spark_catalog.s.t.a from s.t for version as of 3 where s.t.b in (table s.t)",
+            "select `t`.a from X as `t` where `t`.b in (table X)",
+        ),
+        (
+            "select * from t timestamp as of '2026-01-01' join t version as of 'v' x, "
+            "t{snapshot='v'}",
+            "select * from X as `t` join X x, X as `t`",
+        ),
+        ("table s.t version as of 'v'", "table X"),
+        (
+            "select * from t version as of 1 tablesample (1 rows) where t.a",
+            "select * from X tablesample (1 rows) as `t` where t.a",
+        ),
         ("select * from identifier('s.t')", "select * from X as `t`"),
         ("select * from `a``b`", "select * from X as `a``b`"),
     ],

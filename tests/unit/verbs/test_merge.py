@@ -84,12 +84,17 @@ def test_a_conflict_names_the_relations_and_changes_nothing(forked: Warehouse) -
     forked.put("feature", a="2", c="1", b=None)
     head = forked.put(a="3", b="2")
     with pytest.raises(
-        ConflictError, match=r"'feature' and 'main' both changed.*shop\.a, shop\.b"
+        ConflictError,
+        match=r"shop\.a: 10 rows changed differently; shop\.b: ours changed it, theirs dropped it",
     ):
         into_main(forked)
     assert forked.head() == head
     report = into_main(forked, dry_run=True)
-    assert (report.how, report.conflicts) == ("conflict", ("shop.a", "shop.b"))
+    assert report.how == "conflict"
+    assert report.conflicts == (
+        "shop.a: 10 rows changed differently",
+        "shop.b: ours changed it, theirs dropped it",
+    )
     assert names(report) == ["shop.c"]
 
 
@@ -245,7 +250,7 @@ def test_a_target_that_comes_to_conflict_meanwhile_is_a_conflict(
     once = iter([lambda: forked.put(a="3")])
     act = racing(forked.repository, lambda: next(once, lambda: None)())
     monkeypatch.setattr(forked.repository, "move_branch", act)
-    with pytest.raises(ConflictError, match=r"both changed.*shop\.a"):
+    with pytest.raises(ConflictError, match=r"changed the same.*shop\.a: 10 rows"):
         into_main(forked)
 
 
@@ -255,3 +260,9 @@ def test_races_are_given_up_in_the_end(forked: Warehouse, monkeypatch: pytest.Mo
     monkeypatch.setattr(forked.repository, "move_branch", lambda *args, **kwargs: None)
     with pytest.raises(RetryError, match="merge 'feature' into 'main'"):
         into_main(forked)
+
+
+def test_a_tag_is_no_target(forked: Warehouse) -> None:
+    forked.repository.create_tag("v1", forked.head(), author="ann")
+    with pytest.raises(InputError, match="'v1' is a tag, which stays where it is"):
+        merge(forked.repository, "feature", "v1", author="ann")

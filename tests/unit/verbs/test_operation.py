@@ -92,7 +92,7 @@ def test_runs(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("verb", "arguments", "message"),
     [
-        ("blame", {}, "no verb 'blame'; expected one of branch, tag, log"),
+        ("explode", {}, "no verb 'explode'; expected one of branch, tag, log"),
         ("status", {"x": 1}, "status has no argument 'x'; it takes none"),
         ("log", {"x": 1}, "log has no argument 'x'; it takes revision, limit, relation"),
         ("log", {"limit": "many"}, "'limit' is 'many'; expected a whole number"),

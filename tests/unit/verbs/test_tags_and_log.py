@@ -2,6 +2,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Run
+from dbt.adapters.vcs.verbs.branches import create_branch
 from dbt.adapters.vcs.verbs.log import read_log
 from dbt.adapters.vcs.verbs.merge import merge
 from dbt.adapters.vcs.verbs.tags import create_tag, delete_tag, list_tags
@@ -77,3 +78,13 @@ def test_the_log_of_a_relation_has_the_commits_that_changed_it(warehouse: Wareho
     for odd in ("a", "x.y.z", "shop.", ""):
         with pytest.raises(InputError, match=r"expected schema\.table"):
             ids(odd)
+
+
+def test_a_name_is_not_given_to_a_branch_and_a_tag(warehouse: Warehouse) -> None:
+    repository = warehouse.repository
+    with pytest.raises(InputError, match=r"a branch 'main'.*another name"):
+        create_tag(repository, "main", "main", author="ann")
+    create_tag(repository, "v1", "main", author="ann")
+    with pytest.raises(InputError, match=r"a tag 'v1'.*another name"):
+        create_branch(repository, "v1", author="ann")
+    assert repository.find_branch("v1") is None

@@ -1,10 +1,16 @@
-"""A repository whose tables are manifests alone, for tests without an engine."""
+"""A repository of small tables, for tests without an engine."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dbt.adapters.vcs.changes.diff import diff
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SegmentId, SnapshotId, TableId, ViewId
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -62,20 +68,36 @@ class Warehouse:
         self.repository.create_branch(name, self.repository.resolve(at), author="ann")
 
     def table(self, *blocks: str, rows: int = 10) -> Entry:
-        """A table of the blocks of these names, each with so many rows."""
+        """A table of the blocks of these names, each with so many rows.
+
+        The keys go from 0 over all blocks, the rows of a block hold its name: so tables of other
+        blocks have the same keys with other values.
+        """
         segments = []
-        for path in blocks:
-            segment = Segment(blocks=(Block(path=f"data/{path}", rows=rows, bytes=BYTES),))
+        for number, name in enumerate(blocks):
+            path = f"data/t/w=x{name}-{number}-{rows}/{name}.parquet"
+            self.blobs.create(path, _parquet(range(number * rows, (number + 1) * rows), name))
+            segment = Segment(blocks=(Block(path=path, rows=rows, bytes=BYTES),))
             id = SegmentId(self.repository.objects.put(segment))
             segments.append(SegmentRef(id=id, blocks=1, rows=rows, bytes=BYTES))
         snapshot = Snapshot(
             table=TableId("t"),
-            schema=Schema.of([Field(id="", name="id", type="bigint")]),
+            schema=Schema.of(
+                [Field(id="", name="id", type="bigint"), Field(id="", name="v", type="string")]
+            ),
             segments=tuple(segments),
             created_at=Micros(START),
             operation="create",
+            primary_key=("id",),
         )
         return TableEntry(snapshot=SnapshotId(self.repository.objects.put(snapshot)))
+
+    def rows(self, name: str, revision: str = "main") -> list[dict[str, Any]]:
+        """The rows of a table of the schema shop."""
+        entry = self.shown(revision)[f"shop.{name}"]
+        assert isinstance(entry, TableEntry)
+        snapshot = self.repository.objects.snapshot(entry.snapshot)
+        return list(diff(self.repository, None, snapshot).rows.to_pylist())
 
     def view(self, text: str) -> Entry:
         view = View(text=text, columns=(ViewColumn(name="id", type="bigint"),))
@@ -149,3 +171,11 @@ class Warehouse:
             for schema in tree.schemas()
             for name, entry in tree.relations(schema).items()
         }
+
+
+def _parquet(ids: Sequence[int], value: str) -> bytes:
+    sink = pa.BufferOutputStream()
+    rows = {"id": pa.array(ids, pa.int64()), "v": pa.array([value] * len(ids), pa.string())}
+    pq.write_table(pa.table(rows), sink)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

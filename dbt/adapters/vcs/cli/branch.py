@@ -7,8 +7,22 @@ import click
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.session import Session, with_session
 from dbt.adapters.vcs.cli.settings import common_options, json_option
-from dbt.adapters.vcs.verbs.branches import create_branch, delete_branch, list_branches
-from dbt.adapters.vcs.verbs.text import branch_created_text, branch_deleted_text, branches_text
+from dbt.adapters.vcs.core.repository import DEMANDS
+from dbt.adapters.vcs.verbs.branches import (
+    create_branch,
+    delete_branch,
+    list_branches,
+    protect_branch,
+    unprotect_branch,
+)
+from dbt.adapters.vcs.verbs.text import (
+    branch_created_text,
+    branch_deleted_text,
+    branch_protected_text,
+    branches_text,
+)
+from dbt.adapters.vcs.verbs.text.history import branch_undeleted_text
+from dbt.adapters.vcs.verbs.undelete import undelete_branch
 
 
 @click.group(cls=DefaultGroup)
@@ -54,6 +68,18 @@ def create(session: Session, name: str, at: str | None, force: bool) -> None:
     session.say(branch_created_text(made))
 
 
+@branch.command("undelete")
+@click.argument("name")
+@with_session
+def undelete(session: Session, name: str) -> None:
+    """Make the deleted branch NAME again, where it was.
+
+    Its rows are kept as long as the retention says.
+    """
+    made = undelete_branch(session.repository, name, author=session.author)
+    session.say(branch_undeleted_text(made.name, made.head))
+
+
 @branch.command("delete")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--force", is_flag=True, help="Also the branch of a run that is at work.")
@@ -65,5 +91,35 @@ def delete(session: Session, names: tuple[str, ...], force: bool) -> None:
     back.
     """
     for name in names:
-        head = delete_branch(session.repository, name, author=session.author, force=force)
+        head = delete_branch(
+            session.repository, session.bound(name), author=session.author, force=force
+        )
         session.say(branch_deleted_text(name, head))
+
+
+@branch.command("protect")
+@click.argument("name")
+@click.option(
+    "--require",
+    multiple=True,
+    type=click.Choice(DEMANDS),
+    help="What every promotion needs; may be given several times.",
+)
+@with_session
+def protect(session: Session, name: str, require: tuple[str, ...]) -> None:
+    """Let the branch NAME take promotions alone.
+
+    With --require tests: of versions that tests have seen and passed. `vcs.yml` can say the same
+    for a project.
+    """
+    made = protect_branch(session.repository, name, require, author=session.author)
+    session.say(branch_protected_text(made))
+
+
+@branch.command("unprotect")
+@click.argument("name")
+@with_session
+def unprotect(session: Session, name: str) -> None:
+    """Let the branch NAME take any change again."""
+    made = unprotect_branch(session.repository, name, author=session.author)
+    session.say(branch_protected_text(made))

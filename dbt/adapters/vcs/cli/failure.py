@@ -39,6 +39,13 @@ class NotDone(Failure):
     exit_code = NOT_DONE
 
 
+def told_of(error: VcsError, exit_code: int) -> dict[str, Any]:
+    """Return what a machine is told of an error: `error` (its kind), `message`, `exit_code`."""
+    kind = next(item for item in type(error).__mro__ if item.__module__ == VcsError.__module__)
+    name = kind.__name__.removesuffix("Error").lower()
+    return {"error": name, "message": str(error), "exit_code": exit_code}
+
+
 @contextmanager
 def failing_plainly() -> Iterator[None]:
     """Turn what is raised inside the block into what click prints without a traceback."""

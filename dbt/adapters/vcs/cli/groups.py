@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from dbt.adapters.vcs.cli.failure import failing_plainly
+from dbt.adapters.vcs.cli.failure import failing_plainly, told_of
 from dbt.adapters.vcs.cli.settings import current_settings
+from dbt.adapters.vcs.core.errors import VcsError
 
 
 class Lazy(NamedTuple):
@@ -53,7 +54,14 @@ class RootGroup(click.Group):
             with failing_plainly():
                 return super().invoke(ctx)
         except click.ClickException as failure:
-            if current_settings(ctx).debug and failure.__cause__ is not None:
+            settings = current_settings(ctx)
+            if settings.json and isinstance(failure.__cause__, VcsError):
+                # Loading it takes a while, which help and completion need not wait for.
+                from dbt.adapters.vcs.cli.output import print_json
+
+                # A scheduler reads stdout; the sentence for people goes to stderr all the same.
+                print_json(told_of(failure.__cause__, failure.exit_code))
+            if settings.debug and failure.__cause__ is not None:
                 raise failure.__cause__ from None
             raise
 

@@ -13,9 +13,9 @@ import yaml  # type: ignore[import-untyped]
 from dbt.adapters.vcs.cli.rendering import render
 from dbt.adapters.vcs.cli.settings import Settings
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store.opening import located
 
 _HINT = "Say which one is meant: --repository <location>, or DBT_VCS_REPOSITORY."
-_OTHER = ("memory:", "file:/", "~")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +25,18 @@ class ProfileTarget:
     Attributes:
         repository: Location, absolute if it is a folder.
         branch: The branch that the target publishes to.
+        schema: The schema of unqualified names.
         storage_options: Settings of the object store.
+        spark_config: Settings of Spark.
+        project: Folder of the dbt project.
     """
 
     repository: str
     branch: str
+    schema: str
     storage_options: Mapping[str, str]
+    spark_config: Mapping[str, str]
+    project: Path
 
 
 def read_target(settings: Settings) -> ProfileTarget:
@@ -64,17 +70,24 @@ def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> Prof
     if type_ != "vcs":
         raise InputError(f"Found type: {type_} in {place}; expected type: vcs. {_HINT}")
     repository = str(render(found.get("repository", "./warehouse"), f"repository in {place}"))
-    options = found.get("storage_options") or {}
-    if not isinstance(options, Mapping):
-        raise InputError(f"The storage_options in {place} are no mapping of names to values.")
     return ProfileTarget(
-        repository=_located(repository, project),
+        repository=located(repository, project),
         branch=str(render(found.get("branch", "main"), f"branch in {place}")),
-        storage_options={
-            str(key): _setting(render(value, f"storage_options.{key} in {place}"))
-            for key, value in options.items()
-        },
+        schema=str(render(found.get("schema", "default"), f"schema in {place}")),
+        storage_options=_settings(found, "storage_options", place),
+        spark_config=_settings(found, "spark_config", place),
+        project=project,
     )
+
+
+def _settings(found: Mapping[Any, Any], name: str, place: str) -> dict[str, str]:
+    given = found.get(name) or {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"The {name} in {place} are no mapping of names to values.")
+    return {
+        str(key): _setting(render(value, f"{name}.{key} in {place}"))
+        for key, value in given.items()
+    }
 
 
 def _project_folder(settings: Settings) -> Path:
@@ -130,13 +143,6 @@ def _mapping(value: Any, missing: str) -> Mapping[Any, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"There is {missing}. {_HINT}")
     return value
-
-
-def _located(repository: str, project: Path) -> str:
-    """Return a location that means the same from every folder: dbt works in the project's."""
-    if "://" in repository or repository.startswith(_OTHER) or not repository.strip():
-        return repository
-    return str(project / repository)
 
 
 def _setting(value: Any) -> str:

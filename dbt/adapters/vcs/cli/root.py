@@ -15,10 +15,30 @@ COMMANDS = {
     "status": Lazy("dbt.adapters.vcs.cli.status", "Say where the repository and a branch stand."),
     "branch": Lazy("dbt.adapters.vcs.cli.branch", "List, create and delete branches."),
     "tag": Lazy("dbt.adapters.vcs.cli.tag", "List, create and delete tags."),
+    "snapshot": Lazy(
+        "dbt.adapters.vcs.cli.snapshot", "List, create and delete named snapshots of tables."
+    ),
+    "clone": Lazy("dbt.adapters.vcs.cli.clone", "Make a table from a version of another one."),
+    "restore": Lazy("dbt.adapters.vcs.cli.restore", "Let a relation or a branch be what it was."),
+    "revert": Lazy("dbt.adapters.vcs.cli.revert", "Undo what a commit changed."),
     "log": Lazy("dbt.adapters.vcs.cli.log", "List the commits of a revision, newest first."),
     "show": Lazy("dbt.adapters.vcs.cli.show", "Show a commit: its run, and what it changed."),
+    "diff": Lazy("dbt.adapters.vcs.cli.diff", "Say how two commits differ."),
     "merge": Lazy("dbt.adapters.vcs.cli.merge", "Merge a branch, all its relations in one step."),
+    "conflicts": Lazy(
+        "dbt.adapters.vcs.cli.conflicts", "Show what a merge into TARGET could not decide."
+    ),
+    "resolve": Lazy("dbt.adapters.vcs.cli.resolve", "Choose a side for conflicts of RELATION."),
+    "promote": Lazy(
+        "dbt.adapters.vcs.cli.promote", "Publish a branch, all its relations or none."
+    ),
+    "optimize": Lazy("dbt.adapters.vcs.cli.optimize", "Write small files of tables together."),
+    "lineage": Lazy("dbt.adapters.vcs.cli.lineage", "Show what a version was made from."),
+    "blame": Lazy("dbt.adapters.vcs.cli.blame", "Say which commit last changed a row."),
+    "sql": Lazy("dbt.adapters.vcs.cli.sql", "Run SQL on a branch, with Spark."),
     "runs": Lazy("dbt.adapters.vcs.cli.runs", "List, discard and publish runs of dbt."),
+    "gc": Lazy("dbt.adapters.vcs.cli.gc", "Delete files that nothing needs any more."),
+    "fsck": Lazy("dbt.adapters.vcs.cli.fsck", "Look for what is missing or damaged."),
 }
 
 

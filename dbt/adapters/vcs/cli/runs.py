@@ -64,5 +64,13 @@ def publish(session: Session, id: str, force: bool) -> None:
     That is the branch that it was meant for, which gets one commit.
     """
     run = find_run(session.repository, id)
-    report = merge(session.repository, run.name, run.target, author=session.author, force=force)
+    report = merge(
+        session.repository,
+        run.name,
+        session.bound(run.target),
+        author=session.author,
+        policy=session.policy(None),
+        force=force,
+        engine=session.engine,
+    )
     session.show(report, merge_text(report))

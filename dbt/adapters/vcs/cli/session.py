@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -18,7 +19,11 @@ from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.rules import Rules, read_rules
 from dbt.adapters.vcs.verbs.layout import Block
+from dbt.adapters.vcs.workspace.policy import Mode, Policy
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,11 +46,18 @@ class Session:
 
     def blobs(self) -> Blobs:
         """Return the store that is meant; there may be no repository in it."""
-        given = self._given
+        return open_blobs(self.location, self.storage_options)
+
+    @property
+    def location(self) -> str:
+        """Where the repository is meant to be."""
+        return self._given or (self.target.repository if self.target else "")
+
+    @property
+    def storage_options(self) -> Mapping[str, str]:
+        """Settings of the object store."""
         options = dict(self.target.storage_options) if self.target else {}
-        options.update(self.settings.storage_options)
-        location = given or (self.target.repository if self.target else "")
-        return open_blobs(location, options)
+        return {**options, **dict(self.settings.storage_options)}
 
     @cached_property
     def repository(self) -> Repository:
@@ -60,6 +72,25 @@ class Session:
     def branch(self) -> str:
         """The branch that is meant where none is given: the profile's, else the default one."""
         return self.target.branch if self.target else self.repository.default_branch
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What the project's vcs.yml says; nothing where the repository was given alone."""
+        return read_rules(self.target.project) if self.target else Rules()
+
+    def policy(self, on_conflict: str | None) -> Policy:
+        """Return the project's policy, overridden for every relation by what was asked for."""
+        override = Mode.of(on_conflict, "--on-conflict") if on_conflict else None
+        return replace(self.rules.policy, override=override)
+
+    def bound(self, branch: str) -> str:
+        """Return a branch that is to be changed, bound by the project's rules from now on."""
+        self.rules.apply(self.repository, branch, author=self.author)
+        return branch
+
+    def engine(self) -> Engine:
+        """Return an engine for what does not fit this process; nothing starts before its use."""
+        return SparkEngine(self.repository.blobs, storage_options=self.storage_options)
 
     @cached_property
     def author(self) -> str:

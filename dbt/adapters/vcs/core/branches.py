@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.retry import attempts
@@ -15,9 +15,24 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 
 NO_FACTS: Final[Mapping[str, str]] = {}
+DEMANDS: Final = ("tests",)
+"""What a protected branch can require."""
+
+_PROTECTED: Final = "protected"
+_REQUIRE: Final = "require"
 _NEAR: Final = 3
 _SHOWN: Final = 10
 _WORD: Final[dict[Space, str]] = {"heads": "branch", "tags": "tag"}
+
+
+class Protection(NamedTuple):
+    """What a protected branch demands of a change.
+
+    Attributes:
+        require: `tests`: every change was seen by tests that passed.
+    """
+
+    require: tuple[str, ...] = ()
 
 
 class Branch(NamedTuple):
@@ -32,6 +47,34 @@ class Branch(NamedTuple):
         """Facts that the branch carries along, such as a run's status."""
         return self.ref.move.state
 
+    @property
+    def protection(self) -> Protection | None:
+        """What it demands of a change; None if anybody may change it in any way."""
+        if self.state.get(_PROTECTED) != "yes":
+            return None
+        return Protection(tuple(self.state.get(_REQUIRE, "").split()))
+
+    def check_open(self, *, promotes: bool) -> None:
+        """Raise unless the branch takes a change that comes in this way.
+
+        Raises:
+            ProtectedError: It takes promotions alone, and this is none.
+        """
+        if self.protection is not None and not promotes:
+            raise ProtectedError(
+                f"The branch {self.name!r} is protected: it takes changes by promotion alone. "
+                f"Nothing was changed. Make the change on another branch, and promote that: "
+                f"dbt-vcs promote <branch> {self.name}"
+            )
+
+
+def protected_state(state: Mapping[str, str], protection: Protection | None) -> Mapping[str, str]:
+    """Return a branch's state with another protection, or with none."""
+    kept = {key: value for key, value in state.items() if key not in (_PROTECTED, _REQUIRE)}
+    if protection is None:
+        return kept
+    return {**kept, _PROTECTED: "yes", _REQUIRE: " ".join(protection.require)}
+
 
 class Tag(NamedTuple):
     """A tag that is there: its name, its commit, and the last move of its log."""
@@ -42,18 +85,28 @@ class Tag(NamedTuple):
 
 
 class Names:
-    """The refs of one space, `heads` or `tags`, as names that are there or not.
+    """The refs of one space as names that are there or not.
 
     Every move is made here: so times in a log never go down, and no ref names an object that is
-    not stored.
+    not stored. Messages call a ref `word` and say what it is `of`, if anything.
     """
 
-    def __init__(self, objects: ObjectStore, refs: RefStore, clock: Clock, space: Space) -> None:
+    def __init__(
+        self,
+        objects: ObjectStore,
+        refs: RefStore,
+        clock: Clock,
+        space: Space,
+        *,
+        word: str = "",
+        of: str = "",
+    ) -> None:
         self._objects = objects
         self._refs = refs
         self._clock = clock
         self._space = space
-        self._word = _WORD[space]
+        self._word = word or _WORD[space]
+        self._of = f" of {of}" if of else ""
 
     def all(self) -> list[tuple[CommitId, Ref]]:
         """Return every ref that is there, sorted by name."""
@@ -88,7 +141,8 @@ class Names:
             last = self._refs.read(self._space, name)
             if last is not None and last.move.commit is not None:
                 raise InputError(
-                    f"There is already a {self._word} {name!r}, at {last.move.commit[:12]}. "
+                    f"There is already a {self._word} {name!r}{self._of}, at "
+                    f"{last.move.commit[:12]}. "
                     "Give another name, or delete it first."
                 )
             move = self.follow(
@@ -157,12 +211,10 @@ class Names:
         last = self._refs.read(self._space, name)
         if last is not None:
             when = f"{datetime_of(last.move.at):%Y-%m-%d %H:%M} UTC"
-            return (
-                f"The {self._word} {name!r} was deleted on {when} by {last.move.by}. "
-                f"To have it back, create it again at its last commit, {name}@{{1}}."
-                if self._space == "heads"
-                else f"The tag {name!r} was deleted on {when} by {last.move.by}."
-            )
+            gone = f"The {self._word} {name!r}{self._of} was deleted on {when} by {last.move.by}."
+            if self._space != "heads":
+                return gone
+            return f"{gone} To have it back, create it again at its last commit, {name}@{{1}}."
         near = self._near(name)
         names = self._first(_SHOWN + 1)
         if near:
@@ -171,8 +223,8 @@ class Names:
             more = " and others" if len(names) > _SHOWN else ""
             hint = f"There is: {', '.join(names[:_SHOWN])}{more}."
         else:
-            hint = f"There is no {self._word} at all."
-        return f"There is no {self._word} {name!r}. {hint}"
+            hint = f"There is no {self._word}{self._of} at all."
+        return f"There is no {self._word} {name!r}{self._of}. {hint}"
 
     def _near(self, name: str) -> list[str]:
         known = self._refs.names(self._space)

@@ -26,8 +26,12 @@ class CommitGraph:
 
     def merge_base(self, left: CommitId, right: CommitId) -> CommitId | None:
         """Return the nearest common ancestor, the newest of several; None if there is none."""
-        found = merge_bases(left, right, self._parents, self._age)
+        found = self.merge_bases(left, right)
         return max(found, key=lambda id: (self._age(id), id), default=None)
+
+    def merge_bases(self, left: CommitId, right: CommitId) -> list[CommitId]:
+        """Return the best common ancestors: several after criss-cross merges."""
+        return merge_bases(left, right, self._parents, self._age)
 
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
         """Tell whether a commit is in the history of another one, or is that one."""

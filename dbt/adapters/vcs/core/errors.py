@@ -26,6 +26,10 @@ class ReadOnlyError(InputError):
     """A change was asked of something that is only being read."""
 
 
+class ProtectedError(InputError):
+    """The branch takes changes by promotion alone: promote them."""
+
+
 class ConflictError(VcsError):
     """Both sides changed one thing in different ways: resolve, then try again."""
 

@@ -43,6 +43,8 @@ class Proposal:
     Attributes:
         parents: Further parents, after the head.
         state: What the branch's state becomes; None carries it on.
+        allow_empty: Make a commit also if the tree is the head's, as git's option does.
+        promotes: True if a protected branch takes it, whose demands were looked at before.
     """
 
     branch: str
@@ -55,6 +57,8 @@ class Proposal:
     parents: tuple[CommitId, ...] = ()
     action: str = "commit"
     state: Mapping[str, str] | None = None
+    allow_empty: bool = False
+    promotes: bool = False
 
 
 class TreeConflictError(ConflictError):
@@ -85,6 +89,7 @@ class Lander:
 
         Raises:
             NotFoundError: There is no such branch.
+            ProtectedError: The branch takes promotions alone, and this is none.
             TreeConflictError: Others changed the same relations; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
@@ -97,10 +102,12 @@ class Lander:
             branch = Branch(proposal.branch, head, ref)
             tree = self._merged(proposal, base.tree, branch)
             parents = self._new_parents(proposal, branch)
-            if tree == self._objects.commit(head).tree and not parents:
+            changes = tree != self._objects.commit(head).tree or parents
+            if not (changes or proposal.allow_empty):
                 if self._keep(proposal, branch):
                     return Landed(head, False, head, "up_to_date")
                 continue
+            branch.check_open(promotes=proposal.promotes)
             commit = self._commit(proposal, tree, (head, *parents))
             if self._move(proposal, branch, commit, proposal.action):
                 simple = head == proposal.base

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dbt.adapters.vcs.core.branches import NO_FACTS, Branch, Names, Tag
+from dbt.adapters.vcs.core.branches import (
+    DEMANDS,
+    NO_FACTS,
+    Branch,
+    Names,
+    Protection,
+    Tag,
+    protected_state,
+)
 from dbt.adapters.vcs.core.commits import CommitGraph
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.header import (
     Header,
     check_vacant,
@@ -20,14 +28,17 @@ from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflict
 from dbt.adapters.vcs.core.model import Commit, Run, Tree
 from dbt.adapters.vcs.core.plan.trees import SchemaInfo, TreeDiff, diff_trees
 from dbt.adapters.vcs.core.resolver import Resolver
+from dbt.adapters.vcs.core.snapshotnames import SnapshotNames
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore
 from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader, edit_tree
 
 __all__ = [
+    "DEMANDS",
     "Branch",
     "Landed",
+    "Protection",
     "Ref",
     "Repository",
     "SchemaInfo",
@@ -46,6 +57,7 @@ class Repository:
         blobs: The store, for block files.
         objects: The immutable half.
         refs: The mutable half.
+        snapshots: Names of versions of single tables.
         clock: Where times come from.
         default_branch: The branch that others start from unless told.
         id: Identity of the repository, whatever its location.
@@ -58,6 +70,7 @@ class Repository:
         self.clock = clock
         self.default_branch = header.default_branch
         self.id = header.id
+        self.snapshots = SnapshotNames(self.objects, self.refs, clock)
         self._graph = CommitGraph(self.objects)
         self._heads = Names(self.objects, self.refs, clock, "heads")
         self._tags = Names(self.objects, self.refs, clock, "tags")
@@ -171,12 +184,17 @@ class Repository:
 
         Raises:
             NotFoundError: It is not there.
-            InputError: It is the default branch.
+            InputError: It is the default branch, or protected.
         """
         if name == self.default_branch:
             raise InputError(
                 f"The branch {name!r} is the repository's default branch and can't be deleted: "
                 "other branches start from it."
+            )
+        if self.branch(name).protection is not None:
+            raise ProtectedError(
+                f"The branch {name!r} is protected and can't be deleted. Lift the protection "
+                f"first: dbt-vcs branch unprotect {name}"
             )
         self._heads.change(name, author=author, action="delete", note=note, delete=True)
 
@@ -193,13 +211,33 @@ class Repository:
         assert commit is not None
         return Branch(name, commit, ref)
 
+    def protect(self, name: str, protection: Protection | None, *, author: str) -> Branch:
+        """Let a branch take promotions alone, or anything again.
+
+        Raises:
+            NotFoundError: It is not there.
+        """
+        state = protected_state(self.branch(name).state, protection)
+        return self.set_state(name, state, author=author, note="protect" if protection else "")
+
     def move_branch(
-        self, branch: Branch, to: CommitId, *, author: str, action: str, note: str = ""
+        self,
+        branch: Branch,
+        to: CommitId,
+        *,
+        author: str,
+        action: str,
+        note: str = "",
+        promotes: bool = False,
     ) -> Branch | None:
         """Let a branch point to a commit that exists, if it has not moved since it was read.
 
         Returns None if it has: read it and decide again.
+
+        Raises:
+            ProtectedError: The branch takes promotions alone, and this is none.
         """
+        branch.check_open(promotes=promotes)
         self.objects.commit(to)
         state = branch.ref.move.state
         ref = self._heads.follow(
@@ -298,15 +336,19 @@ class Repository:
         parents: tuple[CommitId, ...] = (),
         action: str = "commit",
         state: Mapping[str, str] | None = None,
+        allow_empty: bool = False,
+        promotes: bool = False,
     ) -> Landed:
         """Put a tree that was made from the tree of `base` on a branch, as one commit.
 
         If the branch has moved since, both are merged, relation by relation. No commit is made
-        if that changes nothing and the head already has all of `parents` among its ancestors.
+        if that changes nothing and the head already has all of `parents` among its ancestors,
+        unless `allow_empty` is set.
         `state` replaces the branch's state; None carries it on.
 
         Raises:
             NotFoundError: There is no such branch.
+            ProtectedError: The branch takes promotions alone, and this is none.
             TreeConflictError: Both sides changed one relation; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
@@ -321,6 +363,8 @@ class Repository:
             parents=parents,
             action=action,
             state=state,
+            allow_empty=allow_empty,
+            promotes=promotes,
         )
         return self._lander.land(proposal)
 

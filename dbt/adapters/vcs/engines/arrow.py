@@ -50,6 +50,7 @@ def write_table(
         InputError: The columns don't fit the schema, or the folder is not new.
     """
     wanted = arrow_schema(schema)
+    write = folder.rpartition("=")[2]
     if table.num_columns != len(wanted):
         raise InputError(
             f"The table has {len(wanted)} columns ({', '.join(schema.names)}); "
@@ -58,8 +59,8 @@ def write_table(
     table = _cast(table, wanted)
     paths: list[str] = []
     for number, start in enumerate(range(0, table.num_rows, max_rows_per_file)):
-        path = f"{folder}/part-{number:05}.parquet"
-        if not blobs.create(path, _parquet(table.slice(start, max_rows_per_file))):
+        path = f"{folder}/part-{number:05}-{write}.parquet"
+        if not blobs.create(path, parquet_bytes(table.slice(start, max_rows_per_file))):
             raise InputError(f"{path} is there already; write to a new folder.")
         paths.append(path)
     return tuple(paths)
@@ -84,7 +85,8 @@ def _cast(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     return pa.table(columns, schema=pa.schema([field.with_nullable(True) for field in wanted]))
 
 
-def _parquet(table: pa.Table) -> bytes:
+def parquet_bytes(table: pa.Table, *, row_group: int = _ROW_GROUP) -> bytes:
+    """Return the Parquet file that holds a table, as Spark reads it best."""
     sink = pa.BufferOutputStream()
     pq.write_table(
         table,
@@ -92,7 +94,7 @@ def _parquet(table: pa.Table) -> bytes:
         compression="snappy",
         coerce_timestamps="us",
         store_schema=False,
-        row_group_size=_ROW_GROUP,
+        row_group_size=row_group,
         write_page_index=False,
     )
     data: bytes = sink.getvalue().to_pybytes()

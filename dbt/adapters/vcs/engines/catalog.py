@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.errors import SparkError, translated
-from dbt.adapters.vcs.engines.mounting import create_mount
+from dbt.adapters.vcs.engines.mounting import Mounting
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.quoting import literal, options_clause, quoted, quoted_relation
 
@@ -78,11 +78,25 @@ class Catalog:
         name = RelationName(PRIVATE, f"s_{mount.id}")
         self.ensure_schema(spark, PRIVATE)
         with self._locked(f"mount {mount.id}"):
-            if mount.id not in self._physical:
-                empty = f"file:{Path(self.warehouse) / 'empty'}"
-                create_mount(spark, name, mount, root=self.root, empty=empty)
-                self._physical.add(mount.id)
+            if name.identifier not in self._physical:
+                self._mounting(spark, mount).create()
+                self._physical.add(name.identifier)
         return quoted_relation(name)
+
+    def mount_located(self, spark: SparkSession, mount: TableMount) -> str:
+        """Do what `mount_physical` does, with the rows' places as two more columns."""
+        name = RelationName(PRIVATE, f"l_{mount.id}")
+        self.ensure_schema(spark, PRIVATE)
+        with self._locked(f"mount {mount.id}"):
+            if name.identifier not in self._physical:
+                self._mounting(spark, mount).create_located(name)
+                self._physical.add(name.identifier)
+        return quoted_relation(name)
+
+    def _mounting(self, spark: SparkSession, mount: TableMount) -> Mounting:
+        name = RelationName(PRIVATE, f"s_{mount.id}")
+        empty = f"file:{Path(self.warehouse) / 'empty'}"
+        return Mounting(spark, name, mount, root=self.root, empty=empty)
 
     def mount_table(self, spark: SparkSession, name: RelationName, mount: TableMount) -> None:
         """Show a version under a logical name."""

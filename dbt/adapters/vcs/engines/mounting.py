@@ -1,12 +1,14 @@
-"""One immutable version of a table as a relation of Spark's catalog."""
+"""One immutable version of a table as relations of Spark's catalog."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import Field, RelationName
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.engines.deletions import deleted_rows, file_of, left_rows, position_of
 from dbt.adapters.vcs.engines.errors import SparkError, translated
 from dbt.adapters.vcs.engines.location import exact_files
 from dbt.adapters.vcs.engines.partitions import WRITE_FOLDER, partition_folders
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _OPTIONS: Final = {"timeZone": "UTC", "mergeSchema": "false"}
+_TOMBSTONE_FIELDS: Final = (
+    Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
+    Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
+)
 
 
 class Layout(NamedTuple):
@@ -26,91 +32,181 @@ class Layout(NamedTuple):
         base: The folder below which folders' names are partition values; '' for files without
             partitions, where Spark then looks at no folder's name.
         columns: Field ids of the partition columns in the paths.
+        depth: Folders above the file.
+        holed: True if tombstones delete rows of these files.
     """
 
     base: str
     columns: tuple[str, ...]
+    depth: int
+    holed: bool
+
+
+class Part(NamedTuple):
+    """The files of one layout, as a table."""
+
+    name: RelationName
+    layout: Layout
+    files: tuple[str, ...]
 
 
 def layouts(mount: TableMount) -> dict[Layout, list[str]]:
-    """Return the files of a version by layout; one empty layout if there is no file.
+    """Return the files of a version by layout; nothing if there is no file.
 
-    A table has one layout as a rule. Files of another table's lineage (after a clone), or of
-    another partitioning, or a column called as the write's own folder, make more.
+    A table has one layout as a rule, two with tombstones. Files of another table's lineage (after
+    a clone), or of another partitioning, or a column called as the write's own folder, make more.
     """
     groups: dict[Layout, list[str]] = {}
     clash = any(field.id.lower() == WRITE_FOLDER for field in mount.fields)
-    for file in mount.files:
+    holed = {target for stone in mount.tombstones for target in stone.targets}
+    for file in sorted(set(mount.files)):
         write, folders = partition_folders(file)
         columns = tuple(name for name, _ in folders)
         base = "" if not columns else write if clash else write.rpartition("/")[0]
-        groups.setdefault(Layout(base, columns), []).append(file)
-    return groups or {Layout("", ()): []}
+        layout = Layout(base, columns, file.count("/"), file in holed)
+        groups.setdefault(layout, []).append(file)
+    return groups
 
 
-def create_mount(
-    spark: SparkSession, name: RelationName, mount: TableMount, *, root: str, empty: str
-) -> None:
-    """Create the relation: a table, or a view over one table a layout.
+class Mounting:
+    """Makes the relations of one version."""
 
-    Args:
-        spark: A session of the catalog.
-        name: What to call it.
-        mount: The version.
-        root: The repository as Spark names it.
-        empty: A folder without files, for a version without any.
+    def __init__(
+        self, spark: SparkSession, name: RelationName, mount: TableMount, *, root: str, empty: str
+    ) -> None:
+        """Take a version.
 
-    Raises:
-        DamagedError: A file is missing.
-    """
-    groups = layouts(mount)
-    if len(groups) == 1:
-        ((layout, files),) = groups.items()
-        _create_table(spark, name, mount, _options(root, layout, files, empty), len(files))
-        return
-    ids = ", ".join(quoted(field.id) for field in mount.fields)
-    parts: list[str] = []
-    for number, (layout, files) in enumerate(groups.items()):
-        part = RelationName(name.schema, f"{name.identifier}_{number}")
-        _create_table(spark, part, mount, _options(root, layout, files, empty), len(files))
-        parts.append(f"select {ids} from {quoted_relation(part)}")
-    spark.sql(f"create view if not exists {quoted_relation(name)} as {' union all '.join(parts)}")
+        Args:
+            spark: A session of the catalog.
+            name: What to call the version's relation; further tables are named after it.
+            mount: The version.
+            root: The repository as Spark names it.
+            empty: A folder without files, for a version without any.
+        """
+        self._spark = spark
+        self._name = name
+        self._mount = mount
+        self._root = root
+        self._empty = empty
+
+    def create(self) -> None:
+        """Create the relation that is named by field id: a table, or a view over several.
+
+        Raises:
+            DamagedError: A file is missing.
+        """
+        parts = self._parts()
+        if parts[0].name == self._name:
+            return
+        self._view(self._name, list(self._queries(parts, located=False)))
+
+    def create_located(self, name: RelationName) -> None:
+        """Create the same relation with two more columns: `__vcs_file`, `__vcs_pos`.
+
+        Raises:
+            DamagedError: A file is missing.
+        """
+        self._view(name, list(self._queries(self._parts(), located=True)))
+
+    def _parts(self) -> list[Part]:
+        """Create the tables, and return them; the only one without tombstones has the name."""
+        groups = layouts(self._mount) or {Layout("", (), 0, False): []}
+        alone = len(groups) == 1 and not next(iter(groups)).holed
+        parts: list[Part] = []
+        for number, (layout, files) in enumerate(groups.items()):
+            name = self._name if alone else self._numbered(str(number))
+            options = _options(self._root, layout.base, files, self._empty)
+            self._table(name, self._mount.fields, options, len(files))
+            parts.append(Part(name, layout, tuple(files)))
+        return parts
+
+    def _queries(self, parts: Sequence[Part], *, located: bool) -> Iterator[str]:
+        ids = [quoted(field.id) for field in self._mount.fields]
+        for number, part in enumerate(parts):
+            table = quoted_relation(part.name)
+            columns = list(ids)
+            if located and not part.files:
+                columns += [
+                    f"cast(null as string) {FILE_COLUMN}",
+                    f"cast(null as bigint) {POSITION_COLUMN}",
+                ]
+            elif located:
+                columns += [
+                    f"{file_of(part.files, 'kept')} {FILE_COLUMN}",
+                    f"{position_of('kept')} {POSITION_COLUMN}",
+                ]
+            if part.layout.holed:
+                yield self._left_rows(part, table, columns, number)
+            else:
+                yield f"select {', '.join(columns)} from {table} kept"
+
+    def _left_rows(self, part: Part, table: str, columns: Sequence[str], number: int) -> str:
+        """Return a query for the rows of a part that are left, with a table for its tombstones."""
+        files = set(part.files)
+        stones = [item for item in self._mount.tombstones if not files.isdisjoint(item.targets)]
+        groups: dict[int, list[int]] = {}
+        for position, item in enumerate(stones):
+            groups.setdefault(item.path.count("/"), []).append(position)
+        queries: list[str] = []
+        for depth, positions in groups.items():
+            group = [stones[position] for position in positions]
+            name = self._numbered(f"{number}_gone_{depth}")
+            paths = sorted({item.path for item in group})
+            options = _options(self._root, "", paths, self._empty)
+            self._table(name, _TOMBSTONE_FIELDS, options, len(paths))
+            queries.append(deleted_rows(quoted_relation(name), group, files))
+        count = sum(
+            rows for item in stones for target, rows in item.targets.items() if target in files
+        )
+        return left_rows(table, part.files, " union all ".join(queries), count, columns)
+
+    def _numbered(self, suffix: str) -> RelationName:
+        return RelationName(self._name.schema, f"{self._name.identifier}_{suffix}")
+
+    def _view(self, name: RelationName, queries: Sequence[str]) -> None:
+        text = " union all ".join(queries)
+        with translated():
+            self._spark.sql(f"create view if not exists {quoted_relation(name)} as {text}")
+
+    def _table(
+        self, name: RelationName, fields: Sequence[Field], options: dict[str, str], files: int
+    ) -> None:
+        columns = ", ".join(f"{quoted(field.id)} {field.type}" for field in fields)
+        table = quoted_relation(name)
+        found = 0
+        try:
+            with translated():
+                self._spark.sql(
+                    f"create table if not exists {table} ({columns}) using parquet "
+                    f"options ({options_clause(options)})"
+                )
+                found = self._found(table)
+        except SparkError as error:
+            if error.condition != "PATH_NOT_FOUND":
+                raise
+        if found != files:
+            self._spark.sql(f"drop table if exists {table}")
+            raise DamagedError(
+                f"A table version should have {files} files below {literal(self._mount.folder)}; "
+                f"{found} are there. Restore the missing ones from a backup of the repository."
+            )
+
+    def _found(self, table: str) -> int:
+        """Return how many files Spark finds; it leaves one that is gone out without a word."""
+        # The optimized plan may read rows that the user has cached, and then tells of no file.
+        plan = self._spark.table(table)._jdf.queryExecution().analyzed()
+        return len(plan.collectLeaves().head().relation().location().inputFiles())
 
 
-def _options(root: str, layout: Layout, files: Iterable[str], empty: str) -> dict[str, str]:
-    files = sorted(set(files))
+def _options(root: str, base: str, files: Iterable[str], empty: str) -> dict[str, str]:
+    files = list(files)
     if not files:
         return {**_OPTIONS, "path": empty}
-    if not layout.base:
+    if not base:
         return {**_OPTIONS, "path": exact_files(root, "", files)}
-    inside = (file.removeprefix(layout.base + "/") for file in files)
+    inside = (file.removeprefix(base + "/") for file in files)
     return {
         **_OPTIONS,
-        "path": exact_files(root, layout.base, inside),
-        "basePath": f"{root}/{layout.base}",
+        "path": exact_files(root, base, inside),
+        "basePath": f"{root}/{base}",
     }
-
-
-def _create_table(
-    spark: SparkSession, name: RelationName, mount: TableMount, options: dict[str, str], files: int
-) -> None:
-    columns = ", ".join(f"{quoted(field.id)} {field.type}" for field in mount.fields)
-    table = quoted_relation(name)
-    found = 0
-    try:
-        with translated():
-            spark.sql(
-                f"create table if not exists {table} ({columns}) using parquet "
-                f"options ({options_clause(options)})"
-            )
-            # Spark leaves a file that is gone out of every answer, without a word.
-            found = len(spark.table(table)._jdf.inputFiles())
-    except SparkError as error:
-        if error.condition != "PATH_NOT_FOUND":
-            raise
-    if found != files:
-        spark.sql(f"drop table if exists {table}")
-        raise DamagedError(
-            f"A table version should have {files} files below {literal(mount.folder)}; {found} "
-            "are there. Restore the missing ones from a backup of the repository."
-        )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from datetime import date
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.errors import InputError
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 """What stands for NULL, and for the empty string, in the name of a partition's folder."""
@@ -12,6 +15,8 @@ WRITE_FOLDER: Final = "w"
 """A write's own folder is called `w=<write id>`."""
 
 _ESCAPED: Final = re.compile("%([0-9A-Fa-f]{2})")
+_UNSAFE: Final = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+_SPELLED: Final = ("string", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date")
 
 
 def partition_folders(path: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -38,6 +43,44 @@ def partition_values(path: str) -> dict[str, str | None]:
         name: None if value == NULL_FOLDER else _unescape(value)
         for name, value in partition_folders(path)[1]
     }
+
+
+def is_spelled(type_: str) -> bool:
+    """Tell whether `partition_folder` knows a type; of the others only Spark knows the text."""
+    return type_.partition("(")[0] in _SPELLED
+
+
+def partition_folder(name: str, value: Any) -> str:
+    """Return the name of a partition's folder as Spark spells it.
+
+    Args:
+        name: Field id of the column.
+        value: Its value, as Python has it, of a type that `is_spelled`.
+
+    Raises:
+        InputError: Spark would read the value back as NULL.
+    """
+    if value in ("", NULL_FOLDER):
+        raise InputError(refused_text(name))
+    if isinstance(value, bool):
+        value = str(value).lower()
+    elif isinstance(value, date):
+        value = value.isoformat()
+    text = NULL_FOLDER if value is None else str(value)
+    return f"{_escape(name)}={_escape(text)}"
+
+
+def refused_text(name: str) -> str:
+    """Return what to tell of a value that the name of a folder can't keep."""
+    return (
+        f"The partition column '{name}' holds an empty string or {NULL_FOLDER}, which Spark "
+        "would read back as NULL. Replace such values, or partition by another column."
+    )
+
+
+def _escape(text: str) -> str:
+    """Do what Hive does, and Spark after it: '%' and two hex digits for what is not safe."""
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
 
 
 def _unescape(text: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from dbt.adapters.vcs.core.model import Field, RelationName
+from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +46,7 @@ class TableMount:
         files: Paths of the block files, relative to the repository.
         fields: The columns, in order.
         partition_by: Field ids of the partition columns, outermost first.
+        tombstones: Which rows of the files are deleted; targets are files of the version.
     """
 
     id: str
@@ -53,6 +54,7 @@ class TableMount:
     files: tuple[str, ...]
     fields: tuple[Field, ...]
     partition_by: tuple[str, ...] = ()
+    tombstones: tuple[Tombstone, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +110,16 @@ class Session(Protocol):
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
         """Return the columns of a statement's result by analysis alone: nothing is run."""
 
+    def is_repeatable(self, query_text: str) -> bool:
+        """Tell by analysis alone whether a query run twice is known to give the same rows."""
+
     def write(
         self,
         query_text: str,
         *,
         folder: str,
         partition_by: Sequence[str] = (),
+        cluster_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
         analysing: Analysing = nullcontext,
@@ -124,6 +130,8 @@ class Session(Protocol):
             query_text: The query.
             folder: `data/<table id>/w=<write id>`; must not exist.
             partition_by: Names, as the query gives them, outermost first.
+            cluster_by: Names, as the query gives them: rows are sorted by these columns, and
+                each file has a range of its own.
             options: Further options of the Parquet writer.
             ids: Names for the columns inside the files, in the query's order; the query's own
                 names if None.
@@ -142,6 +150,7 @@ class Session(Protocol):
         folder: str,
         columns: Sequence[Column],
         partition_by: Sequence[str] = (),
+        cluster_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
         name: RelationName | None = None,
@@ -159,6 +168,7 @@ class Session(Protocol):
             folder: As for `write`.
             columns: The table's columns.
             partition_by: Names out of `columns`, outermost first.
+            cluster_by: Names out of `columns`, as for `write`.
             options: As for `write`.
             ids: Names for the columns inside the files, in the order of `columns`.
             name: What errors call the table.
@@ -190,6 +200,25 @@ class Session(Protocol):
         It never changes. Columns beyond the fields may show: select by name.
         """
 
+    def mount_located(self, mount: TableMount) -> str:
+        """Return the quoted name of what `mount_physical` shows with the place of each row.
+
+        Two more columns: `__vcs_file`, the block's path relative to the repository, and
+        `__vcs_pos`, the row's position in it, from 0.
+        """
+
+    def mount_version(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation, its columns named as the table's.
+
+        It never changes.
+        """
+
+    def mount_arrow(self, name: str, table: pa.Table) -> str:
+        """Return the quoted name of a temporary view of this session that shows a table's rows.
+
+        Another table of the same `name`, a word, takes its place.
+        """
+
     def unmount(self, name: RelationName) -> None:
         """Remove what a name stands for from the catalog; nothing happens if there is nothing."""
 
@@ -207,6 +236,10 @@ class Session(Protocol):
 
     def close(self) -> None:
         """Cancel what runs, and refuse every further statement."""
+
+
+Sessions: TypeAlias = Callable[[], Session]
+"""Gives an engine's session; the first call may start the engine."""
 
 
 class Engine(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
@@ -16,10 +16,12 @@ from dbt.adapters.vcs.engines.errors import renamed
 from dbt.adapters.vcs.engines.jobs import Jobs
 from dbt.adapters.vcs.engines.port import Analysing, Column, TableMount, Written
 from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.engines.repeatable import is_repeatable
 from dbt.adapters.vcs.engines.rows import SparkRows, columns_of_schema
 from dbt.adapters.vcs.engines.writes import write_frame
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -38,6 +40,12 @@ class SparkView:
         """The SparkSession itself; what is run through it is not cancelled by `cancel`."""
         return self._spark
 
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run a block as one statement, which `cancel` stops."""
+        with self._jobs.run():
+            yield
+
     def query(self, text: str) -> SparkRows:
         """Run a statement; a query's rows are computed when they are fetched."""
         with self._jobs.run():
@@ -51,12 +59,19 @@ class SparkView:
             schema = json.loads(self._analysed(query_text).schema().json())
             return columns_of_schema(StructType.fromJson(schema))
 
+    def is_repeatable(self, query_text: str) -> bool:
+        """Tell whether a query run twice is known to give the same rows; nothing is run."""
+        with self._jobs.run():
+            plan = self._analysed(query_text)
+            return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
+
     def write(
         self,
         query_text: str,
         *,
         folder: str,
         partition_by: Sequence[str] = (),
+        cluster_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
         analysing: Analysing = nullcontext,
@@ -66,7 +81,12 @@ class SparkView:
             with analysing():
                 frame = self._spark.sql(query_text)
             return self.write_frame(
-                frame, folder=folder, partition_by=partition_by, options=options, ids=ids
+                frame,
+                folder=folder,
+                partition_by=partition_by,
+                cluster_by=cluster_by,
+                options=options,
+                ids=ids,
             )
 
     def write_frame(
@@ -75,6 +95,7 @@ class SparkView:
         *,
         folder: str,
         partition_by: Sequence[str] = (),
+        cluster_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
     ) -> Written:
@@ -86,6 +107,7 @@ class SparkView:
                 self._catalog.root,
                 folder=folder,
                 partition_by=partition_by,
+                cluster_by=cluster_by,
                 options=options,
                 ids=ids,
             )
@@ -97,6 +119,7 @@ class SparkView:
         folder: str,
         columns: Sequence[Column],
         partition_by: Sequence[str] = (),
+        cluster_by: Sequence[str] = (),
         options: Mapping[str, str] = {},
         ids: Sequence[str] | None = None,
         name: RelationName | None = None,
@@ -113,7 +136,12 @@ class SparkView:
                     frame = self._inserted(statement(stage), stage)
                 frame = frame.select(*(quoted(column.name) for column in columns))
                 return self.write_frame(
-                    frame, folder=folder, partition_by=partition_by, options=options, ids=ids
+                    frame,
+                    folder=folder,
+                    partition_by=partition_by,
+                    cluster_by=cluster_by,
+                    options=options,
+                    ids=ids,
                 )
             finally:
                 self._spark.sql(f"drop table if exists {stage}")
@@ -148,6 +176,27 @@ class SparkView:
         """Return the quoted name of a version's own relation."""
         with self._jobs.run():
             return self._catalog.mount_physical(self._spark, mount)
+
+    def mount_located(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's relation with the places of its rows."""
+        with self._jobs.run():
+            return self._catalog.mount_located(self._spark, mount)
+
+    def mount_version(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation, its columns named as the table's."""
+        name = RelationName(PRIVATE, f"v_{mount.id}")
+        self.mount_table(name, mount)
+        return quoted_relation(name)
+
+    def mount_arrow(self, name: str, table: pa.Table) -> str:
+        """Return the quoted name of a temporary view that shows a table's rows."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        with self._jobs.run():
+            # Without it Spark takes a timestamp_ntz for a timestamp.
+            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+            self._spark.createDataFrame(table, schema).createOrReplaceTempView(name)
+        return quoted(name)
 
     def unmount(self, name: RelationName) -> None:
         """Remove what a name stands for from the catalog."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
-from dbt.adapters.vcs.engines.partitions import NULL_FOLDER
+from dbt.adapters.vcs.engines.partitions import NULL_FOLDER, refused_text
 from dbt.adapters.vcs.engines.port import Written
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.engines.rows import columns_of_schema
@@ -39,6 +39,7 @@ def write_frame(
     *,
     folder: str,
     partition_by: Sequence[str],
+    cluster_by: Sequence[str] = (),
     options: Mapping[str, str],
     ids: Sequence[str] | None,
 ) -> Written:
@@ -48,11 +49,11 @@ def write_frame(
     names = frame.columns
     if ids is not None:
         frame = frame.toDF(*ids)
-        partition_by = [ids[_position(names, name)] for name in partition_by]
-    else:
-        partition_by = [names[_position(names, name)] for name in partition_by]
+    inside = ids or names
+    partition_by = [inside[_position(names, name)] for name in partition_by]
+    cluster_by = [inside[_position(names, name, "clustering")] for name in cluster_by]
     columns = columns_of_schema(frame.schema)
-    frame = _guarded(frame, partition_by)
+    frame = _clustered(_guarded(frame, partition_by), partition_by, cluster_by)
     writer = frame.write.mode("error").options(**_options(options))
     if partition_by:
         writer = writer.partitionBy(*partition_by)
@@ -69,13 +70,27 @@ def _options(options: Mapping[str, str]) -> dict[str, str]:
     return {**{key: value for key, value in options.items() if key.lower() not in ours}, **OPTIONS}
 
 
-def _position(names: Sequence[str], name: str) -> int:
+def _position(names: Sequence[str], name: str, kind: str = "partition") -> int:
     found = [number for number, known in enumerate(names) if known.lower() == name.lower()]
     if not found:
         raise InputError(
-            f"The partition column '{name}' is not one of the columns: {', '.join(names)}."
+            f"The {kind} column '{name}' is not one of the columns: {', '.join(names)}."
         )
     return found[0]
+
+
+def _clustered(
+    frame: DataFrame, partition_by: Sequence[str], cluster_by: Sequence[str]
+) -> DataFrame:
+    """Return a frame each of whose files gets a range of its own of the clustering columns.
+
+    Spark samples the rows for the ranges, and joins ranges until files are of a sensible size.
+    Partition columns come first, since the writer would else sort by them once more.
+    """
+    if not cluster_by:
+        return frame
+    columns = [quoted(name) for name in (*partition_by, *cluster_by)]
+    return frame.repartitionByRange(*columns).sortWithinPartitions(*columns)
 
 
 def _guarded(frame: DataFrame, partition_by: Sequence[str]) -> DataFrame:
@@ -102,11 +117,7 @@ def _refusing(name: str) -> Column:
     from pyspark.sql import functions
 
     column = functions.col(quoted(name))
-    text = (
-        f"The partition column '{name}' holds an empty string or {NULL_FOLDER}, which Spark "
-        "would read back as NULL. Replace such values, or partition by another column."
-    )
-    refused = functions.raise_error(functions.lit(text)).cast("string")
+    refused = functions.raise_error(functions.lit(refused_text(name))).cast("string")
     return functions.when(column.isin("", NULL_FOLDER), refused).otherwise(column)
 
 

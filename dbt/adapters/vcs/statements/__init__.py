@@ -20,13 +20,16 @@ from dbt.adapters.vcs.statements.catalog import (
     ShowTableProperties,
     ShowTables,
 )
+from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
 from dbt.adapters.vcs.statements.columns import ColumnDef, PartitionSpec, Position, ViewColumnDef
 from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.conjuncts import Comparison, Constant, KeyPair
+from dbt.adapters.vcs.statements.diffs import DiffReference
 from dbt.adapters.vcs.statements.literals import quote_name, quote_text
-from dbt.adapters.vcs.statements.names import At, Name, Reference, Target
+from dbt.adapters.vcs.statements.names import At, Name, Reference, TableAt, Target
 from dbt.adapters.vcs.statements.parser import parse, split
 from dbt.adapters.vcs.statements.query import Query, qualified
-from dbt.adapters.vcs.statements.rows import Insert, RowChange, Slice
+from dbt.adapters.vcs.statements.rows import Insert, Slice
 from dbt.adapters.vcs.statements.schemas import (
     CommentOnSchema,
     CreateSchema,
@@ -34,6 +37,7 @@ from dbt.adapters.vcs.statements.schemas import (
     SetSchemaProperties,
     Use,
 )
+from dbt.adapters.vcs.statements.staging import Assignment, MergeClause, MergeSource, TargetColumn
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.tables import (
     AlterViewAs,
@@ -45,49 +49,80 @@ from dbt.adapters.vcs.statements.tables import (
     DropRelation,
     Truncate,
 )
+from dbt.adapters.vcs.statements.versioning import (
+    CreateSnapshot,
+    DropSnapshot,
+    Optimize,
+    RestoreTable,
+    ShowSnapshots,
+    SnapshotDiff,
+    SnapshotMerge,
+    SnapshotPick,
+    UndropTable,
+)
 
 __all__ = [
     "AddColumns",
     "AlterColumn",
     "AlterViewAs",
+    "Assignment",
     "At",
     "Clone",
     "ColumnDef",
     "CommentOnSchema",
     "CommentOnTable",
+    "Comparison",
+    "Constant",
     "CreateSchema",
+    "CreateSnapshot",
     "CreateTable",
     "CreateTableLike",
     "CreateTemporaryView",
     "CreateView",
+    "Delete",
     "Describe",
+    "DiffReference",
     "DropColumns",
     "DropRelation",
     "DropSchema",
+    "DropSnapshot",
     "Insert",
+    "KeyPair",
+    "Merge",
+    "MergeClause",
+    "MergeSource",
     "Name",
+    "Optimize",
     "PartitionSpec",
     "Position",
     "Query",
     "Reference",
     "RenameColumn",
     "RenameRelation",
-    "RowChange",
+    "RestoreTable",
     "SetProperties",
     "SetSchemaProperties",
     "ShowColumns",
     "ShowCreateTable",
     "ShowPartitions",
     "ShowSchemas",
+    "ShowSnapshots",
     "ShowTableExtended",
     "ShowTableProperties",
     "ShowTables",
     "Slice",
+    "SnapshotDiff",
+    "SnapshotMerge",
+    "SnapshotPick",
     "SparkCommand",
     "Statement",
+    "TableAt",
     "Target",
+    "TargetColumn",
     "Truncate",
+    "UndropTable",
     "UnsetProperties",
+    "Update",
     "Use",
     "ViewColumnDef",
     "parse",

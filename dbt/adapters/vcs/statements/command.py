@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dbt.adapters.vcs.statements.diffs import DiffReference
 from dbt.adapters.vcs.statements.names import Reference
-from dbt.adapters.vcs.statements.query import edited, renames
+from dbt.adapters.vcs.statements.query import PlaceT, edited, renames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,11 +18,13 @@ class SparkCommand:
         text: As the user wrote it; behind its last token nothing follows.
         mentions: What it reads; or, where that is not known, every name in it that could be a
             relation's, whether there is such a relation or not.
+        diffs: Differences of versions that it reads.
     """
 
     text: str
     mentions: tuple[Reference, ...] = ()
+    diffs: tuple[DiffReference, ...] = ()
 
-    def rewritten(self, replacements: Mapping[Reference, str]) -> str:
-        """Return the text with other relations, as SQL, in the place of mentions."""
-        return edited(self.text, renames(replacements))
+    def rewritten(self, replacements: Mapping[PlaceT, str]) -> str:
+        """Return the text with other relations, as SQL, in the place of mentions and diffs."""
+        return edited(self.text, renames(replacements, self.text))

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.statements.lexer import Kind, Token, padded
 from dbt.adapters.vcs.statements.literals import decode
 from dbt.adapters.vcs.statements.names import CATALOG, At, Name, Target
 from dbt.adapters.vcs.statements.query import Query, query_of
-from dbt.adapters.vcs.statements.relations import is_name, read_name, read_relation
+from dbt.adapters.vcs.statements.relations import is_name, read_name, read_relation, read_version
 
 T = TypeVar("T")
 
@@ -154,6 +154,21 @@ class Cursor:
             raise ForeignError
         read = found.reference
         return Target(name=read.name, start=read.start, end=read.name_end), read.at
+
+    def version(self) -> At:
+        """Read `version as of ...`, `timestamp as of ...`, or either in braces."""
+        at, behind = read_version(self._padded, self.index)
+        if at is None:
+            self.fail("`version as of` or `timestamp as of`")
+        self.index = behind
+        return at
+
+    def relation_parts(self) -> list[str]:
+        """Read a relation of any catalog and the version asked for, and return its name."""
+        first = self.index
+        parts = self.parts()
+        self.index = read_relation(self._padded, first, {}, alias_allowed=False).next
+        return parts
 
     def schema(self) -> str:
         """Read the name of a schema.

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.lexer import Kind, Token, padded
 from dbt.adapters.vcs.statements.names import Name, Reference
 from dbt.adapters.vcs.statements.relations import is_name, read_name
-from dbt.adapters.vcs.statements.scan import QUERY_WORDS, scan
+from dbt.adapters.vcs.statements.scan import QUERY_WORDS, Found, scan
 
 # fmt: off
 _MODES: Final = frozenset({
@@ -45,7 +45,7 @@ def mentions_of(tokens: Sequence[Token]) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-def reads_or_mentions(tokens: Sequence[Token]) -> tuple[Reference, ...]:
+def reads_or_mentions(tokens: Sequence[Token]) -> Found:
     """Return what the query inside a statement reads, or else every name in the statement.
 
     There is such a query in `explain select ...` and `cache table c as select ...`.
@@ -53,8 +53,8 @@ def reads_or_mentions(tokens: Sequence[Token]) -> tuple[Reference, ...]:
     for index, token in enumerate(tokens):
         begins = token.word in QUERY_WORDS - {"table", "map", "reduce", "values"}
         if begins and token.kind is Kind.WORD and not _names_first(tokens[:index]):
-            return scan(tokens[index:-1]).reads
-    return mentions_of(tokens)
+            return scan(tokens[index:-1])
+    return Found(reads=mentions_of(tokens), files=(), diffs=())
 
 
 def _names_first(tokens: Sequence[Token]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
@@ -51,6 +51,13 @@ class At:
     value: str
 
 
+class TableAt(NamedTuple):
+    """A table and the version of it that is meant: None for what the branch has."""
+
+    name: Name
+    at: At | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The place in a statement where the relation that it is about is named.
@@ -91,6 +98,15 @@ class Reference:
     def aliased(self) -> bool:
         """True if another name can take the place of this one as it is."""
         return self.alias_at is None
+
+
+def qualifiers_of(name: Name, alias: str | None) -> frozenset[tuple[str, ...]]:
+    """Return what may stand before a column of a relation, in lower case; an alias hides it."""
+    if alias is not None:
+        return frozenset({(alias.lower(),)})
+    parts = [name.identifier] if name.schema is None else [CATALOG, name.schema, name.identifier]
+    lower = tuple(part.lower() for part in parts)
+    return frozenset(lower[first:] for first in range(len(lower)))
 
 
 def split_name(text: str) -> list[str]:

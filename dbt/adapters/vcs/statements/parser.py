@@ -12,11 +12,18 @@ from dbt.adapters.vcs.statements.cursor import Cursor, ForeignError
 from dbt.adapters.vcs.statements.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.mentions import mentions_of, reads_or_mentions
 from dbt.adapters.vcs.statements.readers.alter import read_alter, read_comment_on
+from dbt.adapters.vcs.statements.readers.changes import read_row_change
 from dbt.adapters.vcs.statements.readers.create import read_create
 from dbt.adapters.vcs.statements.readers.drop import read_drop, read_truncate, read_use
-from dbt.adapters.vcs.statements.readers.insert import read_insert, read_row_change
+from dbt.adapters.vcs.statements.readers.insert import read_insert
 from dbt.adapters.vcs.statements.readers.queries import read_query
 from dbt.adapters.vcs.statements.readers.show import read_describe, read_show
+from dbt.adapters.vcs.statements.readers.versioning import (
+    read_optimize,
+    read_restore,
+    read_snapshot,
+    read_undrop,
+)
 from dbt.adapters.vcs.statements.scan import QUERY_WORDS
 from dbt.adapters.vcs.statements.statement import Statement
 
@@ -30,13 +37,7 @@ _REFUSED: Final = {
     "repair": "The repository knows the files of its tables; leave the statement out",
     "import": "Read the files in a query, and insert its rows",
     "copy": "Read the files in a query, and insert its rows",
-    "optimize": "Leave the statement out, or rebuild the table",
     "vacuum": "Old files are collected by the repository; leave the statement out",
-    "restore": "Make a branch at the older commit, and read the table there: "
-    "dbt-vcs branch create <name> <revision>",
-    "undrop": "Make a branch at the older commit, and read the table there: "
-    "dbt-vcs branch create <name> <revision>",
-    "snapshot": "Compare or merge branches with the command dbt-vcs",
     "begin": "Send each statement on its own",
     "replace": "Write `create or replace table`",
     "execute": "Send the statement itself, not as a string",
@@ -67,7 +68,8 @@ def parse(text: str) -> Statement:
     try:
         return _statement(text, tokens)
     except ForeignError:
-        return SparkCommand(text=text, mentions=reads_or_mentions(tokens))
+        found = reads_or_mentions(tokens)
+        return SparkCommand(text=text, mentions=found.reads, diffs=found.diffs)
 
 
 def split(text: str) -> list[str]:
@@ -123,7 +125,8 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
         if statement is not None:
             return statement
     if word in ("explain", "cache", "describe", "desc"):
-        return SparkCommand(text=text, mentions=reads_or_mentions(tokens))
+        found = reads_or_mentions(tokens)
+        return SparkCommand(text=text, mentions=found.reads, diffs=found.diffs)
     return SparkCommand(text=text, mentions=mentions_of(tokens))
 
 
@@ -138,5 +141,9 @@ _READERS: Final[dict[str, Callable[[Cursor], Statement | None]]] = {
     "show": read_show,
     "describe": read_describe,
     "desc": read_describe,
+    "snapshot": read_snapshot,
+    "restore": read_restore,
+    "undrop": read_undrop,
+    "optimize": read_optimize,
 }
 """Readers by a statement's first word, which is behind them when they begin."""

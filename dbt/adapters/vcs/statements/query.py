@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from dbt.adapters.vcs.statements.lexer import Token
+from dbt.adapters.vcs.statements.diffs import DiffReference
+from dbt.adapters.vcs.statements.lexer import Token, tokenize
 from dbt.adapters.vcs.statements.literals import quote_name
-from dbt.adapters.vcs.statements.names import Reference
+from dbt.adapters.vcs.statements.names import CATALOG, Reference
+from dbt.adapters.vcs.statements.relations import is_name
 from dbt.adapters.vcs.statements.scan import Expect, Found, scan
 
 
@@ -31,19 +33,67 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join(parts)
 
 
-def renames(replacements: Mapping[Reference, str]) -> list[Edit]:
+PlaceT = TypeVar("PlaceT", bound="Reference | DiffReference")
+
+
+def renames(replacements: Mapping[PlaceT, str], text: str | None = None) -> list[Edit]:
     """Return the edits that put other relations in the place of some references.
 
     A reference without an alias gets its own name as one, so that `name.column` stays valid.
+    With the text, `schema.name.column` stays valid too: it becomes `name.column`.
     """
     edits: list[Edit] = []
     for read, new in replacements.items():
+        if isinstance(read, DiffReference):
+            edits.append(Edit(read.start, read.end, new))
+            continue
         alias = f" as {quote_name(read.name.identifier)}"
         if read.alias_at == read.end:
             new += alias
         elif read.alias_at is not None:
             edits.append(Edit(read.alias_at, read.alias_at, alias))
         edits.append(Edit(read.start, read.end, new))
+    return edits if text is None else [*edits, *shortened(text, replaced_names(replacements))]
+
+
+def replaced_names(replacements: Mapping[PlaceT, str]) -> dict[tuple[str, ...], str]:
+    """Return what `shortened` takes, of the references that keep their name as an alias alone."""
+    names: dict[tuple[str, ...], str] = {}
+    for read in replacements:
+        if isinstance(read, Reference) and not read.aliased and read.name.schema is not None:
+            names.update(longer_names((CATALOG, read.name.schema, read.name.identifier)))
+    return names
+
+
+def longer_names(parts: Sequence[str]) -> dict[tuple[str, ...], str]:
+    """Return each way to write a name with something before it, in lower case, and the name."""
+    lower = tuple(part.lower() for part in parts)
+    return {lower[first:]: parts[-1] for first in range(len(parts) - 1)}
+
+
+def shortened(text: str, names: Mapping[tuple[str, ...], str]) -> list[Edit]:
+    """Return the edits that write a name alone where a longer one stands before a column."""
+    edits: list[Edit] = []
+    tokens = tokenize(text) if names else []
+    index = 0
+    while index < len(tokens):
+        before = tokens[index - 1].word if index else ""
+        chain: list[Token] = []
+        while is_name(tokens[index]):
+            chain.append(tokens[index])
+            if tokens[index + 1].word != ".":
+                break
+            index += 2
+        index += 1
+        if before == ".":
+            continue
+        # In `s.t.*` nothing is left of the chain for the column; `s.t` alone is a relation.
+        longest = len(chain) if tokens[index - 1].word == "*" else len(chain) - 1
+        for length in range(longest, 1, -1):
+            name = names.get(tuple(token.text.lower() for token in chain[:length]))
+            if name is not None:
+                edits.append(Edit(chain[0].start, chain[length - 1].end, quote_name(name)))
+                break
     return edits
 
 
@@ -56,18 +106,21 @@ class Query:
         reads: Each place that reads a relation, in order; offsets into `text`. Common table
             expressions, table functions, files and relations of other catalogs are left out.
         files: format.`path` of files read directly, sorted.
+        diffs: Each place that reads a difference of versions, in order; offsets into `text`.
     """
 
     text: str
     reads: tuple[Reference, ...] = ()
     files: tuple[str, ...] = ()
+    diffs: tuple[DiffReference, ...] = ()
 
-    def rewritten(self, replacements: Mapping[Reference, str]) -> str:
+    def rewritten(self, replacements: Mapping[PlaceT, str]) -> str:
         """Return the text with other relations, as SQL, in the place of references.
 
-        A reference that has no alias gets its own name as one where Spark allows it.
+        A reference that has no alias gets its own name as one where Spark allows it, so that
+        columns may still be qualified, with or without the schema. A difference gets none.
         """
-        return edited(self.text, renames(replacements))
+        return edited(self.text, renames(replacements, self.text))
 
 
 def qualified(
@@ -100,6 +153,7 @@ def query_of(text: str, tokens: Sequence[Token], expect: Expect = Expect.QUERY) 
         text=text[start:end],
         reads=tuple(shifted(read, -start) for read in found.reads),
         files=found.files,
+        diffs=tuple(moved(diff, -start) for diff in found.diffs),
     )
 
 
@@ -112,14 +166,24 @@ def joined_query(text: str, pieces: Sequence[Sequence[Token]]) -> tuple[Query, F
     found = scan([token for piece in pieces for token in piece])
     slices: list[str] = []
     reads: list[Reference] = []
+    diffs: list[DiffReference] = []
     length = 0
     for piece in pieces:
         start, end = piece[0].start, piece[-1].end
         by = length - start
         reads += (shifted(read, by) for read in found.reads if start <= read.start < end)
+        diffs += (moved(diff, by) for diff in found.diffs if start <= diff.start < end)
         slices.append(text[start:end])
         length += end - start + 1
-    return Query(text="\n".join(slices), reads=tuple(reads), files=found.files), found
+    query = Query(
+        text="\n".join(slices), reads=tuple(reads), files=found.files, diffs=tuple(diffs)
+    )
+    return query, found
+
+
+def moved(diff: DiffReference, by: int) -> DiffReference:
+    """Return a difference whose offsets count from elsewhere."""
+    return replace(diff, start=diff.start + by, end=diff.end + by)
 
 
 def shifted(read: Reference, by: int) -> Reference:

@@ -106,7 +106,7 @@ def read_relation(
     if tokens[behind].word == "(" and alias_allowed:
         return Relation(None, None, behind)  # a table function
     name_end = tokens[behind - 1].end
-    at, behind = _read_version(tokens, behind)
+    at, behind = read_version(tokens, behind)
     end = tokens[behind - 1].end
     behind = _skip_clauses(tokens, behind, closing)
     alias_at = tokens[behind - 1].end if alias_allowed else None
@@ -132,7 +132,13 @@ def _is_file(parts: list[str]) -> bool:
     )
 
 
-def _read_version(tokens: Sequence[Token], index: int) -> tuple[At | None, int]:
+def read_version(tokens: Sequence[Token], index: int) -> tuple[At | None, int]:
+    """Read the version asked for, None if there is none, and the index of the token behind it.
+
+    Raises:
+        InputError: The version is not readable.
+        UnsupportedError: It is computed.
+    """
     if tokens[index].word == "{":
         return _read_braces(tokens, index)
     first = index + 1 if tokens[index].word == "for" else index

@@ -1,16 +1,17 @@
-"""Statements that change the rows of a table."""
+"""`insert`: rows that a table gets, or that take the place of others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.columns import PartitionSpec
+from dbt.adapters.vcs.statements.diffs import DiffReference
 from dbt.adapters.vcs.statements.literals import quote_name
 from dbt.adapters.vcs.statements.names import Reference, Target
-from dbt.adapters.vcs.statements.query import Edit, Query, edited, renames
+from dbt.adapters.vcs.statements.query import Edit, PlaceT, Query, edited, renames
 
 
 class Slice(NamedTuple):
@@ -29,6 +30,7 @@ class Insert:
         query: The rows to write, as a query of its own; `values` is one. It is not runnable if
             its values hold `default`.
         reads: What the query reads, with offsets into `text`.
+        diffs: Differences of versions that the query reads, with offsets into `text`.
         text: The whole statement; behind its last token nothing follows.
         columns: The column list; empty if there is none.
         by_name: True with `by name`.
@@ -44,6 +46,7 @@ class Insert:
     target: Target
     query: Query
     reads: tuple[Reference, ...]
+    diffs: tuple[DiffReference, ...] = ()
     text: str
     columns: tuple[str, ...] = ()
     by_name: bool = False
@@ -59,7 +62,7 @@ class Insert:
         self,
         stage: str,
         columns: Sequence[str] | None = None,
-        replacements: Mapping[Reference, str] | None = None,
+        replacements: Mapping[PlaceT, str] | None = None,
     ) -> str:
         """Return the statement as a plain `insert into` another table.
 
@@ -69,12 +72,12 @@ class Insert:
         Args:
             stage: The other table, as SQL.
             columns: Names for a column list, in the place of the statement's own, if any.
-            replacements: Other relations, as SQL, for some of `reads`.
+            replacements: Other relations, as SQL, for some of `reads` and `diffs`.
 
         Raises:
             InputError: `columns` is given and the statement matches columns by name.
         """
-        edits = renames(replacements or {})
+        edits = renames(replacements or {}, self.text)
         edits.append(Edit(*self.verb, "into"))
         edits.append(Edit(self.target.start, self.target.end, stage))
         if self.condition.start < self.condition.end:
@@ -86,20 +89,3 @@ class Insert:
             names = ", ".join(map(quote_name, columns))
             edits.append(Edit(*self.column_list, f"{space}({names})"))
         return edited(self.text, edits)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowChange:
-    """`update`, `delete from` or `merge into`.
-
-    Attributes:
-        kind: Which one.
-        target: The table.
-        text: The whole statement; behind its last token nothing follows.
-        reads: What it reads besides the target, with offsets into `text`.
-    """
-
-    kind: Literal["update", "delete", "merge"]
-    target: Target
-    text: str
-    reads: tuple[Reference, ...] = ()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
+from dbt.adapters.vcs.statements.diffs import DIFF_FUNCTION, DiffReference, read_diff
 from dbt.adapters.vcs.statements.lexer import Kind, Token, padded
 from dbt.adapters.vcs.statements.names import Reference
 from dbt.adapters.vcs.statements.relations import is_name, read_relation
@@ -47,10 +48,12 @@ class Found(NamedTuple):
     Attributes:
         reads: In the order of the text.
         files: format.`path` of files that it reads directly, sorted.
+        diffs: Differences of versions that it reads, in the order of the text.
     """
 
     reads: tuple[Reference, ...]
     files: tuple[str, ...]
+    diffs: tuple[DiffReference, ...]
 
 
 class _Part(NamedTuple):
@@ -64,7 +67,7 @@ def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
     """Return what is read by a query, given by its tokens without an `END`.
 
     Raises:
-        InputError: A version of a relation is not readable.
+        InputError: A version of a relation, or a difference of two, is not readable.
         UnsupportedError: A relation's name, or the version asked for, is computed.
     """
     ended = padded(tokens)
@@ -72,13 +75,19 @@ def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
     todo = [_Part(0, len(tokens), expect, frozenset())]
     reads: list[Reference] = []
     files: set[str] = set()
+    diffs: list[DiffReference] = []
     while todo:
         level = _Level(ended, closing, todo.pop())
         level.run()
         todo += level.inner
         reads += level.reads
         files |= level.files
-    return Found(tuple(sorted(reads, key=lambda read: read.start)), tuple(sorted(files)))
+        diffs += level.diffs
+    return Found(
+        reads=tuple(sorted(reads, key=lambda read: read.start)),
+        files=tuple(sorted(files)),
+        diffs=tuple(sorted(diffs, key=lambda diff: diff.start)),
+    )
 
 
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:
@@ -110,6 +119,7 @@ class _Level:
         self.in_values = False
         self.reads: list[Reference] = []
         self.files: set[str] = set()
+        self.diffs: list[DiffReference] = []
         self.inner: list[_Part] = []
 
     def run(self) -> None:
@@ -268,6 +278,14 @@ class _Level:
     def _relation(self, *, alias_allowed: bool = True) -> None:
         if self.index == self.first and self.tokens[self.index - 2].word == "table":
             alias_allowed = False  # table(t), the argument of a table function
+        self.expect = Expect.OTHER
+        if (
+            self.tokens[self.index].word == DIFF_FUNCTION
+            and self.tokens[self.index + 1].word == "("
+        ):
+            diff, self.index = read_diff(self.tokens, self.index)
+            self.diffs.append(diff)
+            return
         reference, file, self.index = read_relation(
             self.tokens, self.index, self.closing, self.hidden, alias_allowed=alias_allowed
         )
@@ -275,7 +293,6 @@ class _Level:
             self.reads.append(reference)
         if file is not None:
             self.files.add(file)
-        self.expect = Expect.OTHER
 
     def _common_tables(self) -> None:
         """Take `with a as (...), b as (...)`: each sees those before it, the rest sees all."""

@@ -24,9 +24,10 @@ from dbt.adapters.vcs.statements.catalog import (
     ShowTableProperties,
     ShowTables,
 )
+from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.query import Query
-from dbt.adapters.vcs.statements.rows import Insert, RowChange
+from dbt.adapters.vcs.statements.rows import Insert
 from dbt.adapters.vcs.statements.schemas import (
     CommentOnSchema,
     CreateSchema,
@@ -44,6 +45,17 @@ from dbt.adapters.vcs.statements.tables import (
     DropRelation,
     Truncate,
 )
+from dbt.adapters.vcs.statements.versioning import (
+    CreateSnapshot,
+    DropSnapshot,
+    Optimize,
+    RestoreTable,
+    ShowSnapshots,
+    SnapshotDiff,
+    SnapshotMerge,
+    SnapshotPick,
+    UndropTable,
+)
 
 Statement: TypeAlias = (
     Query
@@ -54,7 +66,9 @@ Statement: TypeAlias = (
     | CreateTemporaryView
     | AlterViewAs
     | Insert
-    | RowChange
+    | Update
+    | Delete
+    | Merge
     | Truncate
     | DropRelation
     | RenameRelation
@@ -78,5 +92,14 @@ Statement: TypeAlias = (
     | ShowTableProperties
     | ShowCreateTable
     | Describe
+    | CreateSnapshot
+    | DropSnapshot
+    | Optimize
+    | RestoreTable
+    | ShowSnapshots
+    | SnapshotDiff
+    | SnapshotMerge
+    | SnapshotPick
+    | UndropTable
     | SparkCommand
 )

@@ -7,10 +7,14 @@ from datetime import datetime
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
-from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.repository import DEMANDS, Branch, Protection, Repository
+from dbt.adapters.vcs.core.retention import hold_commit
 from dbt.adapters.vcs.verbs.divergence import divergence
+from dbt.adapters.vcs.verbs.names import named_branch
 from dbt.adapters.vcs.verbs.parallel import each
 from dbt.adapters.vcs.verbs.sources import resolve_source
+from dbt.adapters.vcs.workspace.openmerges import PREFIX as MERGES
+from dbt.adapters.vcs.workspace.openmerges import open_merge_of
 from dbt.adapters.vcs.workspace.runs import PREFIX, discard, run_of
 
 
@@ -28,6 +32,8 @@ class BranchSummary:
         is_run: True for the branch of a dbt run.
         ahead: Commits that it has and the default branch lacks; None if too many to count.
         behind: Commits that the default branch has and it lacks; None if too many to count.
+        is_protected: True if it takes promotions alone.
+        require: What it demands of them.
     """
 
     name: str
@@ -39,11 +45,17 @@ class BranchSummary:
     is_run: bool
     ahead: int | None
     behind: int | None
+    is_protected: bool = False
+    require: tuple[str, ...] = ()
 
 
 def list_branches(repository: Repository, *, with_runs: bool = False) -> list[BranchSummary]:
-    """Return the branches by name; those of dbt runs only if they are asked for."""
-    branches = [branch for branch in repository.branches() if with_runs or run_of(branch) is None]
+    """Return the branches by name; those of runs and of open merges only if asked for."""
+    branches = [
+        branch
+        for branch in repository.branches()
+        if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
+    ]
     trunk = repository.branch(repository.default_branch).head
     return each(lambda branch: _summary(repository, branch, trunk), branches)
 
@@ -59,17 +71,25 @@ def create_branch(
     """Make a branch at a revision, at the default branch if none is given.
 
     Raises:
-        InputError: The name is taken, can't be one, or is kept for dbt's runs.
-        NotFoundError: The revision means no commit.
+        InputError: The name is taken, can't be one, or is kept for dbt's runs or for merges.
+        NotFoundError: The revision means no commit, or its rows have been collected.
         ConflictError: The revision is of a run that did not succeed, and `force` is not set.
     """
-    if name.startswith(PREFIX):
+    for prefix, what in ((PREFIX, "dbt runs"), (MERGES, "merges with conflicts")):
+        if name.startswith(prefix):
+            raise InputError(
+                f"The name {name!r} can't be given: {prefix} is where {what} keep their branches. "
+                "Give another one."
+            )
+    if repository.find_tag(name) is not None:
         raise InputError(
-            f"The name {name!r} can't be given: {PREFIX} is where dbt runs keep their branches. "
-            "Give another one."
+            f"There is a tag {name!r}, which would be read in place of a branch of that name. "
+            "Give the branch another name, or delete the tag."
         )
     start = repository.default_branch if at is None else at
     commit = resolve_source(repository, start, force=force)
+    if named_branch(repository, start) is None and repository.find_tag(start) is None:
+        hold_commit(repository, commit, author=author)
     made = repository.create_branch(name, commit, author=author, note=f"from {start}")
     return _summary(repository, made, repository.branch(repository.default_branch).head)
 
@@ -93,6 +113,46 @@ def delete_branch(
     return branch.head
 
 
+def protect_branch(
+    repository: Repository, name: str, require: tuple[str, ...] = (), *, author: str
+) -> BranchSummary:
+    """Let a branch take promotions alone.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: It is the branch of a run, or what is required is not known.
+    """
+    unknown = [item for item in require if item not in DEMANDS]
+    if unknown:
+        raise InputError(
+            f"Found {unknown[0]!r} as a requirement; expected one of {', '.join(DEMANDS)}."
+        )
+    if run_of(repository.branch(name)) is not None:
+        raise InputError(f"{name!r} is the branch of a dbt run; it can't be protected.")
+    repository.protect(name, Protection(require), author=author)
+    return find_branch(repository, name)
+
+
+def unprotect_branch(repository: Repository, name: str, *, author: str) -> BranchSummary:
+    """Let a branch take any change again.
+
+    Raises:
+        NotFoundError: It is not there.
+    """
+    repository.protect(name, None, author=author)
+    return find_branch(repository, name)
+
+
+def find_branch(repository: Repository, name: str) -> BranchSummary:
+    """Return one branch.
+
+    Raises:
+        NotFoundError: It is not there.
+    """
+    trunk = repository.branch(repository.default_branch).head
+    return _summary(repository, repository.branch(name), trunk)
+
+
 def _summary(repository: Repository, branch: Branch, trunk: CommitId) -> BranchSummary:
     read = repository.objects.commit
     commit = read(branch.head)
@@ -109,4 +169,6 @@ def _summary(repository: Repository, branch: Branch, trunk: CommitId) -> BranchS
         is_run=run_of(branch) is not None,
         ahead=counts.ahead if counts else None,
         behind=counts.behind if counts else None,
+        is_protected=branch.protection is not None,
+        require=branch.protection.require if branch.protection else (),
     )

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Absent
-from dbt.adapters.vcs.core.plan.trees import Change, SchemaChange, TreeMerge, info_of, merge_trees
+from dbt.adapters.vcs.core.model import Absent, RelationName
+from dbt.adapters.vcs.core.plan.trees import Change, SchemaChange, info_of
 from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.engines.port import Sessions
 from dbt.adapters.vcs.verbs.changes import ChangeSummary, count_changes, list_changes
+from dbt.adapters.vcs.workspace.combining import Combination, combine
+from dbt.adapters.vcs.workspace.decisions import Decisions
+from dbt.adapters.vcs.workspace.policy import Policy
 from dbt.adapters.vcs.workspace.runs import RunBranch
 
 How: TypeAlias = Literal["up_to_date", "fast_forward", "merge", "conflict"]
-
-_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +29,15 @@ class Work:
         source: The revision that was given.
         commit: What it means.
         run: The run whose branch it is, or None.
+        policy: What to do about conflicts.
+        decisions: What was decided about single ones, by relation.
     """
 
     source: str
     commit: CommitId
     run: RunBranch | None
+    policy: Policy = field(default_factory=Policy)
+    decisions: Mapping[RelationName, Decisions] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,59 +49,51 @@ class MergePlan:
         target: Into what, as it was when the plan was made.
         how: In which way.
         base: The commit that both sides are compared with.
-        merged: What changes on the target, if `how` is `merge` or `conflict`.
+        combination: What changes on the target, if `how` is `merge` or `conflict`.
     """
 
     work: Work
     target: Branch
     how: How
     base: CommitId
-    merged: TreeMerge | None = None
+    combination: Combination | None = None
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """Relations, and schemas' comments or properties, that both sides changed."""
-        if self.merged is None:
+        """What could not be decided, a line each."""
+        if self.combination is None:
             return ()
-        return (
-            *(str(name) for name in self.merged.conflicts),
-            *(f"schema {name}" for name in self.merged.schema_conflicts),
-        )
+        return tuple(str(clash) for clash in self.combination.clashes)
 
-    def check(self, *, ff_only: bool) -> None:
-        """Raise if the plan can't be carried out.
+    def check_fast_forward(self) -> None:
+        """Raise if the target has commits that the source lacks.
 
         Raises:
-            ConflictError: Both sides changed one relation, or `ff_only` is set and both changed
-                something.
+            ConflictError: It has.
         """
+        if self.how not in ("merge", "conflict"):
+            return
         source, target = self.work.source, self.target.name
-        if self.how == "conflict":
-            found = self.conflicts
-            more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-            raise ConflictError(
-                f"{source!r} and {target!r} both changed, since {self.base[:12]}: "
-                f"{', '.join(found[:_SHOWN])}{more}. Nothing was changed. Build these again on a "
-                f"branch made from {target!r}, and merge that."
-            )
-        if self.how == "merge" and ff_only:
-            step = "Build again" if self.work.run else f"Merge {target!r} into {source!r} first"
-            raise ConflictError(
-                f"{target!r} has commits that {source!r} lacks, so it can't be fast-forwarded. "
-                f"Nothing was changed. {step}, or merge without --ff-only."
-            )
+        step = "Build again" if self.work.run else f"Merge {target!r} into {source!r} first"
+        raise ConflictError(
+            f"{target!r} has commits that {source!r} lacks, so it can't be fast-forwarded. "
+            f"Nothing was changed. {step}, or merge without --ff-only."
+        )
 
 
-def plan_merge(repository: Repository, work: Work, target: Branch) -> MergePlan:
-    """Return how to merge; nothing is written.
+def plan_merge(
+    repository: Repository, work: Work, target: Branch, sessions: Sessions
+) -> MergePlan:
+    """Return how to merge; nothing that a reader could see is written.
 
-    | base, the nearest common ancestor  | how                                               |
-    |------------------------------------|---------------------------------------------------|
-    | is the source                      | `up_to_date`                                      |
-    | is the target's head               | `fast_forward`                                    |
-    | is neither                         | `merge`, `conflict` if both changed one relation  |
+    | base, the nearest common ancestor  | how                                                  |
+    |------------------------------------|------------------------------------------------------|
+    | is the source                      | `up_to_date`                                         |
+    | is the target's head               | `fast_forward`                                       |
+    | is neither                         | `merge`, `conflict` if something could not be decided |
 
     The base of a run is where it forked, and a target that has the run's commit is up to date.
+    The engine's session is asked for where both changed more rows of a table than fit here.
 
     Raises:
         InputError: Both have no common history.
@@ -104,29 +103,33 @@ def plan_merge(repository: Repository, work: Work, target: Branch) -> MergePlan:
         return MergePlan(work=work, target=target, how="up_to_date", base=base)
     if base == target.head:
         return MergePlan(work=work, target=target, how="fast_forward", base=base)
-    objects = repository.objects
-    old, ours, theirs = (
-        objects.tree(objects.commit(id).tree) for id in (base, target.head, work.commit)
+    combination = combine(
+        repository,
+        base=base,
+        ours=target.head,
+        theirs=work.commit,
+        policy=work.policy,
+        decisions=work.decisions,
+        sessions=sessions,
     )
-    merged = merge_trees(old, ours, theirs, objects.schema_tree)
-    clashes = bool(merged.conflicts or merged.schema_conflicts)
-    how: How = "conflict" if clashes else "merge"
-    return MergePlan(work=work, target=target, how=how, base=base, merged=merged)
+    how: How = "conflict" if combination.clashes else "merge"
+    return MergePlan(work=work, target=target, how=how, base=base, combination=combination)
 
 
 def planned_changes(repository: Repository, plan: MergePlan) -> tuple[ChangeSummary, ...]:
     """Return how the target would change; for a conflict, what merges cleanly."""
     if plan.how == "up_to_date":
         return ()
-    if plan.merged is None:
+    if plan.combination is None:
         return list_changes(repository, plan.target.head, plan.work.commit)
+    changes = plan.combination.changes
     ours = repository.tree(plan.target.head)
     relations = [
         Change(name, ours.entry(name) or Absent, entry)
-        for name, entry in sorted(plan.merged.relations.items())
+        for name, entry in sorted(changes.relations.items())
     ]
     schemas = []
-    for name, info in sorted(plan.merged.schemas.items()):
+    for name, info in sorted(changes.schemas.items()):
         before = info_of(ours.schema_ref(name)) if ours.has_schema(name) else Absent
         schemas.append(SchemaChange(name, before, info))
     return count_changes(repository, schemas, relations)

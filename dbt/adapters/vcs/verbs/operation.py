@@ -4,39 +4,32 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.verbs import text
-from dbt.adapters.vcs.verbs.branches import create_branch, delete_branch, list_branches
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.rules import Rules
+from dbt.adapters.vcs.verbs import mergeoperations, text, versionoperations
+from dbt.adapters.vcs.verbs.arguments import check_action, flag, needed, number, word, words
+from dbt.adapters.vcs.verbs.branches import (
+    create_branch,
+    delete_branch,
+    list_branches,
+    protect_branch,
+    unprotect_branch,
+)
+from dbt.adapters.vcs.verbs.caller import Caller
+from dbt.adapters.vcs.verbs.diffoperation import diff_operation
 from dbt.adapters.vcs.verbs.layout import Block, plain_lines
 from dbt.adapters.vcs.verbs.log import read_log
 from dbt.adapters.vcs.verbs.merge import merge
+from dbt.adapters.vcs.verbs.optimize import optimize, parse_size
 from dbt.adapters.vcs.verbs.runs import discard_expired, discard_run, find_run, list_runs
 from dbt.adapters.vcs.verbs.show import show_commit
 from dbt.adapters.vcs.verbs.status import read_status
 from dbt.adapters.vcs.verbs.tags import create_tag, delete_tag, list_tags
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Who calls a verb, and where.
-
-    Attributes:
-        repository: The repository.
-        author: Whom changes are recorded for.
-        branch: The branch that is meant where none is given.
-        now: The moment that ages are counted from.
-    """
-
-    repository: Repository
-    author: str
-    branch: str
-    now: datetime
 
 
 def run_verb(
@@ -46,6 +39,8 @@ def run_verb(
     *,
     author: str,
     branch: str,
+    engine: Callable[[], Engine] | None = None,
+    rules: Rules | None = None,
 ) -> list[str]:
     """Carry a verb out and return the lines that it prints.
 
@@ -62,7 +57,14 @@ def run_verb(
     given = {name: value for name, value in arguments.items() if value is not None}
     _check(verb, run, given)
     now = datetime_of(repository.clock())
-    caller = Caller(repository=repository, author=author, branch=branch, now=now)
+    caller = Caller(
+        repository=repository,
+        author=author,
+        branch=branch,
+        now=now,
+        engine=engine,
+        rules=rules or Rules(),
+    )
     return plain_lines(run(caller, **given))
 
 
@@ -90,15 +92,26 @@ def _branch(
     at: Any = None,
     with_runs: Any = False,
     force: Any = False,
+    require: Any = (),
 ) -> Iterable[Block]:
-    _check_action("branch", action, ("list", "create", "delete"))
+    known = ("list", "create", "delete", "undelete", "protect", "unprotect")
+    check_action("branch", action, known)
     if action == "list":
-        found = list_branches(caller.repository, with_runs=_flag("with_runs", with_runs))
+        found = list_branches(caller.repository, with_runs=flag("with_runs", with_runs))
         return text.branches_text(found, caller.now)
-    given = _needed("branch", action, "name", name)
-    forced = _flag("force", force)
+    given = needed("branch", action, "name", name)
+    if action == "undelete":
+        return versionoperations.undelete(caller, given)
+    if action == "protect":
+        asked = words("require", require)
+        kept = protect_branch(caller.repository, given, asked, author=caller.author)
+        return text.branch_protected_text(kept)
+    if action == "unprotect":
+        freed = unprotect_branch(caller.repository, given, author=caller.author)
+        return text.branch_protected_text(freed)
+    forced = flag("force", force)
     if action == "create":
-        start = None if at is None else _word("at", at)
+        start = None if at is None else word("at", at)
         made = create_branch(caller.repository, given, start, author=caller.author, force=forced)
         return text.branch_created_text(made)
     gone = delete_branch(caller.repository, given, author=caller.author, force=forced)
@@ -108,16 +121,16 @@ def _branch(
 def _tag(
     caller: Caller, *, action: Any = "list", name: Any = None, at: Any = None, note: Any = ""
 ) -> Iterable[Block]:
-    _check_action("tag", action, ("list", "create", "delete"))
+    check_action("tag", action, ("list", "create", "delete"))
     if action == "list":
         return text.tags_text(list_tags(caller.repository), caller.now)
-    given = _needed("tag", action, "name", name)
+    given = needed("tag", action, "name", name)
     if action == "delete":
         gone = delete_tag(caller.repository, given, author=caller.author)
         return text.tag_deleted_text(given, gone)
-    start = caller.branch if at is None else _word("at", at)
+    start = caller.branch if at is None else word("at", at)
     made = create_tag(
-        caller.repository, given, start, author=caller.author, note=_word("note", note)
+        caller.repository, given, start, author=caller.author, note=word("note", note)
     )
     return text.tag_created_text(made)
 
@@ -127,9 +140,9 @@ def _log(
 ) -> Iterable[Block]:
     entries = read_log(
         caller.repository,
-        caller.branch if revision is None else _word("revision", revision),
-        limit=_number("limit", limit),
-        relation=None if relation is None else _word("relation", relation),
+        caller.branch if revision is None else word("revision", revision),
+        limit=number("limit", limit),
+        relation=None if relation is None else word("relation", relation),
     )
     return text.log_text(entries, caller.now)
 
@@ -139,33 +152,8 @@ def _status(caller: Caller) -> Iterable[Block]:
 
 
 def _show(caller: Caller, *, revision: Any = None) -> Iterable[Block]:
-    wanted = caller.branch if revision is None else _word("revision", revision)
+    wanted = caller.branch if revision is None else word("revision", revision)
     return text.commit_text(show_commit(caller.repository, wanted), caller.now)
-
-
-def _merge(
-    caller: Caller,
-    *,
-    source: Any,
-    target: Any = None,
-    message: Any = None,
-    ff_only: Any = False,
-    force: Any = False,
-    dry_run: Any = False,
-) -> Iterable[Block]:
-    report = merge(
-        caller.repository,
-        _word("source", source),
-        caller.branch if target is None else _word("target", target),
-        author=caller.author,
-        message=None if message is None else _word("message", message),
-        ff_only=_flag("ff_only", ff_only),
-        force=_flag("force", force),
-        dry_run=_flag("dry_run", dry_run),
-    )
-    if report.how == "conflict":
-        raise ConflictError("\n".join(plain_lines(text.merge_text(report))))
-    return text.merge_text(report)
 
 
 def _runs(
@@ -177,19 +165,52 @@ def _runs(
     expired: Any = False,
     force: Any = False,
 ) -> Iterable[Block]:
-    _check_action("runs", action, ("list", "discard", "publish"))
+    check_action("runs", action, ("list", "discard", "publish"))
     if action == "list":
         return text.runs_text(list_runs(caller.repository), caller.now)
-    if action == "discard" and _flag("expired", expired):
+    if action == "discard" and flag("expired", expired):
         return text.discarded_text(discard_expired(caller.repository, author=caller.author))
-    given, forced = _needed("runs", action, "id", id), _flag("force", force)
+    given, forced = needed("runs", action, "id", id), flag("force", force)
     if action == "discard":
         gone = discard_run(caller.repository, given, author=caller.author, force=forced)
         return text.discarded_text([gone])
     run = find_run(caller.repository, given)
-    into = run.target if target is None else _word("target", target)
-    report = merge(caller.repository, run.name, into, author=caller.author, force=forced)
+    into = run.target if target is None else word("target", target)
+    caller.rules.apply(caller.repository, into, author=caller.author)
+    report = merge(
+        caller.repository,
+        run.name,
+        into,
+        author=caller.author,
+        policy=caller.rules.policy,
+        force=forced,
+        engine=caller.engine,
+    )
     return text.merge_text(report)
+
+
+def _optimize(
+    caller: Caller,
+    *,
+    relation: Any = None,
+    schema: Any = None,
+    all: Any = False,
+    target_size: Any = "128MB",
+    cluster_by: Any = (),
+    branch: Any = None,
+) -> Iterable[Block]:
+    report = optimize(
+        caller.repository,
+        caller.branch if branch is None else word("branch", branch),
+        author=caller.author,
+        relations=words("relation", relation),
+        schema=None if schema is None else word("schema", schema),
+        everything=flag("all", all),
+        target_bytes=parse_size(word("target_size", target_size)),
+        cluster_by=words("cluster_by", cluster_by),
+        engine=caller.engine,
+    )
+    return text.optimize_text(report)
 
 
 _VERBS: Final[Mapping[str, Callable[..., Iterable[Block]]]] = {
@@ -198,41 +219,9 @@ _VERBS: Final[Mapping[str, Callable[..., Iterable[Block]]]] = {
     "log": _log,
     "status": _status,
     "show": _show,
-    "merge": _merge,
+    "diff": diff_operation,
     "runs": _runs,
+    **mergeoperations.OPERATIONS,
+    **versionoperations.OPERATIONS,
+    "optimize": _optimize,
 }
-
-
-def _check_action(verb: str, action: Any, known: tuple[str, ...]) -> None:
-    if action not in known:
-        raise InputError(f"{verb} has no action {action!r}; expected one of {', '.join(known)}.")
-
-
-def _needed(verb: str, action: str, name: str, value: Any) -> str:
-    if value is None:
-        raise InputError(f"{verb} {action} needs the argument {name!r}.")
-    return _word(name, value)
-
-
-def _word(name: str, value: Any) -> str:
-    """Return a text; YAML takes a commit id of digits alone for a number."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise InputError(
-        f"The argument {name!r} is {value!r}, which is no text. Put it in quotes: {name}: '...'"
-    )
-
-
-def _number(name: str, value: Any) -> int:
-    text_of = str(value)
-    if isinstance(value, bool) or not text_of.isdecimal():
-        raise InputError(f"The argument {name!r} is {value!r}; expected a whole number.")
-    return int(text_of)
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"The argument {name!r} is {value!r}; expected true or false.")
-    return value

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.verbs.names import named_branch
+from dbt.adapters.vcs.workspace.openmerges import open_merge_of
 from dbt.adapters.vcs.workspace.runs import RunBranch, Status, check_mergeable, run_of, runs
 
 _GOOD = (Status.PASSED, Status.PUBLISHED)
@@ -28,6 +30,7 @@ def resolve_source(repository: Repository, revision: str, *, force: bool = False
     if force:
         return commit
     if branch is not None:
+        _check_no_conflicts(branch)
         check_mergeable(repository, branch.name)
         if run_of(branch) is None:
             return commit
@@ -37,6 +40,14 @@ def resolve_source(repository: Repository, revision: str, *, force: bool = False
         if not _is_taken(repository, commit):
             check_mergeable(repository, run.name)
     return commit
+
+
+def _check_no_conflicts(branch: Branch) -> None:
+    if open_merge_of(branch) is not None:
+        raise ConflictError(
+            f"{branch.name!r} shows the conflicts of a merge, not tables to go on from. Resolve "
+            "them, then: dbt-vcs merge --continue"
+        )
 
 
 def _steps(repository: Repository, run: RunBranch) -> Iterator[CommitId]:

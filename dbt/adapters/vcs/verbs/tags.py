@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository, Tag
+from dbt.adapters.vcs.core.retention import hold_commit
+from dbt.adapters.vcs.verbs.names import named_branch
 from dbt.adapters.vcs.verbs.parallel import each
 
 
@@ -42,10 +45,18 @@ def create_tag(
     """Name the commit of a revision for good.
 
     Raises:
-        InputError: The name is taken, or can't be one.
+        InputError: The name is taken, by a branch too, or can't be one.
         NotFoundError: The revision means no commit.
     """
-    made = repository.create_tag(name, repository.resolve(at), author=author, note=note)
+    if repository.find_branch(name) is not None:
+        raise InputError(
+            f"There is a branch {name!r}, and a tag of that name would be read in its place. Give "
+            "the tag another name."
+        )
+    commit = repository.resolve(at)
+    if named_branch(repository, at) is None:
+        hold_commit(repository, commit, author=author)
+    made = repository.create_tag(name, commit, author=author, note=note)
     return _summary(repository, made)
 
 

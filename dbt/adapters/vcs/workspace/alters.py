@@ -1,55 +1,63 @@
-"""Changes to what a relation is, not to its rows: columns, properties, comments."""
+"""Changes to the columns of a table: of metadata alone, no file is written."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field, RelationName, Schema, TableEntry
-from dbt.adapters.vcs.statements import (
-    AddColumns,
-    AlterColumn,
-    CommentOnSchema,
-    CommentOnTable,
-    DropColumns,
-    RenameColumn,
-    SetProperties,
-    SetSchemaProperties,
-    UnsetProperties,
-)
+from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.schema import widens
+from dbt.adapters.vcs.engines.columns import count_nulls
+from dbt.adapters.vcs.engines.tombstones import deleted_positions
+from dbt.adapters.vcs.statements import AddColumns, AlterColumn, DropColumns, RenameColumn
+from dbt.adapters.vcs.statements.columns import Position
+from dbt.adapters.vcs.workspace.defaults import check_default
+from dbt.adapters.vcs.workspace.keys import PRIMARY_KEY
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.scope import Scope
 from dbt.adapters.vcs.workspace.versions import changed
 
-_COMMENT = "comment"
-_PRIMARY_KEY = "primary_key"
+_VARCHAR: Final = re.compile(r"varchar\((\d+)\)")
 
 
 def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
-    """Add columns to a table; its rows show NULL there, and no file is written.
+    """Add columns to a table; its rows show NULL there.
 
     Raises:
-        InputError: A name is there already, or a column that can't be NULL is added to rows.
-        UnsupportedError: A column has a default or a place of its own.
+        InputError: A name is there already, or rows that are there would need a value: the
+            column has a default, or can't be NULL.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     for column in statement.columns:
-        if column.default is not None or column.position is not None:
-            raise UnsupportedError(
-                f"The column {column.name} is added with a default or at a place of its own, "
-                "which is not supported yet. Add it plainly, then fill it."
-            )
-        if not column.nullable and snapshot.rows:
+        if snapshot.rows and (column.default is not None or not column.nullable):
+            what = "be NOT NULL" if column.default is None else "have a default from the start"
             raise InputError(
-                f"The column {column.name} can't be NOT NULL: {name} holds {snapshot.rows} rows "
-                "without it. Add it as nullable."
+                f"The column {column.name} can't {what}: {name} holds {snapshot.rows} rows "
+                "without it. Add it as nullable and without a default; then fill it (update ... "
+                "set) and alter the column."
             )
+        if column.default is not None:
+            check_default(scope, column.name, column.default, column.type)
     fields = [
-        Field(id="", name=c.name, type=c.type, nullable=c.nullable, comment=c.comment)
+        Field(
+            id="",
+            name=c.name,
+            type=c.type,
+            nullable=c.nullable,
+            comment=c.comment,
+            default=c.default,
+        )
         for c in statement.columns
     ]
     schema = _partition_columns_last(snapshot.schema.add(fields), snapshot.partition_by)
+    for column in statement.columns:
+        if column.position is not None:
+            schema = _moved(schema, column.name, column.position, snapshot.partition_by)
     changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome(relation=name)
 
@@ -63,15 +71,20 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     schema = snapshot.schema.rename(statement.column, statement.new)
-    changed(scope, name, snapshot, operation="alter", schema=schema)
+    properties = dict(snapshot.properties)
+    if PRIMARY_KEY in properties:
+        fields = [field for id in snapshot.primary_key if (field := schema.by_id(id))]
+        properties[PRIMARY_KEY] = ", ".join(field.name for field in fields)
+    changed(scope, name, snapshot, operation="alter", schema=schema, properties=properties)
     return Outcome(relation=name)
 
 
 def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
-    """Drop columns; no file is written, and a column added later never shows their data.
+    """Drop columns; a column that is added later never shows their data.
 
     Raises:
-        InputError: There is no such column, or the table is partitioned or keyed by it.
+        InputError: There is no such column, the table is partitioned, keyed or clustered by it,
+            or none but partition columns would be left.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
@@ -80,171 +93,126 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
     for column in found:
         if snapshot.schema.field(column).id in needed:
             raise InputError(
-                f"{name} is partitioned or keyed by {column}; it can't be dropped. "
+                f"{name} is partitioned, keyed or clustered by {column}; it can't be dropped. "
                 "Rebuild the table without it."
             )
     if found:
-        changed(scope, name, snapshot, operation="alter", schema=snapshot.schema.drop(found))
+        schema = snapshot.schema.drop(found)
+        if {field.id for field in schema.fields} <= {*snapshot.partition_by}:
+            raise InputError(
+                f"Nothing but partition columns would be left of {name}. Keep another column, "
+                "or drop the table."
+            )
+        changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome(relation=name)
 
 
 def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
-    """Change a column's comment, or whether it takes NULL.
+    """Change a column's type, place, default or comment, or whether it takes NULL.
+
+    A type changes only where every value fits the new one unchanged; files keep the old one, and
+    readers widen it.
 
     Raises:
-        InputError: There is no such column.
-        UnsupportedError: The type, the place or the default of the column is to change.
+        InputError: There is no such column, or rows that are there stand against it.
+        UnsupportedError: The new type does not hold every value of the old one.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     field = snapshot.schema.field(statement.column)
-    retyped = statement.type is not None and statement.type != field.type
-    if retyped or statement.position is not None or statement.default is not None:
-        raise UnsupportedError(
-            f"The type, place or default of the column {field.name} can't be changed yet. "
-            "Rebuild the table instead: create or replace table ... as select ..."
-        )
-    if statement.nullable is False:
-        _check_no_nulls(scope, name, field)
+    if statement.type is not None and statement.type != field.type:
+        field = _retyped(name, field, statement.type)
+    if statement.default is not None:
+        if statement.default:
+            check_default(scope, field.name, statement.default, field.type)
+        field = msgspec.structs.replace(field, default=statement.default or None)
     if statement.comment is not None:
         field = msgspec.structs.replace(field, comment=statement.comment or None)
+    if statement.nullable is False and field.nullable:
+        _check_no_nulls(scope, name, snapshot, field)
     if statement.nullable is not None:
         field = msgspec.structs.replace(field, nullable=statement.nullable)
-    if field == snapshot.schema.by_id(field.id):
-        return Outcome(relation=name)
     schema = snapshot.schema.replace(field)
-    changed(scope, name, snapshot, operation="alter", schema=schema)
+    if statement.position is not None:
+        schema = _moved(schema, field.name, statement.position, snapshot.partition_by)
+    if schema != snapshot.schema:
+        changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome(relation=name)
 
 
-def set_properties(scope: Scope, statement: SetProperties) -> Outcome:
-    """Set properties of a table or view; `comment` sets its comment, as in Spark."""
-    name = scope.name(statement.target.name)
-    given = dict(statement.properties)
-    _alter_properties(scope, name, given, removed=())
-    return Outcome(relation=name)
+def _retyped(name: RelationName, field: Field, type_: str) -> Field:
+    if not (widens(field.type, type_) or _lengthens(field.type, type_)):
+        raise UnsupportedError(
+            f"The column {field.name} of {name} can't change from {field.type} to {type_} in "
+            "place: not every value would stay what it is. Possible are tinyint to smallint to "
+            "int to bigint, float to double, decimals with more digits, and longer varchar. "
+            "Rebuild the table instead: create or replace table ... as select cast(...)"
+        )
+    return msgspec.structs.replace(field, type=type_)
 
 
-def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
-    """Take properties of a table or view away.
-
-    Raises:
-        InputError: One of them isn't set, and `if exists` was not said.
-    """
-    name = scope.name(statement.target.name)
-    entry = scope.overlay.require(name)
-    if isinstance(entry, TableEntry):
-        properties = scope.overlay.snapshot(entry.snapshot).properties
-    else:
-        properties = scope.overlay.view(entry.view).properties
-    missing = [key for key in statement.keys if key not in properties and key != _COMMENT]
-    if missing and not statement.if_exists:
-        raise InputError(f"{name} has no property '{missing[0]}'; say unset ... if exists.")
-    _alter_properties(scope, name, {}, removed=statement.keys)
-    return Outcome(relation=name)
+def _lengthens(old: str, new: str) -> bool:
+    """Tell whether a text type only loses its limit or gets a longer one."""
+    before, after = _VARCHAR.fullmatch(old), _VARCHAR.fullmatch(new)
+    if before is None:
+        return False
+    return new == "string" or (after is not None and int(after[1]) >= int(before[1]))
 
 
-def comment_on_schema(scope: Scope, statement: CommentOnSchema) -> Outcome:
-    """Set or remove the comment of a schema.
+def _moved(schema: Schema, column: str, position: Position, partition_by: Sequence[str]) -> Schema:
+    """Return the schema with a column at another place.
 
     Raises:
-        NotFoundError: There is no such schema.
+        InputError: The place is none, or is among the partition columns, which come last.
     """
-    schema = statement.name.lower()
-    properties = dict(scope.overlay.schema_info(schema).properties)
-    scope.overlay.put_schema(schema, comment=statement.comment, properties=properties)
-    return Outcome()
+    moved = schema.field(column)
+    rest = [field for field in schema.fields if field.id != moved.id]
+    place = 0
+    if position.column is not None:
+        after = schema.field(position.column)
+        if after.id == moved.id:
+            raise InputError(f"The column {moved.name} can't be placed after itself.")
+        place = rest.index(after) + 1
+    fields = (*rest[:place], moved, *rest[place:])
+    if _last(fields, partition_by) != fields:
+        raise InputError(
+            f"The column {moved.name} can't be placed there: partition columns come last, in "
+            "their own order."
+        )
+    return msgspec.structs.replace(schema, fields=fields)
 
 
-def set_schema_properties(scope: Scope, statement: SetSchemaProperties) -> Outcome:
-    """Set properties of a schema.
-
-    Raises:
-        NotFoundError: There is no such schema.
-    """
-    schema = statement.name.lower()
-    info = scope.overlay.schema_info(schema)
-    properties = {**info.properties, **statement.properties}
-    scope.overlay.put_schema(schema, comment=info.comment, properties=properties)
-    return Outcome()
-
-
-def comment_on_table(scope: Scope, statement: CommentOnTable) -> Outcome:
-    """Set or remove the comment of a table or view.
-
-    Raises:
-        NotFoundError: There is no such relation.
-    """
-    name = scope.name(statement.target.name)
-    if statement.comment is None:
-        _alter_properties(scope, name, {}, removed=(_COMMENT,))
-    else:
-        _alter_properties(scope, name, {_COMMENT: statement.comment}, removed=())
-    return Outcome(relation=name)
+def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field: Field) -> None:
+    """Refuse NULLs; only blocks whose footers tell of some, or don't tell, are read."""
+    repository = scope.overlay.repository
+    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
+    doubtful = [
+        block
+        for segment in segments
+        for block in segment.blocks
+        if (stats := block.stats.get(field.id)) is None or stats.nulls != 0
+    ]
+    stones = [stone for segment in segments for stone in segment.tombstones]
+    paths = [block.path for block in doubtful]
+    deleted = deleted_positions(repository.blobs, stones, paths) if stones else {}
+    count = sum(
+        count_nulls(repository.blobs, block, field.id, sorted(deleted.get(block.path, ())))
+        for block in doubtful
+    )
+    if count:
+        raise InputError(
+            f"The column {field.name} of {name} can't be NOT NULL: {count} rows hold NULL there. "
+            "Give them a value first."
+        )
 
 
-def _alter_properties(
-    scope: Scope, name: RelationName, given: dict[str, str], *, removed: tuple[str, ...]
-) -> None:
-    entry = scope.overlay.require(name)
-    if isinstance(entry, TableEntry):
-        snapshot = scope.overlay.snapshot(entry.snapshot)
-        comment, properties = _merged(snapshot.comment, snapshot.properties, given, removed)
-        if (comment, properties) != (snapshot.comment, snapshot.properties):
-            changed(
-                scope,
-                name,
-                snapshot,
-                operation="alter",
-                comment=comment,
-                properties=properties,
-                primary_key=_key(snapshot.schema, given, removed),
-            )
-    else:
-        view = scope.overlay.view(entry.view)
-        comment, properties = _merged(view.comment, view.properties, given, removed)
-        changed_view = msgspec.structs.replace(view, comment=comment, properties=properties)
-        scope.overlay.put_view(name, changed_view)
+def _partition_columns_last(schema: Schema, partition_by: Sequence[str]) -> Schema:
+    return msgspec.structs.replace(schema, fields=_last(schema.fields, partition_by))
 
 
-def _merged(
-    comment: str | None,
-    properties: dict[str, str],
-    given: dict[str, str],
-    removed: tuple[str, ...],
-) -> tuple[str | None, dict[str, str]]:
-    comment = given.get(_COMMENT, None if _COMMENT in removed else comment)
-    merged = {**properties, **given}
-    for key in (_COMMENT, *removed):
-        merged.pop(key, None)
-    return comment, merged
-
-
-def _key(
-    schema: Schema, given: dict[str, str], removed: tuple[str, ...]
-) -> tuple[str, ...] | None:
-    """Return the field ids that the property `primary_key` names; None if it isn't touched."""
-    if _PRIMARY_KEY in removed:
-        return ()
-    if _PRIMARY_KEY not in given:
-        return None
-    names = [name.strip().strip("`") for name in given[_PRIMARY_KEY].split(",")]
-    return tuple(schema.field(name).id for name in names if name)
-
-
-def _check_no_nulls(scope: Scope, name: RelationName, field: Field) -> None:
-    snapshot = scope.overlay.require_table(name)
-    for ref in snapshot.segments:
-        for block in scope.overlay.repository.objects.segment(ref.id).blocks:
-            stats = block.stats.get(field.id)
-            if stats is None or stats.nulls != 0:
-                raise InputError(
-                    f"The column {field.name} of {name} holds NULLs, or its files don't tell; "
-                    "it can't be made NOT NULL. Replace the NULLs first."
-                )
-
-
-def _partition_columns_last(schema: Schema, partition_by: tuple[str, ...]) -> Schema:
-    first = [field for field in schema.fields if field.id not in partition_by]
-    last = [field for field in schema.fields if field.id in partition_by]
-    return msgspec.structs.replace(schema, fields=(*first, *last))
+def _last(fields: Iterable[Field], partition_by: Sequence[str]) -> tuple[Field, ...]:
+    """Return the fields with the partition columns at the end, in the partitioning's order."""
+    fields = tuple(fields)
+    first = [field for field in fields if field.id not in partition_by]
+    last = {field.id: field for field in fields if field.id in partition_by}
+    return (*first, *(last[id] for id in partition_by))

@@ -15,33 +15,43 @@ from dbt.adapters.vcs.statements import (
     CommentOnSchema,
     CommentOnTable,
     CreateSchema,
+    CreateSnapshot,
     CreateTable,
     CreateTableLike,
     CreateTemporaryView,
     CreateView,
+    Delete,
     Describe,
     DropColumns,
     DropRelation,
     DropSchema,
+    DropSnapshot,
     Insert,
+    Merge,
+    Optimize,
     Query,
-    Reference,
     RenameColumn,
     RenameRelation,
-    RowChange,
+    RestoreTable,
     SetProperties,
     SetSchemaProperties,
     ShowColumns,
     ShowCreateTable,
     ShowPartitions,
     ShowSchemas,
+    ShowSnapshots,
     ShowTableExtended,
     ShowTableProperties,
     ShowTables,
+    SnapshotDiff,
+    SnapshotMerge,
+    SnapshotPick,
     SparkCommand,
     Statement,
     Truncate,
+    UndropTable,
     UnsetProperties,
+    Update,
     Use,
     parse,
 )
@@ -49,10 +59,18 @@ from dbt.adapters.vcs.statements.lexer import tokenize
 from dbt.adapters.vcs.workspace import (
     alters,
     answers,
+    diffreads,
     drops,
     inserts,
+    merges,
+    optimize,
+    properties,
+    restores,
+    rowchanges,
     schemas,
+    snapshots,
     tables,
+    timetravel,
     views,
 )
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -61,8 +79,13 @@ from dbt.adapters.vcs.workspace.scope import Scope
 Handler = Callable[[Scope, Any], Outcome]
 
 
-def execute(scope: Scope, *, read_only: bool) -> Outcome:
+def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -> Outcome:
     """Carry out the statement of a scope; changes go to its overlay.
+
+    Args:
+        scope: The statement's scope.
+        read_only: True to refuse what would change something.
+        before_rows: Called before rows are computed and written; raises where they can't land.
 
     Raises:
         InputError: The statement can't be carried out as written.
@@ -75,8 +98,15 @@ def execute(scope: Scope, *, read_only: bool) -> Outcome:
             "This dbt command only reads, and the statement would change the branch: "
             f"{' '.join(scope.text.split())[:80]}. Use dbt run-operation or dbt run for it."
         )
-    _refuse_time_travel(statement)
-    return _HANDLERS[type(statement)](scope, statement)
+    if type(statement) in _WRITING:
+        before_rows()
+    handler = _HANDLERS.get(type(statement))
+    if handler is None:
+        raise UnsupportedError(
+            f"Statements such as `{' '.join(scope.text.split())[:40]}` are not supported yet. "
+            "Look into the command dbt-vcs for another way."
+        )
+    return handler(scope, timetravel.settled(scope, statement))
 
 
 def _query(scope: Scope, statement: Query) -> Outcome:
@@ -113,28 +143,8 @@ def _use(scope: Scope, statement: Use) -> Outcome:
     return Outcome(rows=scope.session.query(scope.text))
 
 
-def _row_change(scope: Scope, statement: RowChange) -> Outcome:
-    raise UnsupportedError(
-        f"{statement.kind.upper()} on the versioned table {scope.name(statement.target.name)} "
-        "is not supported yet. Rebuild the table (create or replace table ... as select ...), or "
-        "replace whole partitions (insert overwrite)."
-    )
-
-
 def _is_known(scope: Scope, name: RelationName) -> bool:
     return scope.overlay.entry(name) is not None or name in scope.externals
-
-
-def _refuse_time_travel(statement: Statement) -> None:
-    query = statement if isinstance(statement, Query) else getattr(statement, "query", None)
-    reads: tuple[Reference, ...] = query.reads if isinstance(query, Query) else ()
-    for read in reads:
-        if read.at is not None:
-            raise UnsupportedError(
-                f"Reading {read.name.identifier} as of another {read.at.kind} in SQL is not "
-                "supported yet. Connect to that time instead: connect(repository, "
-                "branch='<branch, tag or commit>')."
-            )
 
 
 _CHANGING: Final[Mapping[type, Handler]] = {
@@ -142,23 +152,32 @@ _CHANGING: Final[Mapping[type, Handler]] = {
     AlterColumn: alters.alter_column,
     AlterViewAs: views.alter_view_as,
     Clone: tables.clone,
-    CommentOnSchema: alters.comment_on_schema,
-    CommentOnTable: alters.comment_on_table,
+    CommentOnSchema: properties.comment_on_schema,
+    CommentOnTable: properties.comment_on_table,
     CreateSchema: schemas.create_schema,
+    CreateSnapshot: snapshots.create_snapshot,
     CreateTable: tables.create_table,
     CreateTableLike: tables.create_table_like,
     CreateView: views.create_view,
+    Delete: rowchanges.delete,
     DropColumns: alters.drop_columns,
     DropRelation: drops.drop_relation,
     DropSchema: schemas.drop_schema,
+    DropSnapshot: snapshots.drop_snapshot,
     Insert: inserts.insert,
+    Merge: rowchanges.merge,
+    Optimize: optimize.optimize,
     RenameColumn: alters.rename_column,
     RenameRelation: drops.rename_relation,
-    RowChange: _row_change,
-    SetProperties: alters.set_properties,
-    SetSchemaProperties: alters.set_schema_properties,
+    RestoreTable: restores.restore_table,
+    SetProperties: properties.set_properties,
+    SetSchemaProperties: properties.set_schema_properties,
+    SnapshotMerge: merges.snapshot_merge,
+    SnapshotPick: merges.snapshot_pick,
     Truncate: inserts.truncate,
-    UnsetProperties: alters.unset_properties,
+    UndropTable: restores.undrop_table,
+    UnsetProperties: properties.unset_properties,
+    Update: rowchanges.update,
 }
 _READING: Final[Mapping[type, Handler]] = {
     CreateTemporaryView: views.create_temporary_view,
@@ -168,11 +187,14 @@ _READING: Final[Mapping[type, Handler]] = {
     ShowCreateTable: _show_in_spark,
     ShowPartitions: answers.show_partitions,
     ShowSchemas: answers.show_schemas,
+    ShowSnapshots: snapshots.show_snapshots,
     ShowTableExtended: _show_in_spark,
     ShowTableProperties: answers.show_table_properties,
     ShowTables: answers.show_tables,
+    SnapshotDiff: diffreads.snapshot_diff,
     SparkCommand: _spark,
     Use: _use,
 }
 _CHANGES: Final = frozenset(_CHANGING)
+_WRITING: Final = frozenset({CreateTable, Delete, Insert, Merge, Optimize, Update})
 _HANDLERS: Final[Mapping[type, Handler]] = {**_CHANGING, **_READING}

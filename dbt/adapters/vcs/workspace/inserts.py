@@ -7,14 +7,21 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Block, RelationName, Schema, SegmentRef, Snapshot
-from dbt.adapters.vcs.engines.arrow import count_nulls, write_table
-from dbt.adapters.vcs.engines.footers import check_not_null, read_blocks
+from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
+from dbt.adapters.vcs.engines.arrow import write_table
+from dbt.adapters.vcs.engines.footers import read_blocks
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.statements import Insert, PartitionSpec, Truncate
+from dbt.adapters.vcs.workspace.nullability import refuse_null
 from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.replacing import without_rows
 from dbt.adapters.vcs.workspace.scope import Scope
-from dbt.adapters.vcs.workspace.versions import changed, folder_of, put_segments
+from dbt.adapters.vcs.workspace.versions import (
+    changed,
+    folder_of,
+    put_segments,
+    without_blocks,
+)
 
 _DYNAMIC = "spark.sql.sources.partitionOverwriteMode"
 
@@ -24,7 +31,8 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
 
     What is replaced follows Spark's rule for tables of files: the whole table, or the partitions
     that the partition clause names, or, with `partitionOverwriteMode = dynamic`, the partitions
-    that the query gives rows for.
+    that the query gives rows for. With `replace where` it is the rows that fulfil the condition;
+    with `if not exists` nothing happens if the partition has rows.
 
     Raises:
         NotFoundError: There is no such table.
@@ -32,21 +40,19 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
-    if statement.replace_where is not None:
-        raise UnsupportedError(
-            "insert into ... replace where is not supported yet; use insert overwrite."
-        )
-    if statement.if_not_exists:
-        raise UnsupportedError(
-            "insert overwrite ... partition (...) if not exists is not supported; leave the "
-            "clause out, or look first whether the partition has rows."
-        )
+    if statement.if_not_exists and _is_there(scope, statement, snapshot):
+        return Outcome(relation=name, affected=0)
     for column in statement.columns:
         snapshot.schema.field(column)
     blocks = _write(scope, name, statement, snapshot)
-    _check_not_null(scope, blocks, snapshot.schema)
+    refuse_null(scope.overlay.repository.blobs, blocks, snapshot.schema)
     added = put_segments(scope.overlay.repository, blocks)
     rows = sum(block.rows for block in blocks)
+    if statement.replace_where is not None:
+        kept = without_rows(scope, name, statement.replace_where, blocks)
+        if blocks or kept != snapshot.segments:
+            changed(scope, name, snapshot, operation="overwrite", segments=(*kept, *added))
+        return Outcome(relation=name, affected=rows)
     if not statement.overwrite:
         if blocks:
             segments = (*snapshot.segments, *added)
@@ -69,11 +75,16 @@ def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
     if snapshot.partition_by:
         raise UnsupportedError(f"{name} is partitioned; rows from Arrow can't be added to it yet.")
     repository = scope.overlay.repository
+    if snapshot.cluster_by:
+        positions = [field.id for field in snapshot.schema.fields]
+        rows = rows.sort_by(
+            [(rows.column_names[positions.index(id)], "ascending") for id in snapshot.cluster_by]
+        )
     files = write_table(
         repository.blobs, rows, folder=folder_of(snapshot.table), schema=snapshot.schema
     )
     blocks = read_blocks(repository.blobs, files, snapshot.schema, ())
-    _check_not_null(scope, blocks, snapshot.schema)
+    refuse_null(scope.overlay.repository.blobs, blocks, snapshot.schema)
     if blocks:
         segments = (*snapshot.segments, *put_segments(repository, blocks))
         changed(scope, name, snapshot, operation="append", segments=segments)
@@ -108,6 +119,7 @@ def _write(
         folder=folder_of(snapshot.table),
         columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
         partition_by=[names[id] for id in snapshot.partition_by],
+        cluster_by=[names[id] for id in snapshot.cluster_by],
         ids=[field.id for field in fields],
         name=name,
         analysing=lambda: scope.reading(statement.query),
@@ -117,16 +129,22 @@ def _write(
     )
 
 
-def _check_not_null(scope: Scope, blocks: Sequence[Block], schema: Schema) -> None:
-    """Refuse NULL where the schema does; nested columns, whose footers don't tell, are read."""
-    blobs = scope.overlay.repository.blobs
-    for field in check_not_null(blocks, schema):
-        count = sum(count_nulls(blobs, block.path, field.id) for block in blocks)
-        if count:
-            raise InputError(
-                f"NULL in the column {field.name} ({count} rows), which is declared NOT NULL. "
-                "Nothing was changed; filter the rows out, or drop the constraint."
-            )
+def _is_there(scope: Scope, statement: Insert, snapshot: Snapshot) -> bool:
+    """Tell whether a partition has rows.
+
+    Raises:
+        InputError: Not every partition column is given a value.
+    """
+    wanted = _static_values(scope, snapshot, statement.partition)
+    if len(wanted) < len(snapshot.partition_by) or not wanted:
+        by = ", ".join(snapshot.partition_by) or "nothing"
+        raise InputError(
+            f"`if not exists` needs a value for each partition column; the table is by {by}."
+        )
+    read = scope.overlay.repository.objects.segment
+    return any(
+        _matches(block, wanted) for ref in snapshot.segments for block in read(ref.id).blocks
+    )
 
 
 def _replaced(
@@ -180,12 +198,6 @@ def _kept(
 ) -> tuple[SegmentRef, ...]:
     """Return the segments without the replaced blocks; untouched ones keep their id."""
     repository = scope.overlay.repository
-    kept: list[SegmentRef] = []
-    for ref in snapshot.segments:
-        segment = repository.objects.segment(ref.id)
-        blocks = [block for block in segment.blocks if not is_replaced(block)]
-        if len(blocks) == len(segment.blocks):
-            kept.append(ref)
-        elif blocks:
-            kept.extend(put_segments(repository, blocks))
-    return tuple(kept)
+    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
+    gone = {block.path for item in segments for block in item.blocks if is_replaced(block)}
+    return without_blocks(repository, snapshot.segments, gone)

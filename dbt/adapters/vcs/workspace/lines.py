@@ -16,8 +16,19 @@ from dbt.adapters.vcs.workspace.rebase import rebased
 class Line(Protocol):
     """A place in the history that moves as changes land on it."""
 
+    @property
+    def branch(self) -> str | None:
+        """The branch that readers of a time mean; None for the history of the head."""
+
+    @property
+    def author(self) -> str:
+        """Who changes things; empty where nothing lands."""
+
     def head(self) -> CommitId:
         """Return the commit to read now."""
+
+    def check_open(self) -> None:
+        """Raise if it is certain already that nothing can land: before rows are computed."""
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
         """Commit an overlay's changes."""
@@ -32,9 +43,27 @@ class BranchLine:
         self._branch = branch
         self._author = author
 
+    @property
+    def branch(self) -> str:
+        """The branch."""
+        return self._branch
+
+    @property
+    def author(self) -> str:
+        """Who commits."""
+        return self._author
+
     def head(self) -> CommitId:
         """Return the branch's head."""
         return self._repository.branch(self._branch).head
+
+    def check_open(self) -> None:
+        """Refuse before work is done that can't land.
+
+        Raises:
+            ProtectedError: The branch takes promotions alone.
+        """
+        self._repository.branch(self._branch).check_open(promotes=False)
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
         """Commit on the branch.
@@ -58,14 +87,35 @@ class BranchLine:
 class PinnedLine:
     """One commit; nothing lands on it."""
 
-    def __init__(self, commit: Callable[[], CommitId], why: str) -> None:
-        """Take what finds the commit, and why nothing lands, as a clause."""
+    def __init__(
+        self, commit: Callable[[], CommitId], why: str, *, branch: str | None = None
+    ) -> None:
+        """Take what finds the commit, why nothing lands, as a clause, and the commit's branch."""
         self._commit = commit
         self._why = why
+        self._branch = branch
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that the commit was read from, or None."""
+        return self._branch
+
+    @property
+    def author(self) -> str:
+        """Nobody."""
+        return ""
 
     def head(self) -> CommitId:
         """Return the commit."""
         return self._commit()
+
+    def check_open(self) -> None:
+        """Refuse before work is done that can't land.
+
+        Raises:
+            ReadOnlyError: Always.
+        """
+        raise self._refusal()
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
         """Refuse.
@@ -73,4 +123,7 @@ class PinnedLine:
         Raises:
             ReadOnlyError: Always.
         """
-        raise ReadOnlyError(f"Nothing can be changed here: {self._why}.")
+        raise self._refusal()
+
+    def _refusal(self) -> ReadOnlyError:
+        return ReadOnlyError(f"Nothing can be changed here: {self._why}.")

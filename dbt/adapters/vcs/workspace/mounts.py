@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.codec import encode_record
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry, View, ViewEntry
 from dbt.adapters.vcs.engines.port import Session, TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
+from dbt.adapters.vcs.statements import DiffReference, Reference
+from dbt.adapters.vcs.workspace.diffs import diff_in_view
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.pins import pinned, query_of_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +110,7 @@ class _Showing:
         self._externals = externals
         self._done: dict[RelationName, str] = {}
         self._path: list[RelationName] = []
-        self.inputs: dict[RelationName, Input] = {}
+        self.inputs: dict[RelationName | str, Input] = {}
 
     def show(self, name: RelationName) -> str:
         """Mount one name and return the shape that it shows; empty if it stands for nothing."""
@@ -149,14 +152,36 @@ class _Showing:
         self.inputs[name] = Input(relation=str(name), view=id)
         view = self._overlay.view(id)
         shapes = [self.show(relation_of(read)) for read in view.reads]
-        shape = _digest("\n".join([id, *shapes]).encode())
+        text, pins = self._with_pins(view)
+        shape = _digest("\n".join([id, *shapes, *pins]).encode())
         shown = _Shown(id, shape)
         if self._shown.get(name) != shown:
             self._session.ensure_schema(name.schema)
             columns = [(column.name, column.comment) for column in view.columns]
-            self._session.mount_view(name, _text_of(view), columns)
+            self._session.mount_view(name, _text_of(view, text), columns)
             self._shown[name] = shown
         return shape
+
+    def _with_pins(self, view: View) -> tuple[str, list[SnapshotId]]:
+        """Return a view's text with the versions that it names as of now, and their ids."""
+        query = query_of_view(view.text)
+        mounted: dict[Reference | DiffReference, str] = {}
+        ids: list[SnapshotId] = []
+        for read in query.reads:
+            if read.at is None:
+                continue
+            relation = read.name.relation("")
+            id = pinned(self._overlay, lambda: self._session, relation, read.at).snapshot
+            mount = table_mount(self._overlay, id, self._overlay.snapshot(id))
+            mounted[read] = self._session.mount_version(mount)
+            self.inputs[f"{relation}@{id}"] = Input(relation=str(relation), snapshot=id)
+            ids.append(id)
+        for diff in query.diffs:
+            mounted[diff], read_by_diff = diff_in_view(self._overlay, self._session, diff)
+            for item in read_by_diff:
+                self.inputs[f"{item.relation}@{item.snapshot}"] = item
+                ids.append(SnapshotId(str(item.snapshot)))
+        return query.rewritten(mounted), ids
 
     def _mount_files(self, name: RelationName, external: External) -> str:
         self.inputs[name] = Input(relation=str(name), external=external.location)
@@ -182,32 +207,24 @@ def relation_of(text: str) -> RelationName:
 
 
 def table_mount(overlay: Overlay, id: SnapshotId, snapshot: Snapshot) -> TableMount:
-    """Return what an engine needs to read a snapshot.
-
-    Raises:
-        UnsupportedError: The snapshot has tombstones, which this version does not read.
-    """
+    """Return what an engine needs to read a snapshot."""
     segments = [overlay.repository.objects.segment(ref.id) for ref in snapshot.segments]
-    if any(segment.tombstones for segment in segments):
-        raise UnsupportedError(
-            f"The snapshot {id[:12]} holds deleted rows, which this version of dbt-vcs does not "
-            "read. Upgrade dbt-vcs."
-        )
     return TableMount(
         id=id[:32],
         folder=f"data/{snapshot.table}",
         files=tuple(block.path for segment in segments for block in segment.blocks),
         fields=snapshot.schema.fields,
         partition_by=snapshot.partition_by,
+        tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
     )
 
 
-def _text_of(view: View) -> str:
+def _text_of(view: View, text: str) -> str:
     """Return the query to mount: what a view shows is settled when it is made, as in Spark."""
     if view.aliased:
-        return view.text
+        return text
     names = ", ".join(quoted(column.name) for column in view.columns)
-    return f"select {names} from (\n{view.text}\n)"
+    return f"select {names} from (\n{text}\n)"
 
 
 def _digest(data: bytes) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.engines.port import Column, Rows
 
 
@@ -20,11 +20,15 @@ class Outcome:
         rows: The rows that it answers; None if it answers none.
         relation: The relation that it changed, or None.
         affected: Rows that it wrote, or None if it wrote none or the number isn't known.
+        warnings: What the sender should know of, though the statement was carried out.
+        inputs: The versions that it read, by relation name.
     """
 
     rows: Rows | None = None
     relation: RelationName | None = None
     affected: int | None = None
+    warnings: tuple[str, ...] = ()
+    inputs: tuple[Input, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +61,27 @@ class Listing:
             pa.array([row[index] for row in self.values], type) for index, type in enumerate(types)
         ]
         return pa.table(arrays, names=[column.name for column in self.columns])
+
+
+class ArrowRows:
+    """Rows that were worked out without an engine, as a table of numbers and texts."""
+
+    def __init__(self, table: pa.Table) -> None:
+        """Take a table whose columns are of types int64 and string."""
+        names = {pa.int64(): "bigint", pa.string(): "string"}
+        self._table = table
+        self.columns = tuple(
+            Column(name=field.name, type=names[field.type]) for field in table.schema
+        )
+
+    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows, the first `limit` of them if given."""
+        table = self._table if limit is None else self._table.slice(0, limit)
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    def run(self) -> None:
+        """Do nothing: the rows are there."""
+
+    def arrow(self) -> pa.Table:
+        """Return the table."""
+        return self._table

@@ -28,6 +28,15 @@ class Overlay:
 
     Snapshots and views are written as objects when they are made; until a commit names them
     they are garbage, so dropping an overlay undoes everything in it.
+
+    Attributes:
+        repository: Where it is.
+        base: The commit that it changes.
+        tree: What that commit shows.
+        relations: What names stand for now, where that changed.
+        schemas: What schemas are now, where that changed.
+        branch: The branch that is meant where a time is named; None for the history of `base`.
+        author: Who changes things; empty where nothing can be changed.
     """
 
     repository: Repository
@@ -35,6 +44,8 @@ class Overlay:
     tree: TreeReader
     relations: dict[RelationName, Entry | AbsentType] = field(default_factory=dict)
     schemas: dict[str, SchemaInfo | AbsentType] = field(default_factory=dict)
+    branch: str | None = None
+    author: str = ""
 
     @property
     def changes(self) -> TreeChanges:

@@ -8,6 +8,7 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.workspace.keys import may_clash
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.versions import joined, put_segments
 
@@ -59,7 +60,10 @@ def _appended(
         return None
     base, head, ours = (overlay.snapshot(entry.snapshot) for entry in (before, now, after))
     change = delta(base, ours, overlay.repository.objects.segment)
-    if change.removed or change.added_tombstones or change.removed_tombstones:
+    if change.removed or change.deleted or change.restored:
+        return None
+    if change.is_empty and ours.segments != base.segments:
+        # A compaction is of the blocks that were there: it is planned again.
         return None
     if _facts(ours) != _facts(base) or head.schema != base.schema:
         return None
@@ -74,6 +78,8 @@ def _appended(
         created_at=ours.created_at,
         origin=ours.origin,
     )
+    if may_clash(overlay.repository, version, head):
+        return None
     return TableEntry(snapshot=SnapshotId(overlay.repository.objects.put(version)))
 
 

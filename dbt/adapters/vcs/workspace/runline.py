@@ -61,6 +61,16 @@ class RunLine:
         )
 
     @property
+    def branch(self) -> str:
+        """The branch that the run is for."""
+        return self.run.target
+
+    @property
+    def author(self) -> str:
+        """Who runs it."""
+        return self._author
+
+    @property
     def has_changes(self) -> bool:
         """True if anything was committed, by this run or by the one that it resumes."""
         return self.run.head != self.run.fork
@@ -68,6 +78,9 @@ class RunLine:
     def head(self) -> CommitId:
         """Return the run branch's head."""
         return self.run.head
+
+    def check_open(self) -> None:
+        """Do nothing: a run's own branch takes whatever the run changes."""
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
         """Commit on the run branch, making it if this is the first commit.
@@ -90,6 +103,22 @@ class RunLine:
             )
             self.run = replace(self.run, head=landed.commit)
             return landed
+
+    def record(self, message: str, run: Run) -> None:
+        """Commit what was found out on the run branch, where there was nothing to change."""
+        with self._lock:
+            self._make()
+            landed = self._repository.land(
+                self.run.name,
+                base=self.run.head,
+                tree=self._repository.tree(self.run.head).id,
+                author=self._author,
+                message=message,
+                run=run,
+                state=self.run.state,
+                allow_empty=True,
+            )
+            self.run = replace(self.run, head=landed.commit)
 
     def end(self, status: Status, note: str = "", *, tested: bool = False) -> RunBranch:
         """Say what became of the run; a run that changed nothing leaves no branch."""

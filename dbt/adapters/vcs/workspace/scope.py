@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.model import Input, Origin, RelationName
+from dbt.adapters.vcs.engines.catalog import PRIVATE
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.statements import Name, Query, Reference
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
@@ -30,6 +31,7 @@ class Scope:
         temporary: The session's temporary views by name, lower case, and what each reads.
         origin: Who runs the statement; `inputs` are filled in as it reads.
         text: The statement.
+        warnings: What the sender should know of, though the statement is carried out.
     """
 
     overlay: Overlay
@@ -41,6 +43,7 @@ class Scope:
     origin: Origin
     text: str
     inputs: dict[str, Input] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def session(self) -> Session:
@@ -61,9 +64,14 @@ class Scope:
         return name.schema is None and name.identifier.lower() in self.temporary
 
     def reads(self, references: Iterable[Reference]) -> tuple[RelationName, ...]:
-        """Return the relations that references lead to, temporary views followed."""
+        """Return the relations that references lead to, temporary views followed.
+
+        What a version is named of, and the engine's own relations, are none of the branch's.
+        """
         found: dict[RelationName, None] = {}
         for reference in references:
+            if reference.at is not None or reference.name.schema == PRIVATE:
+                continue
             if self.is_temporary(reference.name):
                 for name in self.temporary[reference.name.identifier.lower()]:
                     found[name] = None
@@ -79,7 +87,25 @@ class Scope:
         inputs = self.mounts.show(
             names, overlay=self.overlay, session=self.session, externals=self.externals
         )
-        self.inputs.update((item.relation, item) for item in inputs)
+        for item in inputs:
+            self.note(item)
+
+    def note(self, item: Input) -> None:
+        """Note what was read; several versions of one relation are several inputs."""
+        for read in self._made_on_the_way(item):
+            version = read.snapshot or read.view or read.external
+            self.inputs[f"{read.relation}@{version}"] = read
+
+    def _made_on_the_way(self, item: Input) -> tuple[Input, ...]:
+        """Return what a table was made from that the same node made, which no commit will show."""
+        if item.snapshot is None or self.origin.node is None:
+            return (item,)
+        schema, _, identifier = item.relation.partition(".")
+        if self.overlay.before(RelationName(schema, identifier)) is not None:
+            return (item,)
+        origin = self.overlay.snapshot(SnapshotId(item.snapshot)).origin
+        same = (origin.node, origin.invocation) == (self.origin.node, self.origin.invocation)
+        return origin.inputs if same else (item,)
 
     @contextmanager
     def shown(self, names: Iterable[RelationName]) -> Iterator[None]:
@@ -96,7 +122,7 @@ class Scope:
     def reading(self, query: Query) -> Iterator[None]:
         """Do what `shown` does for everything that a query reads."""
         for location in query.files:
-            self.inputs[location] = Input(relation=location, external=location)
+            self.note(Input(relation=location, external=location))
         with self.shown(self.reads(query.reads)):
             yield
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId, new_table_id
 from dbt.adapters.vcs.core.model import (
     Field,
+    Input,
+    Origin,
     RelationName,
     Schema,
     SegmentRef,
@@ -15,10 +19,18 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     ViewEntry,
 )
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.engines.bounds import is_nested
 from dbt.adapters.vcs.engines.footers import read_blocks
 from dbt.adapters.vcs.statements import Clone, CreateTable, CreateTableLike, Query
+from dbt.adapters.vcs.workspace import rebuild
+from dbt.adapters.vcs.workspace.defaults import check_default
+from dbt.adapters.vcs.workspace.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
 from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.pins import pinned
 from dbt.adapters.vcs.workspace.scope import Scope
+from dbt.adapters.vcs.workspace.settings import settled
 from dbt.adapters.vcs.workspace.versions import folder_of, previous, put_segments
 
 _PROVIDERS = (None, "parquet", "vcs")
@@ -28,7 +40,8 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
     """Create a table, from a query or from column definitions; or replace one.
 
     Raises:
-        InputError: The name is taken, or the key or the partitioning names no column.
+        InputError: The name is taken, the key or the partitioning names no column, a default
+            does not fit its column, a setting is none, or the rows don't keep to the primary key.
         UnsupportedError: The statement asks for another file format or a place of its own.
     """
     name = scope.name(statement.target.name)
@@ -41,9 +54,16 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
     table = before[1].table if before else new_table_id()
     segments: tuple[SegmentRef, ...] = ()
     if statement.query is None:
+        for column in statement.columns:
+            if column.default is not None:
+                check_default(scope, column.name, column.default, column.type)
         schema = _schema_of(_declared(statement), statement, before)
     else:
         schema, segments = _written(scope, statement, statement.query, table, before)
+    properties = settled(statement.properties)
+    if statement.primary_key:
+        properties[PRIMARY_KEY] = ", ".join(statement.primary_key)
+    key = settled_key(schema, statement.primary_key, properties)
     version = Snapshot(
         table=table,
         schema=schema,
@@ -51,12 +71,17 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         created_at=scope.now,
         operation="rebuild" if before else "create",
         parents=(before[0],) if before else (),
-        primary_key=_ids(schema, statement.primary_key),
+        primary_key=key_columns(schema, key),
         partition_by=_ids(schema, statement.partition_by),
+        cluster_by=_ids(schema, statement.cluster_by),
         comment=statement.comment,
-        properties=dict(statement.properties),
+        properties=properties,
         origin=scope.made_by(),
     )
+    key_ids = check_keys(scope, name, version, None)
+    version = msgspec.structs.replace(version, primary_key=key_ids)
+    if statement.query is not None and before is not None and rebuild.is_delta(version):
+        return rebuild.put_rebuilt(scope, name, version, before)
     scope.overlay.put_table(name, version)
     affected = version.rows if statement.query is not None else None
     return Outcome(relation=name, affected=affected)
@@ -98,45 +123,54 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
 
 
 def clone(scope: Scope, statement: Clone) -> Outcome:
-    """Let a new table start as another one is now; no row is copied.
+    """Let a new table start as another one is, or was; no row is copied.
 
     The new table's first snapshot has the cloned snapshot as its parent, so the two keep their
     merge base (paper, section 4: clone copies the directory of objects, not the objects).
 
     Raises:
         InputError: The name is taken, or the source is a view.
-        UnsupportedError: The clone is of another time than now.
+        NotFoundError: There is no such source or version.
     """
-    if statement.at is not None:
-        raise UnsupportedError(
-            "Cloning a table as of a snapshot or time is not supported yet; clone it as it is "
-            "now, or create a branch there: dbt-vcs branch create <name> <revision>."
-        )
     name = scope.name(statement.target.name)
     if not _may_create(
         scope, name, replace=statement.replace, if_not_exists=statement.if_not_exists
     ):
         return Outcome()
     source = scope.name(statement.source.name)
-    snapshot = scope.overlay.require_table(source)
-    entry = scope.overlay.require(source)
-    assert isinstance(entry, TableEntry)
-    version = Snapshot(
-        table=snapshot.table,
-        schema=snapshot.schema,
-        segments=snapshot.segments,
-        created_at=scope.now,
-        operation="clone",
-        parents=(entry.snapshot,),
-        primary_key=snapshot.primary_key,
-        partition_by=snapshot.partition_by,
-        cluster_by=snapshot.cluster_by,
-        comment=snapshot.comment,
-        properties=snapshot.properties,
-        origin=scope.made_by(),
-    )
-    scope.overlay.put_table(name, version)
+    overlay = scope.overlay
+    if statement.at is None:
+        overlay.require_table(source)
+        entry = overlay.require(source)
+        assert isinstance(entry, TableEntry)
+        version = entry.snapshot
+    else:
+        found = pinned(overlay, scope.engine, source, statement.at)
+        version = found.snapshot
+        hold(
+            overlay.repository,
+            found.commit,
+            [version],
+            author=overlay.author,
+            known=overlay.base,
+        )
+    scope.note(Input(relation=str(source), snapshot=version))
+    put_clone(overlay, name, version, origin=scope.made_by())
     return Outcome(relation=name)
+
+
+def put_clone(
+    overlay: Overlay, name: RelationName, version: SnapshotId, *, origin: Origin
+) -> None:
+    """Let a name stand for a new table that starts as a version of another one."""
+    new = msgspec.structs.replace(
+        overlay.snapshot(version),
+        created_at=overlay.repository.clock(),
+        operation="clone",
+        parents=(version,),
+        origin=origin,
+    )
+    overlay.put_table(name, new)
 
 
 def _may_create(scope: Scope, name: RelationName, *, replace: bool, if_not_exists: bool) -> bool:
@@ -171,10 +205,6 @@ def _check_storage(statement: CreateTable) -> None:
             f"The constraint {statement.constraints[0]} is not supported yet; versioned tables "
             "know NOT NULL and primary keys. Leave it out, and test for it."
         )
-    if statement.cluster_by:
-        raise UnsupportedError(
-            "`cluster by` is not supported yet; order the query by these columns instead."
-        )
 
 
 def _declared(statement: CreateTable) -> list[Field]:
@@ -206,6 +236,7 @@ def _written(
         query.text,
         folder=folder_of(table),
         partition_by=statement.partition_by,
+        cluster_by=statement.cluster_by,
         options=statement.options,
         ids=[schema.field(column.name).id for column in columns],
         analysing=lambda: scope.reading(query),
@@ -223,6 +254,7 @@ def _schema_of(
 ) -> Schema:
     """Return the schema of the new table, partition columns last as Spark puts them."""
     partition_by = [column.lower() for column in statement.partition_by]
+    _check_clustering(fields, statement)
     by_name = {field.name.lower(): field for field in fields}
     missing = [column for column in partition_by if column not in by_name]
     if missing:
@@ -235,6 +267,17 @@ def _schema_of(
     ordered = [field for field in fields if field.name.lower() not in partition_by]
     ordered += [by_name[column] for column in partition_by]
     return before[1].schema.rebuilt(ordered) if before else Schema.of(ordered)
+
+
+def _check_clustering(fields: Sequence[Field], statement: CreateTable) -> None:
+    known = Schema(fields=tuple(fields))
+    for name in statement.cluster_by:
+        field = known.field(name)
+        if is_nested(field.type):
+            raise InputError(
+                f"The table can't be clustered by {field.name}: files keep no ranges of values "
+                f"of type {field.type}. Take a column of a plain type."
+            )
 
 
 def _ids(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
-from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, TableId, WriteId, new_write_id
+from dbt.adapters.vcs.changes import manifests
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import (
     Block,
+    Derivation,
     Origin,
     RelationName,
     Schema,
@@ -16,9 +18,11 @@ from dbt.adapters.vcs.core.model import (
     SegmentRef,
     Snapshot,
     TableEntry,
+    Tombstone,
 )
 from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.workspace.keys import check_keys, is_enforced
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.scope import Scope
 
@@ -32,22 +36,47 @@ def folder_of(table: TableId) -> str:
     return f"data/{table}/w={write}"
 
 
-def put_segments(repository: Repository, blocks: Sequence[Block]) -> tuple[SegmentRef, ...]:
-    """Write blocks as segments, in order, and return what a snapshot says of them."""
-    return tuple(
-        _put_segment(repository, Segment(blocks=tuple(blocks[start : start + MAX_BLOCKS])))
-        for start in range(0, len(blocks), MAX_BLOCKS)
-    )
+def put_segments(
+    repository: Repository,
+    blocks: Sequence[Block],
+    tombstones: Sequence[Tombstone] = (),
+    derivations: Sequence[Derivation] = (),
+) -> tuple[SegmentRef, ...]:
+    """Write blocks as segments, in order, and return what a snapshot says of them.
+
+    Tombstones go to the first segment, a derivation to that of its first output, or to the first
+    if nothing was left to write.
+    """
+    return manifests.put_segments(repository.objects, blocks, tombstones, derivations)
 
 
-def _put_segment(repository: Repository, segment: Segment) -> SegmentRef:
-    return SegmentRef(
-        id=SegmentId(repository.objects.put(segment)),
-        blocks=len(segment.blocks),
-        rows=sum(block.rows for block in segment.blocks),
-        deleted=sum(tombstone.rows for tombstone in segment.tombstones),
-        bytes=sum(block.bytes for block in segment.blocks),
-    )
+def without_blocks(
+    repository: Repository, refs: Sequence[SegmentRef], gone: Collection[str]
+) -> tuple[SegmentRef, ...]:
+    """Return segments without some blocks, given by path, and without deletions from them.
+
+    Segments that name none of them keep their id.
+    """
+    kept: list[SegmentRef] = []
+    for ref in refs:
+        segment = repository.objects.segment(ref.id)
+        blocks = tuple(block for block in segment.blocks if block.path not in gone)
+        tombstones = tuple(
+            stone for item in segment.tombstones if (stone := _trimmed(item, gone)) is not None
+        )
+        if len(blocks) == len(segment.blocks) and tombstones == segment.tombstones:
+            kept.append(ref)
+        elif blocks or tombstones:
+            rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tombstones)
+            kept.append(manifests.put_segment(repository.objects, rest))
+    return tuple(kept)
+
+
+def _trimmed(tombstone: Tombstone, gone: Collection[str]) -> Tombstone | None:
+    targets = {path: rows for path, rows in tombstone.targets.items() if path not in gone}
+    if len(targets) == len(tombstone.targets):
+        return tombstone
+    return msgspec.structs.replace(tombstone, targets=targets) if targets else None
 
 
 def joined(repository: Repository, refs: Sequence[SegmentRef]) -> tuple[SegmentRef, ...]:
@@ -70,11 +99,12 @@ def joined(repository: Repository, refs: Sequence[SegmentRef]) -> tuple[SegmentR
 
 def _join(repository: Repository, refs: Sequence[SegmentRef]) -> SegmentRef:
     segments = [repository.objects.segment(ref.id) for ref in refs]
-    return _put_segment(
-        repository,
+    return manifests.put_segment(
+        repository.objects,
         Segment(
             blocks=tuple(block for segment in segments for block in segment.blocks),
             tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
+            derivations=tuple(item for segment in segments for item in segment.derivations),
         ),
     )
 
@@ -103,11 +133,16 @@ def changed(
     comment: str | msgspec.UnsetType | None = msgspec.UNSET,
     properties: dict[str, str] | None = None,
     primary_key: tuple[str, ...] | None = None,
+    keeps_keys: bool = False,
 ) -> SnapshotId:
     """Let a table stand for a new version of itself, with what is given replaced.
 
+    The primary key of new rows is checked, as `keys.check_keys` says; `keeps_keys` is for who
+    knows that they have the keys of rows that went, as after an UPDATE of other columns.
+
     Raises:
         NotFoundError: The name stands for no table.
+        InputError: The rows don't keep to the primary key.
     """
     entry = scope.overlay.require(name)
     assert isinstance(entry, TableEntry)
@@ -124,6 +159,10 @@ def changed(
         created_at=scope.now,
         origin=_continued(snapshot.origin, scope.made_by(), operation),
     )
+    known = is_enforced(snapshot) and version.primary_key == snapshot.primary_key
+    if not (known and keeps_keys):
+        key = check_keys(scope, name, version, snapshot, everything=not known)
+        version = msgspec.structs.replace(version, primary_key=key)
     return scope.overlay.put_table(name, version)
 
 
@@ -134,7 +173,10 @@ def _continued(old: Origin, new: Origin, operation: str) -> Origin:
     """
     if new.node is None or (new.node, new.invocation) != (old.node, old.invocation):
         return new
-    inputs = {item.relation: item for item in (*old.inputs, *new.inputs)}
+    inputs = {
+        f"{item.relation}@{item.snapshot or item.view or item.external}": item
+        for item in (*old.inputs, *new.inputs)
+    }
     return msgspec.structs.replace(
         new,
         inputs=tuple(inputs[key] for key in sorted(inputs)),

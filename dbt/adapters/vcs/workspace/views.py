@@ -14,7 +14,9 @@ from dbt.adapters.vcs.statements import (
     qualified,
 )
 from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.pins import query_of_view
 from dbt.adapters.vcs.workspace.scope import Scope
+from dbt.adapters.vcs.workspace.timetravel import check_view, settled_query
 
 
 def create_view(scope: Scope, statement: CreateView) -> Outcome:
@@ -88,12 +90,13 @@ def _put(
     comment: str | None,
     properties: dict[str, str],
 ) -> Outcome:
+    check_view(scope, query)
     text = qualified(query, scope.schema, tuple(scope.temporary))
     reads = tuple(sorted({str(read) for read in scope.reads(query.reads)}))
     if str(name) in reads:
         raise InputError(f"The view {name} would read itself. Give it another name.")
     with scope.reading(query):
-        columns = scope.session.columns_of(text)
+        columns = scope.session.columns_of(settled_query(scope, query_of_view(text)).text)
     if aliases and len(aliases) != len(columns):
         raise InputError(
             f"The view {name} names {len(aliases)} columns and its query gives {len(columns)}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -48,7 +49,14 @@ class Workspace:
     def begin(self, at: CommitId | None = None) -> Overlay:
         """Return an empty overlay on the line's head, or on a commit."""
         base = at or self.line.head()
-        return Overlay(repository=self.repository, base=base, tree=self.repository.tree(base))
+        tree = self.repository.tree(base)
+        return Overlay(
+            repository=self.repository,
+            base=base,
+            tree=tree,
+            branch=self.line.branch,
+            author=self.line.author,
+        )
 
     def connect(self, label: str) -> Connection:
         """Return a connection; `label` names it in the engine's own displays."""
@@ -67,6 +75,8 @@ class Workspace:
             if self._engine is not None:
                 self._engine.close()
                 self._engine = None
+                # Another engine's catalog shows nothing yet.
+                self.mounts = Mounts()
 
 
 class Connection:
@@ -123,14 +133,15 @@ class Connection:
 
         Raises:
             InputError: The statement can't be carried out as written.
-            ReadOnlyError: It would change something and `read_only` is set.
+            ReadOnlyError: It would change something and `read_only` is set, or write rows where
+                nothing lands.
             EngineError: The engine refused or failed.
         """
         self._is_cancelled = False
         scope = self.scope(text, overlay, origin)
-        outcome = execute(scope, read_only=read_only)
+        outcome = execute(scope, read_only=read_only, before_rows=self.workspace.line.check_open)
         self._schema = scope.schema
-        return outcome
+        return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
 
     def cancel(self) -> None:
         """Stop the statement that is running, from another thread."""

@@ -4,7 +4,7 @@ from dbt.adapters.vcs.core.model.block import Block, ColumnStats, Scalar
 from dbt.adapters.vcs.core.model.commit import Commit, NodeRun, Run
 from dbt.adapters.vcs.core.model.ref import RefMove
 from dbt.adapters.vcs.core.model.schema import Field, Schema
-from dbt.adapters.vcs.core.model.segment import Segment, SegmentRef
+from dbt.adapters.vcs.core.model.segment import Derivation, Segment, SegmentRef
 from dbt.adapters.vcs.core.model.snapshot import Input, Origin, Snapshot
 from dbt.adapters.vcs.core.model.tombstone import Tombstone
 from dbt.adapters.vcs.core.model.tree import (
@@ -24,6 +24,7 @@ __all__ = [
     "Block",
     "ColumnStats",
     "Commit",
+    "Derivation",
     "Entry",
     "Field",
     "Input",

@@ -31,8 +31,6 @@ class Block(Value, frozen=True, kw_only=True):
         bytes: Size of the file.
         partition: Partition values by field id, as text; None is NULL.
         stats: Bounds by field id; columns without any are left out.
-        derived_from: Paths of the blocks and tombstones whose rows it stands for, after a
-            rewrite that changed no value.
     """
 
     path: str
@@ -40,4 +38,3 @@ class Block(Value, frozen=True, kw_only=True):
     bytes: int
     partition: dict[str, str | None] = {}
     stats: dict[str, ColumnStats] = {}
-    derived_from: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.ids import CommitId, Micros, TreeId
+from dbt.adapters.vcs.core.model.snapshot import Input
 from dbt.adapters.vcs.core.model.value import Value
 
 
@@ -15,6 +16,8 @@ class NodeRun(Value, frozen=True, kw_only=True):
         seconds: Wall time.
         rows: Rows of the relation that it built, or None.
         relation: `schema.identifier` of what it built, or None.
+        inputs: The versions that a test saw, by relation name; none for other nodes, whose
+            snapshots tell.
     """
 
     id: str
@@ -22,6 +25,7 @@ class NodeRun(Value, frozen=True, kw_only=True):
     seconds: float = 0.0
     rows: int | None = None
     relation: str | None = None
+    inputs: tuple[Input, ...] = ()
 
 
 class Run(Value, frozen=True, kw_only=True):

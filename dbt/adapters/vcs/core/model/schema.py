@@ -86,7 +86,7 @@ class Schema(Value, frozen=True, kw_only=True):
         """Return the schema with more columns at the end; their `id` is handed out here.
 
         A name that stood for another column before gets an id of its own (`x__2`), so that old
-        files never show through a new column.
+        files never show through a new column. A reserved name's id has another beginning.
 
         Raises:
             InputError: A name is there already.
@@ -156,6 +156,9 @@ class Schema(Value, frozen=True, kw_only=True):
         return Schema(fields=tuple(fields), retired=retired)
 
 
+RESERVED = "__vcs_"
+"""No field id begins so: these columns stand beside a table's own in files and relations."""
+
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -180,6 +183,8 @@ def _decimal(type_: str) -> tuple[int, int]:
 
 
 def _free_id(name: str, taken: set[str]) -> str:
+    if name.lower().startswith(RESERVED):
+        name = f"column{name}"
     if name.lower() not in taken:
         return name
     number = 2

@@ -11,11 +11,32 @@ MAX_BLOCKS = 1_000
 """A segment lists at most this many blocks."""
 
 
+class Derivation(Value, frozen=True, kw_only=True):
+    """A rewrite that changed no value: what some blocks stand for, row for row.
+
+    Attributes:
+        outputs: Paths of the blocks that were written.
+        inputs: Paths of the blocks whose rows they hold.
+        tombstones: Deletions from the inputs that were carried out; targets are inputs alone.
+    """
+
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    tombstones: tuple[Tombstone, ...] = ()
+
+
 class Segment(Value, frozen=True, kw_only=True):
-    """Blocks and tombstones in the order they were written."""
+    """Blocks and tombstones in the order they were written.
+
+    Attributes:
+        blocks: At most MAX_BLOCKS.
+        tombstones: Deletions from blocks of any segment of the snapshot.
+        derivations: Of blocks in this segment; one that has lost an output means nothing more.
+    """
 
     blocks: tuple[Block, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
+    derivations: tuple[Derivation, ...] = ()
 
 
 class SegmentRef(Value, frozen=True, kw_only=True):

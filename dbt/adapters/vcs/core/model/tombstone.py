@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.model.value import Value
 
+FILE_COLUMN = "__vcs_file"
+"""Column of a tombstone file: path of the block, relative to the repository."""
+
+POSITION_COLUMN = "__vcs_pos"
+"""Column of a tombstone file: position of the row in the block, from 0."""
+
 
 class Tombstone(Value, frozen=True, kw_only=True):
-    """One file of deletions, its rows `(file, pos, <all columns of the deleted row>)`.
+    """One file of deletions, as far as a snapshot makes use of it.
+
+    Its rows are `(__vcs_file, __vcs_pos, <all columns of the deleted row, by field id>)`, sorted
+    by the first two. Within a snapshot each row is deleted once, and every target is a block of
+    the snapshot: where a target leaves the snapshot, the tombstone's entry is made again without
+    it, and readers pass over those rows of the file.
 
     Attributes:
-        path: Where it lies, relative to the repository; unique.
-        rows: Rows that it deletes.
+        path: Where it lies, relative to the repository.
         bytes: Size of the file.
-        targets: Paths of the blocks that it deletes from.
+        targets: Rows that it deletes, by path of the block.
     """
 
     path: str
-    rows: int
     bytes: int
-    targets: tuple[str, ...]
+    targets: dict[str, int]
+
+    @property
+    def rows(self) -> int:
+        """Rows that it deletes."""
+        return sum(self.targets.values())

@@ -6,55 +6,131 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dbt.adapters.vcs.core.ids import SegmentId
-from dbt.adapters.vcs.core.model import Block, Segment, Snapshot, Tombstone
+from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Snapshot
 
 ReadSegment = Callable[[SegmentId], Segment]
 
 
+class Deletion(NamedTuple):
+    """The rows that one tombstone deletes from one block.
+
+    Attributes:
+        path: The tombstone's file, relative to the repository.
+        block: Path of the block.
+        rows: How many.
+    """
+
+    path: str
+    block: str
+    rows: int
+
+
 class Delta(NamedTuple):
-    """The blocks and tombstones that two snapshots don't share, each in manifest order.
+    """What two snapshots don't share, each part in manifest order.
+
+    As signed rows: `+ rows(added) - rows(removed) - images(deleted) + images(restored)`, rows of
+    blocks meant whole, images being what the tombstones keep of the deleted rows. So a deletion
+    from an added block is among `deleted`, one from a removed block among `restored`.
 
     Cost follows the change: segments that both have are never read (paper, section 5.1).
     """
 
     added: tuple[Block, ...]
     removed: tuple[Block, ...]
-    added_tombstones: tuple[Tombstone, ...]
-    removed_tombstones: tuple[Tombstone, ...]
+    deleted: tuple[Deletion, ...]
+    restored: tuple[Deletion, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """True if both snapshots hold the same rows, as far as manifests tell."""
+        return not (self.added or self.removed or self.deleted or self.restored)
 
     @property
     def rows_added(self) -> int:
-        """Rows that the new blocks and the lifted tombstones bring, before any cancel out."""
-        return sum(block.rows for block in self.added) + sum(
-            tombstone.rows for tombstone in self.removed_tombstones
+        """Rows that come, before any cancel out by value."""
+        new, old = self._holes()
+        return (
+            sum(block.rows for block in self.added)
+            + sum(item.rows for item in self.restored if item.block not in old)
+            - sum(item.rows for item in self.deleted if item.block in new)
         )
 
     @property
     def rows_removed(self) -> int:
-        """Rows that the old blocks and the new tombstones take, before any cancel out."""
-        return sum(block.rows for block in self.removed) + sum(
-            tombstone.rows for tombstone in self.added_tombstones
+        """Rows that go, before any cancel out by value."""
+        new, old = self._holes()
+        return (
+            sum(block.rows for block in self.removed)
+            + sum(item.rows for item in self.deleted if item.block not in new)
+            - sum(item.rows for item in self.restored if item.block in old)
         )
 
+    def _holes(self) -> tuple[set[str], set[str]]:
+        return {block.path for block in self.added}, {block.path for block in self.removed}
 
-def delta(before: Snapshot | None, after: Snapshot | None, read: ReadSegment) -> Delta:
-    """Return what changed from one snapshot to another; None is a table without rows."""
+
+def delta(
+    before: Snapshot | None,
+    after: Snapshot | None,
+    read: ReadSegment,
+    *,
+    with_moves: bool = False,
+) -> Delta:
+    """Return what changed from one snapshot to another; None is a table without rows.
+
+    A block that stands for others (`Derivation`) cancels with them unread: a compaction changes
+    nothing, and after one only the deletions count that came in between. With `with_moves` it
+    does not: the answer is file by file.
+    """
     old = {ref.id for ref in before.segments} if before else set()
     new = {ref.id for ref in after.segments} if after else set()
-    gone = [read(ref.id) for ref in before.segments if ref.id not in new] if before else []
-    come = [read(ref.id) for ref in after.segments if ref.id not in old] if after else []
-    old_paths, new_paths = _paths(gone), _paths(come)
+    gone = _Side([read(ref.id) for ref in before.segments if ref.id not in new] if before else [])
+    come = _Side([read(ref.id) for ref in after.segments if ref.id not in old] if after else [])
+    for path in gone.blocks.keys() & come.blocks.keys():
+        del gone.blocks[path], come.blocks[path]
+    for key in gone.deletions.keys() & come.deletions.keys():
+        del gone.deletions[key], come.deletions[key]
+    if not with_moves:
+        _cancel_derived(come, gone)
+        _cancel_derived(gone, come)
     return Delta(
-        added=tuple(b for s in come for b in s.blocks if b.path not in old_paths),
-        removed=tuple(b for s in gone for b in s.blocks if b.path not in new_paths),
-        added_tombstones=tuple(t for s in come for t in s.tombstones if t.path not in old_paths),
-        removed_tombstones=tuple(t for s in gone for t in s.tombstones if t.path not in new_paths),
+        added=tuple(come.blocks.values()),
+        removed=tuple(gone.blocks.values()),
+        deleted=tuple(come.deletions.values()),
+        restored=tuple(gone.deletions.values()),
     )
 
 
-def _paths(segments: Iterable[Segment]) -> set[str]:
-    paths: set[str] = set()
-    for segment in segments:
-        paths.update(block.path for block in segment.blocks)
-        paths.update(tombstone.path for tombstone in segment.tombstones)
-    return paths
+class _Side:
+    """What one snapshot has that the other lacks."""
+
+    def __init__(self, segments: Iterable[Segment]) -> None:
+        self.blocks: dict[str, Block] = {}
+        self.deletions: dict[tuple[str, str], Deletion] = {}
+        self.derivations: list[Derivation] = []
+        for segment in segments:
+            self.blocks.update((block.path, block) for block in segment.blocks)
+            for stone in segment.tombstones:
+                for block, rows in stone.targets.items():
+                    self.deletions[stone.path, block] = Deletion(stone.path, block, rows)
+            self.derivations += segment.derivations
+
+
+def _cancel_derived(written: _Side, other: _Side) -> None:
+    """Cancel the blocks of a rewrite with the blocks that they stand for.
+
+    outputs = inputs - tombstones, so they leave `- tombstones` on the side that was written; a
+    deletion that the other side has from the inputs, too, is no difference.
+    """
+    for item in written.derivations:
+        inputs = set(item.inputs)
+        if not (inputs <= other.blocks.keys() and set(item.outputs) <= written.blocks.keys()):
+            continue
+        for path in item.outputs:
+            del written.blocks[path]
+        for path in inputs:
+            del other.blocks[path]
+        for stone in item.tombstones:
+            for block, rows in stone.targets.items():
+                if other.deletions.pop((stone.path, block), None) is None:
+                    written.deletions[stone.path, block] = Deletion(stone.path, block, rows)

@@ -6,6 +6,7 @@ import errno
 import os
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from obstore.store import LocalStore
@@ -16,6 +17,7 @@ from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 from dbt.adapters.vcs.core.store.failures import translated
 from dbt.adapters.vcs.core.store.parallel import Parallel
 
+_OF_A_WRITE = "w="
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -45,6 +47,15 @@ class LocalBlobs(CloudBlobs):
                 raise FileNotFoundError(self.uri)
             self._opened = LocalStore(self.root)
         return self._opened
+
+    def delete(self, path: str) -> None:
+        """Remove a blob, and the folder of a write that it leaves empty."""
+        super().delete(path)
+        folder = (self.root / path).parent
+        # No other write uses it. One that several use could be gone when somebody writes there.
+        if folder.name.startswith(_OF_A_WRITE):
+            with suppress(OSError):
+                folder.rmdir()
 
     def create(self, path: str, data: bytes) -> bool:
         """Store a blob if none has this path."""

@@ -39,11 +39,12 @@ class ObjectStore:
         self._files: dict[str, None] = {}
 
     def put(self, value: Value) -> str:
-        """Return the id of a value, which `flush` stores if it is not there."""
+        """Return the id of a value, which `flush` stores if it is not there.
+
+        That it was there once is not enough: it may have been collected since.
+        """
         id, data = encode(value)
         key = (type(value), id)
-        if self._cache.get(key) is not None:
-            return id
         with self._lock:
             self._waiting[_path(kind_of(type(value)), id)] = pack(data)
             if isinstance(value, Segment):

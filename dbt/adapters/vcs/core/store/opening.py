@@ -75,6 +75,13 @@ def open_blobs(uri: str, options: Mapping[str, str] | None = None) -> Blobs:
     return LocalBlobs(_local_path(uri, scheme), fsync=fsync)
 
 
+def located(uri: str, folder: Path) -> str:
+    """Return a location that means the same from every folder: a relative path is in `folder`."""
+    if _scheme(uri) or not uri.strip() or uri.startswith("~"):
+        return uri
+    return str(folder / uri)
+
+
 def _scheme(uri: str) -> str:
     head, separator, _ = uri.partition(":")
     # One letter before the colon is a Windows drive.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.codec import decode_record, encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
@@ -13,7 +13,8 @@ from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.names import quote, unquote
 
-Space: TypeAlias = Literal["heads", "tags"]
+Space: TypeAlias = str
+"""Folders below `refs/`: `heads`, `tags`, or `snapshots/<schema>/<identifier>`."""
 
 _STRIDE = 4
 """Factor of the gallop: short logs, the usual ones, take few probes."""
@@ -123,6 +124,14 @@ class RefStore:
             with ThreadPoolExecutor(_READERS) as pool:
                 found = list(pool.map(lambda name: self.read(space, name), names))
         return [ref for ref in found if ref is not None]
+
+    def spaces(self, above: Space) -> list[Space]:
+        """Return the spaces that lie two levels below one, sorted: a relation's each."""
+        return [
+            f"{above}/{schema}/{identifier}"
+            for schema in self._blobs.folders(f"refs/{above}")
+            for identifier in self._blobs.folders(f"refs/{above}/{schema}")
+        ]
 
     def names(self, space: Space) -> list[str]:
         """Return the names of all refs that ever were, deleted ones included, sorted.

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
     read_properties,
 )
 from dbt.adapters.vcs.statements.readers.create_table import read_create_table
+from dbt.adapters.vcs.statements.readers.versioning import read_create_snapshot
 from dbt.adapters.vcs.statements.schemas import CreateSchema
 from dbt.adapters.vcs.statements.tables import (
     Clone,
@@ -18,10 +19,19 @@ from dbt.adapters.vcs.statements.tables import (
     CreateTemporaryView,
     CreateView,
 )
+from dbt.adapters.vcs.statements.versioning import CreateSnapshot
 
 SCHEMA_WORDS = ("schema", "database", "namespace")
 
-Created = CreateTable | CreateTableLike | Clone | CreateView | CreateTemporaryView | CreateSchema
+Created = (
+    CreateTable
+    | CreateTableLike
+    | Clone
+    | CreateView
+    | CreateTemporaryView
+    | CreateSchema
+    | CreateSnapshot
+)
 
 
 def read_create(cursor: Cursor) -> Created | None:
@@ -46,6 +56,8 @@ def read_create(cursor: Cursor) -> Created | None:
         return None
     if cursor.take_any(*SCHEMA_WORDS):
         return _schema(cursor)
+    if cursor.take("snapshot"):
+        return read_create_snapshot(cursor)
     _refuse(cursor)
     return None
 
@@ -55,11 +67,6 @@ def _refuse(cursor: Cursor) -> None:
         raise UnsupportedError(
             f"`create {cursor.token.word} ...` is not supported on versioned tables. "
             "Make it a table or a view."
-        )
-    if cursor.at("snapshot"):
-        raise UnsupportedError(
-            "`create snapshot` is not supported yet. Tag the branch's head instead, with "
-            "`dbt-vcs tag`, and read it with `version as of '<tag>'`."
         )
 
 

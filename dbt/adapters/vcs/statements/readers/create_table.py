@@ -94,8 +94,7 @@ def _query(cursor: Cursor, draft: _Draft) -> Query | None:
 def _finish(
     target: Target, draft: _Draft, query: Query | None, replace: bool, if_not_exists: bool
 ) -> CreateTable:
-    if replace and if_not_exists:
-        raise InputError("`or replace` and `if not exists` exclude each other; leave one out.")
+    _check_replace(replace, if_not_exists)
     if query is None:
         known = {column.name.lower() for column in draft.columns}
         for name in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
@@ -264,7 +263,13 @@ def _like(cursor: Cursor, target: Target, if_not_exists: bool) -> CreateTableLik
 def _clone(cursor: Cursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
     source, at = cursor.versioned_target()
     cursor.end()
+    _check_replace(replace, if_not_exists)
     return Clone(target=target, source=source, replace=replace, if_not_exists=if_not_exists, at=at)
+
+
+def _check_replace(replace: bool, if_not_exists: bool) -> None:
+    if replace and if_not_exists:
+        raise InputError("`or replace` and `if not exists` exclude each other; leave one out.")
 
 
 def primary_key_property(columns: tuple[str, ...]) -> dict[str, str]:

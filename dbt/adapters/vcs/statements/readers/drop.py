@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.lexer import Kind
 from dbt.adapters.vcs.statements.readers.clauses import read_if_exists, read_partition
 from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS
+from dbt.adapters.vcs.statements.readers.versioning import read_drop_snapshot
 from dbt.adapters.vcs.statements.schemas import DropSchema, Use
 from dbt.adapters.vcs.statements.tables import DropRelation, Truncate
+from dbt.adapters.vcs.statements.versioning import DropSnapshot
 
 
-def read_drop(cursor: Cursor) -> DropSchema | DropRelation | None:
-    """Read what follows `drop`; None for what Spark keeps apart from tables.
-
-    Raises:
-        UnsupportedError: A snapshot is to be dropped.
-    """
+def read_drop(cursor: Cursor) -> DropSchema | DropRelation | DropSnapshot | None:
+    """Read what follows `drop`; None for what Spark keeps apart from tables."""
     if cursor.take_any(*SCHEMA_WORDS):
         if_exists = read_if_exists(cursor)
         name = cursor.schema()
@@ -34,10 +31,8 @@ def read_drop(cursor: Cursor) -> DropSchema | DropRelation | None:
         target = cursor.target()
         cursor.end()
         return DropRelation(kind="view", target=target, if_exists=if_exists)
-    if cursor.at("snapshot"):
-        raise UnsupportedError(
-            "`drop snapshot` is not supported yet. Delete a tag with the command dbt-vcs."
-        )
+    if cursor.take("snapshot"):
+        return read_drop_snapshot(cursor)
     return None
 
 

@@ -1,25 +1,25 @@
-"""Reads `insert`, `update`, `delete` and `merge`, with or without `with` before them."""
+"""Reads `insert`, with or without `with` or `from` before it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.columns import PartitionSpec
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.cursor import Cursor
-from dbt.adapters.vcs.statements.lexer import Kind, Token
-from dbt.adapters.vcs.statements.names import Target
+from dbt.adapters.vcs.statements.lexer import Token
 from dbt.adapters.vcs.statements.query import joined_query
 from dbt.adapters.vcs.statements.readers.clauses import (
     read_if_not_exists,
     read_names,
     read_partition,
 )
+from dbt.adapters.vcs.statements.readers.expressions import read_expression
 from dbt.adapters.vcs.statements.relations import is_name
-from dbt.adapters.vcs.statements.rows import Insert, RowChange, Slice
-from dbt.adapters.vcs.statements.scan import QUERY_WORDS, scan
+from dbt.adapters.vcs.statements.rows import Insert, Slice
+from dbt.adapters.vcs.statements.scan import QUERY_WORDS
 
 
 def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkCommand:
@@ -54,6 +54,7 @@ def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkC
         target=target,
         query=query,
         reads=found.reads,
+        diffs=found.diffs,
         text=cursor.text,
         overwrite=overwrite,
         verb=Slice(verb_token.start, verb_token.end),
@@ -112,7 +113,13 @@ def _replace_where(cursor: Cursor) -> str:
             "Write it so, or use `insert overwrite` with a partition."
         )
     begins = QUERY_WORDS - {"map", "reduce"}
-    return cursor.sql_until(lambda: cursor.token.word in begins and cursor.last.word != ".")
+
+    def begins_query() -> bool:
+        # `is distinct from` goes on.
+        return cursor.token.word in begins and cursor.last.word not in (".", "distinct")
+
+    place = read_expression(cursor, begins_query)
+    return cursor.text[place.start : place.end]
 
 
 def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:
@@ -150,45 +157,4 @@ def _directory(cursor: Cursor, prefix: Sequence[Token]) -> SparkCommand:
         else:
             cursor.index += 1
     _, found = joined_query(cursor.text, (prefix, cursor.tokens[cursor.index : -1]))
-    return SparkCommand(text=cursor.text, mentions=found.reads)
-
-
-def read_row_change(cursor: Cursor, prefix: Sequence[Token] = ()) -> RowChange:
-    """Read `update t ...`, `delete from t ...` or `merge into t ...`.
-
-    Args:
-        cursor: At the first of these words.
-        prefix: The tokens of common table expressions before it.
-
-    Raises:
-        UnsupportedError: A merge changes the table's schema.
-    """
-    if cursor.take("update"):
-        target = cursor.target()
-        return _row_change(cursor, "update", target, [*prefix, *cursor.tokens[cursor.index : -1]])
-    if cursor.take("delete"):
-        cursor.expect("from")
-        target = cursor.target()
-        return _row_change(cursor, "delete", target, [*prefix, *cursor.tokens[cursor.index : -1]])
-    cursor.expect("merge")
-    if cursor.at("with", "schema", "evolution"):
-        raise UnsupportedError(
-            "`merge with schema evolution` is not supported. Add the columns first with "
-            "`alter table ... add columns`, or set on_schema_change in the model."
-        )
-    cursor.expect("into")
-    target = cursor.target()
-    while not (cursor.at("using") or cursor.done):
-        cursor.index += 1
-    cursor.expect("using")
-    # The source stands where a relation of a `from` clause would.
-    from_ = Token(Kind.WORD, "from", "from", cursor.last.start, cursor.last.end)
-    return _row_change(
-        cursor, "merge", target, [*prefix, from_, *cursor.tokens[cursor.index : -1]]
-    )
-
-
-def _row_change(
-    cursor: Cursor, kind: Literal["update", "delete", "merge"], target: Target, tokens: list[Token]
-) -> RowChange:
-    return RowChange(kind=kind, target=target, text=cursor.text, reads=scan(tokens).reads)
+    return SparkCommand(text=cursor.text, mentions=found.reads, diffs=found.diffs)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.lexer import Kind
 from dbt.adapters.vcs.statements.query import Query
-from dbt.adapters.vcs.statements.readers.insert import read_insert, read_row_change
-from dbt.adapters.vcs.statements.rows import Insert, RowChange
+from dbt.adapters.vcs.statements.readers.changes import read_row_change
+from dbt.adapters.vcs.statements.readers.insert import read_insert
+from dbt.adapters.vcs.statements.rows import Insert
 from dbt.adapters.vcs.statements.scan import scan
 
 
-def read_query(cursor: Cursor) -> Query | Insert | RowChange | SparkCommand:
+def read_query(cursor: Cursor) -> Query | Insert | Update | Delete | Merge | SparkCommand:
     """Read a statement that begins with a query's first word.
 
     `with` may stand before a statement that changes rows, `from s` before an insert. The text
@@ -26,7 +28,7 @@ def read_query(cursor: Cursor) -> Query | Insert | RowChange | SparkCommand:
                 return read_insert(cursor, prefix)
             return read_row_change(cursor, prefix)
     found = scan(cursor.tokens[:-1])
-    return Query(text=cursor.text, reads=found.reads, files=found.files)
+    return Query(text=cursor.text, reads=found.reads, files=found.files, diffs=found.diffs)
 
 
 def _verb(cursor: Cursor) -> int | None:

@@ -18,7 +18,9 @@ from dbt.adapters.vcs.statements.lexer import Kind
 from dbt.adapters.vcs.statements.names import Name, Target
 from dbt.adapters.vcs.statements.readers.clauses import read_partition, read_property_key
 from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS
+from dbt.adapters.vcs.statements.readers.versioning import read_show_snapshots
 from dbt.adapters.vcs.statements.scan import QUERY_WORDS
+from dbt.adapters.vcs.statements.versioning import ShowSnapshots
 
 Shown = (
     ShowSchemas
@@ -28,6 +30,7 @@ Shown = (
     | ShowPartitions
     | ShowTableProperties
     | ShowCreateTable
+    | ShowSnapshots
 )
 
 
@@ -57,6 +60,8 @@ def _show(cursor: Cursor) -> Shown | None:
         return ShowPartitions(target=cursor.target(), partition=read_partition(cursor))
     if cursor.take("tblproperties"):
         return _properties(cursor)
+    if cursor.take("snapshots"):
+        return read_show_snapshots(cursor)
     if cursor.take("create", "table"):
         target = cursor.target()
         cursor.take("as", "serde")

@@ -12,12 +12,12 @@ from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, brief, line, s
 
 
 def branches_text(branches: Sequence[BranchSummary], now: datetime) -> Iterator[Block]:
-    """Tell of branches; the default one has a star."""
+    """Tell of branches; the default one has a star, a protected one an exclamation mark."""
     yield Grid(
         heads=("", "BRANCH", "HEAD", "AGE", "AHEAD", "BEHIND", "LAST COMMIT"),
         rows=tuple(
             (
-                Span("*" if branch.is_default else " "),
+                Span(("*" if branch.is_default else "") + ("!" if branch.is_protected else "")),
                 Span(branch.name, "faint" if branch.is_run else "name"),
                 short(branch.head),
                 Span(age(branch.committed_at, now), "faint"),
@@ -34,6 +34,16 @@ def branches_text(branches: Sequence[BranchSummary], now: datetime) -> Iterator[
 def branch_created_text(branch: BranchSummary) -> Iterator[Block]:
     """Tell that a branch was made."""
     yield line("Created branch ", Span(branch.name, "name"), " at ", short(branch.head), ".")
+
+
+def branch_protected_text(branch: BranchSummary) -> Iterator[Block]:
+    """Tell what a branch demands of a change now."""
+    name = Span(branch.name, "name")
+    if not branch.is_protected:
+        yield line(name, " takes any change again.")
+        return
+    what = f" on which {' and '.join(branch.require)} passed" if branch.require else ""
+    yield line(name, f" is protected: it takes promotions alone{what}.")
 
 
 def branch_deleted_text(name: str, head: CommitId) -> Iterator[Block]:

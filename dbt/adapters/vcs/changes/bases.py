@@ -1,0 +1,29 @@
+"""Merge bases of tables: the nearest common ancestor in the graph of snapshots."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.history.graph import merge_bases
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+
+
+def merge_base(objects: ObjectStore, left: SnapshotId, right: SnapshotId) -> SnapshotId | None:
+    """Return the version that two versions both come from; None if there is none.
+
+    Versions of one table, of a clone, of a clone's clone: all are one graph. After a merge it is
+    what was merged. Criss-cross merges leave several best ones, of which it is the newest.
+    """
+    return next(iter(best_bases(objects, left, right)), None)
+
+
+def best_bases(objects: ObjectStore, left: SnapshotId, right: SnapshotId) -> list[SnapshotId]:
+    """Return the nearest common ancestors, the newest first; several after criss-cross merges."""
+
+    def parents(id: SnapshotId) -> tuple[SnapshotId, ...]:
+        return objects.snapshot(id).parents
+
+    def age(id: SnapshotId) -> int:
+        return objects.snapshot(id).created_at
+
+    found = merge_bases(left, right, parents, age)
+    return sorted(found, key=lambda id: (age(id), id), reverse=True)

@@ -1,0 +1,110 @@
+"""Columns: what the rows of two versions of a table are compared and shown by.
+
+| column                               | compared                                | shown      |
+|--------------------------------------|-----------------------------------------|------------|
+| in both, by id                       | at the wider type                       | both sides |
+| in one, the other doesn't have it yet| as NULL where it is not there           | both sides |
+| in one, the other dropped it         | no: the schema's difference tells it all| one side   |
+
+A dropped column is left out because rows in files that both versions share would differ by it,
+too; so the answer would depend on what was rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
+from dbt.adapters.vcs.core.model.schema import widens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """How two versions are compared.
+
+    Attributes:
+        fields: The columns to show, each under a name of its own: after's in order, then those
+            that before alone has.
+        compared: Those of them that make two rows different.
+        key: Those of them that pair two rows; none for a table without a key.
+    """
+
+    fields: tuple[Field, ...]
+    compared: tuple[Field, ...]
+    key: tuple[Field, ...]
+
+    @classmethod
+    def of(
+        cls,
+        before: Snapshot | None,
+        after: Snapshot | None,
+        columns: Sequence[str] | None = None,
+    ) -> Comparison:
+        """Return how to compare two versions, at least one of which is there.
+
+        Args:
+            before: The first version.
+            after: The second one.
+            columns: Names of the only columns to compare and show, the key aside.
+
+        Raises:
+            InputError: A column is not there, or neither is a version.
+            UnsupportedError: One column has types that can't be compared.
+        """
+        sides = [side for side in (before, after) if side is not None]
+        if not sides:
+            raise InputError("There is nothing to compare: give at least one version of a table.")
+        old = before.schema if before else sides[0].schema
+        new = after.schema if after else sides[0].schema
+        fields = _fields(old, new)
+        gone = {*old.retired, *new.retired}
+        keys = {side.primary_key for side in sides}
+        ids = keys.pop() if len(keys) == 1 else ()
+        if columns is not None:
+            wanted = {_named(fields, name).id for name in columns}
+            fields = tuple(field for field in fields if field.id in wanted | set(ids))
+        fields = tuple(_typed(field, old, new) for field in fields)
+        common = {field.id for field in old.fields if new.by_id(field.id)}
+        return cls(
+            fields=fields,
+            compared=tuple(f for f in fields if f.id in common or f.id not in gone),
+            key=tuple(field for id in ids for field in fields if field.id == id),
+        )
+
+
+def _fields(old: Schema, new: Schema) -> tuple[Field, ...]:
+    taken: set[str] = set()
+    fields: list[Field] = []
+    left = (field for field in old.fields if new.by_id(field.id) is None)
+    for field in (*new.fields, *left):
+        name = field.name
+        while name.lower() in taken:
+            name = f"{name}__before"
+        taken.add(name.lower())
+        fields.append(msgspec.structs.replace(field, name=name))
+    return tuple(fields)
+
+
+def _typed(field: Field, old: Schema, new: Schema) -> Field:
+    """Return a column at the wider of its two types."""
+    before, after = old.by_id(field.id), new.by_id(field.id)
+    if before is None or after is None or widens(before.type, after.type):
+        return field
+    if widens(after.type, before.type):
+        return msgspec.structs.replace(field, type=before.type)
+    raise UnsupportedError(
+        f"The column '{after.name}' was {before.type} and is {after.type}: there is no type that "
+        "holds the values of both, so they can't be compared. Leave the column out."
+    )
+
+
+def _named(fields: Sequence[Field], name: str) -> Field:
+    for field in fields:
+        if field.name.lower() == name.lower():
+            return field
+    names = ", ".join(field.name for field in fields)
+    raise InputError(f"There is no column '{name}' in either version; the columns are: {names}.")

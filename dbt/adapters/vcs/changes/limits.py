@@ -1,0 +1,55 @@
+"""Limits: how many rows are worth computing in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.plan.pieces import Piece
+
+
+class TooLargeError(VcsError):
+    """There is more to read than fits this process: let an engine compute it."""
+
+
+class Limits(NamedTuple):
+    """What is read at most.
+
+    Attributes:
+        rows: Rows of all pieces.
+        bytes: Size of the block files that hold them.
+    """
+
+    rows: int
+    bytes: int
+
+    def allow(self, pieces: Iterable[Piece]) -> bool:
+        """Tell whether there is no more to read; of tombstones rows alone are counted."""
+        rows, size = _measured(pieces)
+        return rows <= self.rows and size <= self.bytes
+
+    def check(self, pieces: Iterable[Piece]) -> None:
+        """Refuse to read more than that.
+
+        Raises:
+            TooLargeError: There are more rows or bytes.
+        """
+        pieces = tuple(pieces)
+        if not self.allow(pieces):
+            rows, size = _measured(pieces)
+            raise TooLargeError(
+                f"At most {self.rows:,} rows and {self.bytes:,} bytes are compared without Spark; "
+                f"these are {rows:,} rows and {size:,} bytes. Use a connection that has Spark."
+            )
+
+
+LIMITS: Final = Limits(rows=1_000_000, bytes=256 * 2**20)
+"""Up to here a diff or merge takes seconds and a few gigabytes at most."""
+
+
+def _measured(pieces: Iterable[Piece]) -> tuple[int, int]:
+    """Return the rows of pieces, and the size of the block files that hold them."""
+    pieces = tuple(pieces)
+    size = sum(piece.info.bytes for piece in pieces if piece.info and not piece.image)
+    return sum(piece.rows for piece in pieces), size

@@ -1,0 +1,147 @@
+"""Manifests: a table's segments after blocks and deletions came and went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from dbt.adapters.vcs.core.ids import SegmentId
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Derivation,
+    Segment,
+    SegmentRef,
+    Snapshot,
+    Tombstone,
+)
+from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.plan.states import DeletionKey, Edit
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+
+
+def edited(
+    objects: ObjectStore,
+    ours: Snapshot,
+    sources: Sequence[Snapshot],
+    edit: Edit,
+    sizes: Mapping[str, int],
+    *,
+    blocks: Sequence[Block] = (),
+    tombstones: Sequence[Tombstone] = (),
+) -> tuple[SegmentRef, ...]:
+    """Return the segments of a version after an edit; what it leaves alone is shared by id.
+
+    Args:
+        objects: Where segments are, and where new ones are put.
+        ours: The version that is edited.
+        sources: Where new blocks and deletions come from: a segment of theirs of which all is
+            new is shared, too, and compactions known there stay known.
+        edit: What goes and comes.
+        sizes: Bytes of the tombstones, by path.
+        blocks: Further new blocks, written just now.
+        tombstones: Further new tombstones, written just now.
+    """
+    read = objects.segment
+    own = {ref.id for ref in ours.segments}
+    kept = (
+        [_reduced(objects, ref, edit) for ref in ours.segments]
+        if _reduces(edit)
+        else [*ours.segments]
+    )
+    new = dict(edit.blocks.new)
+    deletions = dict(edit.deletions.new)
+    shared: list[SegmentRef] = []
+    derivations: dict[tuple[tuple[str, ...], ...], Derivation] = {}
+    for ref in (ref for source in sources for ref in source.segments if ref.id not in own):
+        segment = read(ref.id)
+        keys = {(stone.path, path) for stone in segment.tombstones for path in stone.targets}
+        paths = {block.path for block in segment.blocks}
+        if (paths or keys) and paths <= new.keys() and keys <= deletions.keys():
+            shared.append(ref)
+            new = {path: block for path, block in new.items() if path not in paths}
+            deletions = {key: rows for key, rows in deletions.items() if key not in keys}
+        else:
+            derivations |= {(item.outputs, item.inputs): item for item in segment.derivations}
+    return (
+        *(ref for ref in kept if ref is not None),
+        *shared,
+        *put_segments(
+            objects,
+            [*new.values(), *blocks],
+            [*_tombstones(deletions, sizes), *tombstones],
+            [item for item in derivations.values() if set(item.outputs) <= new.keys()],
+        ),
+    )
+
+
+def put_segments(
+    objects: ObjectStore,
+    blocks: Sequence[Block],
+    tombstones: Sequence[Tombstone],
+    derivations: Sequence[Derivation],
+) -> tuple[SegmentRef, ...]:
+    """Write blocks as segments, in order, and return what a snapshot says of them.
+
+    Tombstones go to the first segment, a derivation to that of its first output, or to the first
+    if nothing was left to write.
+    """
+    refs: list[SegmentRef] = []
+    for start in range(0, max(len(blocks), 1 if tombstones or derivations else 0), MAX_BLOCKS):
+        part = tuple(blocks[start : start + MAX_BLOCKS])
+        paths = {block.path for block in part}
+        segment = Segment(
+            blocks=part,
+            tombstones=tuple(tombstones) if start == 0 else (),
+            derivations=tuple(
+                item
+                for item in derivations
+                if (item.outputs[0] in paths if item.outputs else start == 0)
+            ),
+        )
+        refs.append(put_segment(objects, segment))
+    return tuple(refs)
+
+
+def _reduces(edit: Edit) -> bool:
+    return bool(edit.blocks.gone or edit.deletions.gone)
+
+
+def _reduced(objects: ObjectStore, ref: SegmentRef, edit: Edit) -> SegmentRef | None:
+    """Return a segment without what goes; None if nothing is left."""
+    segment = objects.segment(ref.id)
+    blocks = tuple(block for block in segment.blocks if block.path not in edit.blocks.gone)
+    stones: list[Tombstone] = []
+    for stone in segment.tombstones:
+        targets = {
+            path: rows
+            for path, rows in stone.targets.items()
+            if (stone.path, path) not in edit.deletions.gone
+        }
+        if targets:
+            stones.append(msgspec.structs.replace(stone, targets=targets))
+    rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tuple(stones))
+    if rest == segment:
+        return ref
+    return put_segment(objects, rest) if blocks or stones else None
+
+
+def _tombstones(
+    deletions: Mapping[DeletionKey, int], sizes: Mapping[str, int]
+) -> Iterable[Tombstone]:
+    targets: dict[str, dict[str, int]] = {}
+    for (image, block), rows in deletions.items():
+        targets.setdefault(image, {})[block] = rows
+    for image, blocks in targets.items():
+        yield Tombstone(path=image, bytes=sizes[image], targets=blocks)
+
+
+def put_segment(objects: ObjectStore, segment: Segment) -> SegmentRef:
+    """Write a segment and return what a snapshot says of it."""
+    return SegmentRef(
+        id=SegmentId(objects.put(segment)),
+        blocks=len(segment.blocks),
+        rows=sum(block.rows for block in segment.blocks),
+        deleted=sum(stone.rows for stone in segment.tombstones),
+        bytes=sum(block.bytes for block in segment.blocks),
+    )

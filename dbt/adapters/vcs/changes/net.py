@@ -1,0 +1,110 @@
+"""Net changes: signed rows with everything cancelled that is equal and of opposite sign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.files import Positions
+from dbt.adapters.vcs.changes.grouping import Codes, group_ids
+from dbt.adapters.vcs.core.model import Field
+
+
+class Counts(NamedTuple):
+    """How many rows a change adds, removes and modifies; without a key none is modified."""
+
+    added: int
+    removed: int
+    modified: int
+
+
+@dataclass(frozen=True, slots=True)
+class NetChanges:
+    """What is left of signed rows, and which of them are one row before and after.
+
+    Attributes:
+        rows: Numbers of the rows that are left, among those given.
+        sign: Their signs.
+        value: A number for each, the same for rows that are equal.
+        before: For each change the place in `rows` of what goes; -1 if it is an added row.
+        after: The same of what comes; -1 if it is a removed row.
+    """
+
+    rows: Positions
+    sign: Positions
+    value: Codes
+    before: Positions
+    after: Positions
+
+    @property
+    def counts(self) -> Counts:
+        """How many changes there are of each kind."""
+        added, removed = int((self.before < 0).sum()), int((self.after < 0).sum())
+        return Counts(added, removed, len(self.before) - added - removed)
+
+
+def net_changes(
+    table: pa.Table, sign: Positions, compared: Sequence[Field], key: Sequence[Field]
+) -> NetChanges:
+    """Cancel signed rows, and pair what is left.
+
+    | rows left of one key | changes                                                 |
+    |----------------------|---------------------------------------------------------|
+    | one that goes        | a removed row                                           |
+    | one that comes       | an added row                                            |
+    | one of each          | a modified row                                          |
+    | more                 | removed and added rows: the key tells nothing apart     |
+
+    Args:
+        table: The rows, columns named by field id.
+        sign: 1 or -1 for each.
+        compared: Columns that make two rows different.
+        key: Columns that pair two rows; without any, none are paired.
+    """
+    value = group_ids([table.column(field.id) for field in compared], table.num_rows)
+    net = sums(value, sign)
+    wanted = (np.sign(net)[value] == sign) & (ranks(value * 2 + (sign > 0)) < np.abs(net)[value])
+    rows = np.flatnonzero(wanted)
+    signs = sign[rows]
+    goes, comes = np.flatnonzero(signs < 0), np.flatnonzero(signs > 0)
+    if not key:
+        pairs = np.empty(0, np.int64), np.empty(0, np.int64)
+    else:
+        chosen = pa.array(rows)
+        keys = group_ids([table.column(field.id).take(chosen) for field in key], len(rows))
+        pairs = _pairs(keys, goes, comes)
+    old = np.setdiff1d(goes, pairs[0], assume_unique=True)
+    new = np.setdiff1d(comes, pairs[1], assume_unique=True)
+    before = np.concatenate([pairs[0], old, np.full(len(new), -1)])
+    after = np.concatenate([pairs[1], np.full(len(old), -1), new])
+    order = np.lexsort((after, np.where(before < 0, len(rows), before)))
+    return NetChanges(rows, signs, value[rows], before[order], after[order])
+
+
+def sums(groups: Codes, numbers: Positions) -> Positions:
+    """Return the sum of whole numbers in each group."""
+    return np.bincount(groups, weights=numbers).astype(np.int64)
+
+
+def ranks(groups: Codes) -> Positions:
+    """Return each element's place, from 0, among those of its group."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    lengths = np.diff(np.concatenate([starts, [len(groups)]]))
+    found = np.empty(len(groups), np.int64)
+    found[order] = np.arange(len(groups)) - np.repeat(starts, lengths)
+    return found
+
+
+def _pairs(keys: Codes, goes: Positions, comes: Positions) -> tuple[Positions, Positions]:
+    """Return the places of rows whose key has one row that goes and one that comes."""
+    size = int(keys.max(initial=-1)) + 1
+    old, new = (np.bincount(keys[side], minlength=size) for side in (goes, comes))
+    single = (old == 1) & (new == 1)
+    left, right = goes[single[keys[goes]]], comes[single[keys[comes]]]
+    return left[np.argsort(keys[left])], right[np.argsort(keys[right])]

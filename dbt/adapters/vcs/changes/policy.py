@@ -1,0 +1,165 @@
+"""Policy: what a merge does where both sides changed one row, and which rows it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.changes.decide import CHOICES, Decision, Mode
+from dbt.adapters.vcs.changes.files import Positions
+from dbt.adapters.vcs.changes.grouping import Codes, group_ids
+from dbt.adapters.vcs.changes.located import Mask
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.engines.types import arrow_type
+
+
+class Decided(NamedTuple):
+    """What was decided about one conflict.
+
+    Attributes:
+        key: The values of the primary key, in its order; without one, of all columns.
+        decision: Whose row stands, or that none does.
+    """
+
+    key: tuple[Any, ...]
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """Rows whose changes are to be taken over, no others; one of the two is given.
+
+    Attributes:
+        keys: Their keys, in the order of the primary key; without one, all columns.
+        where: What a row has to fulfil, in theirs or in the base, columns by name.
+    """
+
+    keys: Sequence[tuple[Any, ...]] | None = None
+    where: pc.Expression | None = None
+
+    def rows(self, table: pa.Table, key: Sequence[Field], fields: Sequence[Field]) -> Mask:
+        """Tell which rows are asked for.
+
+        Args:
+            table: The rows, all columns by field id.
+            key: The key's columns; all without a key.
+            fields: All columns.
+        """
+        chosen = np.zeros(table.num_rows, np.bool_)
+        if self.keys is not None:
+            chosen[matches(table, self.keys, key)[0]] = True
+        if self.where is not None:
+            chosen[hits(table.rename_columns([item.name for item in fields]), self.where)] = True
+        return chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How to merge.
+
+    Attributes:
+        mode: What to do about conflicts.
+        cells: Whether to merge rows in conflict column by column first.
+        decisions: What was decided about single conflicts, the last one of a key; those about
+            what is no conflict mean nothing.
+        only: The rows whose changes are wanted; None for all.
+    """
+
+    mode: Mode = "fail"
+    cells: bool = False
+    decisions: Sequence[Decided] = ()
+    only: Pick | None = None
+
+    def check(self, key: Sequence[Field]) -> None:
+        """Refuse what can't be decided about a table with this key.
+
+        Raises:
+            InputError: Rows without a key are to be deleted: how many there are is not read.
+        """
+        if not key and any(item.decision == "delete" for item in self.decisions):
+            raise InputError(
+                "Without a primary key a conflict is about how often a row is there: decide for "
+                "ours, theirs or base. Delete rows with a statement, or give the table a key."
+            )
+
+    def decided(self, keys: pa.Table, group: Codes, fields: Sequence[Field]) -> Positions:
+        """Return for each group the number of what was decided, -1 where nothing was.
+
+        Args:
+            keys: Key columns of rows, by field id.
+            group: The group of each row, dense from 0.
+            fields: The key's columns.
+        """
+        choices = np.full(int(group.max(initial=-1)) + 1, -1)
+        if self.decisions:
+            rows, number = matches(keys, [item.key for item in self.decisions], fields)
+            codes = np.array([CHOICES[item.decision] for item in self.decisions], np.int64)
+            choices[group[rows]] = codes[number]
+        return choices
+
+
+def hits(table: pa.Table, where: pc.Expression) -> Positions:
+    """Return the numbers of the rows that fulfil a condition on the table's columns.
+
+    Raises:
+        InputError: It names a column that is not there, or compares what can't be compared.
+    """
+    numbered = table.append_column("__vcs_row", pa.array(np.arange(table.num_rows)))
+    try:
+        found = numbered.filter(where).column("__vcs_row").to_numpy()
+    except pa.ArrowException as error:
+        names = ", ".join(table.column_names)
+        raise InputError(
+            f"The condition {where} does not fit the columns {names}: {error}."
+        ) from error
+    return np.asarray(found, dtype=np.int64)
+
+
+def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Table:
+    """Return keys as columns by field id.
+
+    Raises:
+        InputError: A key has not as many values as there are columns, or one of another type.
+        UnsupportedError: Arrow has no such type.
+    """
+    for key in keys:
+        if len(key) != len(fields):
+            names = ", ".join(field.name for field in fields)
+            raise InputError(f"A key is a value for each of ({names}); found {key!r}.")
+    columns = []
+    for place, item in enumerate(fields):
+        type_ = arrow_type(item.type)
+        try:
+            columns.append(pa.array([key[place] for key in keys], type_))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"The values of column '{item.name}' in a key must be {item.type}: {error}."
+            ) from error
+    return pa.table(columns, names=[item.id for item in fields])
+
+
+def matches(
+    keys: pa.Table, wanted: Sequence[tuple[Any, ...]], fields: Sequence[Field]
+) -> tuple[Positions, Positions]:
+    """Return which rows have one of some keys: numbers of rows, and of the keys that they have.
+
+    Raises:
+        InputError: A key has not as many values as there are columns, or one of another type.
+    """
+    asked = key_table(wanted, fields)
+    columns = [
+        pa.chunked_array([*keys.column(item.id).chunks, *asked.column(item.id).chunks])
+        for item in fields
+    ]
+    codes = group_ids(columns, keys.num_rows + len(wanted))
+    number = np.full(int(codes.max(initial=-1)) + 1, -1)
+    number[codes[keys.num_rows :]] = np.arange(len(wanted))
+    found = number[codes[: keys.num_rows]]
+    rows = np.flatnonzero(found >= 0)
+    return rows, found[rows]

@@ -1,0 +1,258 @@
+"""Repairs: what has to be deleted from and added to a graft so that every group comes out right.
+
+Only groups that both sides touched, and those of rows that the graft of whole files leaves
+otherwise than `ours + theirs - base`, can be wrong. For each of their rows
+
+    repair = rows wanted (decide.py) - rows that the graft has
+
+where less than nothing becomes deletions at known places, more than nothing rows in new files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.conflicts import conflict_table
+from dbt.adapters.vcs.changes.decide import Groups, decide
+from dbt.adapters.vcs.changes.files import Files, Positions, is_readable
+from dbt.adapters.vcs.changes.grouping import Codes, group_ids
+from dbt.adapters.vcs.changes.located import Mask, Places
+from dbt.adapters.vcs.changes.net import ranks, sums
+from dbt.adapters.vcs.changes.policy import Policy
+from dbt.adapters.vcs.changes.touched import (
+    TouchedRows,
+    live_in,
+    touched_rows,
+)
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import State, Triple
+
+MAX_DELETED: Final = 0.5
+"""A block of theirs of which more than this part would be deleted is not grafted; the rest of
+its rows is written anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """How a graft becomes the merged version.
+
+    Attributes:
+        state: Blocks and deletions of the graft.
+        deleted: Rows to delete from it, as a tombstone's file holds them.
+        inserted: Rows to add, columns by field id.
+        made: How many of these, the last ones, no side has: merged column by column.
+        conflicts: What both sides changed differently; `conflict_table` has the columns.
+        rows: The rows that were looked at.
+        values: Their columns, by field id.
+        units: For each of them a number, the same for equal rows of one group.
+        wanted: How many rows the merge wants, by that number.
+    """
+
+    state: State
+    deleted: pa.Table
+    inserted: pa.Table
+    made: int
+    conflicts: pa.Table
+    rows: TouchedRows
+    values: pa.Table
+    units: Codes
+    wanted: Positions
+
+
+def repair(
+    files: Files,
+    pieces: Sequence[Piece],
+    triple: Triple,
+    state: State,
+    *,
+    fields: Sequence[Field],
+    key: Sequence[Field],
+    policy: Policy,
+    places: Places | None = None,
+) -> Repair:
+    """Return what mends a graft.
+
+    Args:
+        files: Reads files.
+        pieces: Those that can hold rows which both sides touched, or were picked.
+        triple: Base, ours, theirs.
+        state: The graft, no row deleted twice; ours where rows are picked.
+        fields: The table's columns.
+        key: Those of them that tell rows apart; none if only their whole content does.
+        policy: What to do about conflicts, and which rows are picked.
+        places: Where all rows of the groups are that can be wrong; None if that is not known.
+
+    Raises:
+        UnsupportedError: Some have to be decided on, and Arrow can't read a column.
+    """
+    found = _attempt(files, pieces, triple, state, fields, key, policy, places)
+    poor = _mostly_deleted(triple, found)
+    if poor:
+        less = State(
+            {path: block for path, block in state.blocks.items() if path not in poor},
+            {pair: count for pair, count in state.deletions.items() if pair[1] not in poor},
+        )
+        if places is not None:
+            # What is left of these blocks is written anew; nobody else touched those rows.
+            whole = {path: np.arange(state.blocks[path].rows) for path in poor}
+            places = {**places, **whole}
+        found = _attempt(files, pieces, triple, less, fields, key, policy, places)
+    return found.repair()
+
+
+def _attempt(
+    files: Files,
+    pieces: Sequence[Piece],
+    triple: Triple,
+    state: State,
+    fields: Sequence[Field],
+    key: Sequence[Field],
+    policy: Policy,
+    places: Places | None,
+) -> _Attempt:
+    rows = touched_rows(files, pieces, triple, state, places)
+    by = key or fields
+    if len(rows):
+        _check_readable(by)
+    groups = group_ids(_columns(rows.located.read(files, by), by), len(rows))
+    picked = None
+    if policy.only is not None:
+        values = rows.located.read(files, fields)
+        theirs = rows.theirs != rows.base
+        picked = _any(groups, policy.only.rows(values, by, fields) & theirs)
+    return _Attempt(files, rows, groups, picked, state, fields, by, bool(key), policy)
+
+
+class _Attempt:
+    """The repair of one graft."""
+
+    def __init__(
+        self,
+        files: Files,
+        rows: TouchedRows,
+        groups: Codes,
+        picked: Mask | None,
+        state: State,
+        fields: Sequence[Field],
+        by: Sequence[Field],
+        keyed: bool,
+        policy: Policy,
+    ) -> None:
+        live = live_in(files, rows.located, state)
+        chosen = picked if picked is not None else _suspects(rows, groups, live)
+        self.state = state
+        self.rows = rows.take(chosen[groups])
+        self.live = live[chosen[groups]]
+        if len(self.rows):
+            _check_readable(fields)
+        self.values = self.rows.located.read(files, fields)
+        group = group_ids([pa.array(groups[chosen[groups]])], len(self.rows))
+        content = group_ids(_columns(self.values, fields), len(self.rows)) if keyed else group
+        masks = (self.rows.base, self.rows.ours, self.rows.theirs)
+        self.groups = Groups.of(group, content, masks, keyed=keyed)
+        decided = policy.decided(self.values, group, by)
+        self.verdict = decide(
+            self.groups, decided, self.values, mode=policy.mode, cells=policy.cells
+        )
+        self._names = [field.name for field in fields]
+        self._keyed = keyed
+        units = self.groups.unit
+        rank = ranks(units * 2 + self.live)
+        wanted = self.verdict.wanted[units] if len(units) else units
+        self.deleted = self.live & (rank >= wanted)
+
+    def repair(self) -> Repair:
+        """Return the rows to delete and to add."""
+        units = self.groups.unit
+        have = sums(units, self.live.astype(np.int64))
+        missing = np.maximum(self.verdict.wanted - have, 0)
+        copies = np.repeat(self.groups.first, missing)
+        made = self._made()
+        return Repair(
+            state=self.state,
+            deleted=self._deleted(),
+            inserted=pa.concat_tables([self.values.take(pa.array(copies)), made]),
+            made=made.num_rows,
+            conflicts=conflict_table(
+                self.groups, self.verdict, self.values, self._names, keyed=self._keyed
+            ),
+            rows=self.rows,
+            values=self.values,
+            wanted=self.verdict.wanted,
+            units=units,
+        )
+
+    def _deleted(self) -> pa.Table:
+        rows = self.rows.located.take(self.deleted)
+        images = self.values.filter(pa.array(self.deleted))
+        images = images.add_column(0, POSITION_COLUMN, pa.array(rows.position, pa.int64()))
+        return images.add_column(0, FILE_COLUMN, pa.array(rows.blocks(), pa.string()))
+
+    def _made(self) -> pa.Table:
+        columns = [
+            column.take(pa.array(source))
+            for column, source in zip(self.values.columns, self.verdict.made, strict=True)
+        ]
+        return pa.table(columns, names=self.values.column_names)
+
+
+def _suspects(rows: TouchedRows, groups: Codes, live: Mask) -> Mask:
+    """Tell which groups both sides touched, or the graft has otherwise than it should."""
+    base, ours, theirs, grafted = (
+        mask.astype(np.int64) for mask in (rows.base, rows.ours, rows.theirs, live)
+    )
+    both = _any(groups, rows.ours != rows.base) & _any(groups, rows.theirs != rows.base)
+    return both | _any(groups, grafted != ours + theirs - base)
+
+
+def _any(groups: Codes, rows: Mask) -> Mask:
+    """Tell for each group whether one of its rows is among some."""
+    found = np.zeros(int(groups.max(initial=-1)) + 1, np.bool_)
+    found[groups[rows]] = True
+    return found
+
+
+def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:
+    """Return the blocks that theirs added and that little would be left of."""
+    located = attempt.rows.located.take(attempt.deleted)
+    deleted: dict[str, int] = {}
+    numbers, counts = np.unique(located.piece, return_counts=True)
+    for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+        deleted[located.pieces[number].block] = count
+    for (_, block), rows in attempt.state.deletions.items():
+        if block in deleted:
+            deleted[block] += rows
+    return {
+        path
+        for path, rows in deleted.items()
+        if path in attempt.state.blocks
+        and path not in triple.ours.blocks
+        and rows > MAX_DELETED * attempt.state.blocks[path].rows
+    }
+
+
+def _check_readable(fields: Sequence[Field]) -> None:
+    """Raise where rows have to be decided on that Arrow can't read.
+
+    Raises:
+        UnsupportedError: It can't.
+    """
+    names = [f"{field.name} ({field.type})" for field in fields if not is_readable(field)]
+    if names:
+        raise UnsupportedError(
+            f"Both sides changed the same rows, which have columns that can't be merged row by "
+            f"row: {', '.join(names)}. Nothing was changed. Choose a side for the whole table "
+            "(restore it on one side as the other has it, then merge again), or build it anew."
+        )
+
+
+def _columns(table: pa.Table, fields: Sequence[Field]) -> list[pa.ChunkedArray]:
+    return [table.column(field.id) for field in fields]

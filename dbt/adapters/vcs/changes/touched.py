@@ -1,0 +1,113 @@
+"""Touched rows: in which of base, ours and theirs each row of some files is live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbt.adapters.vcs.changes.files import Files
+from dbt.adapters.vcs.changes.located import Located, Mask, Places, locate
+from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import State, Triple
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedRows:
+    """Physical rows that base, ours, theirs and their graft don't have alike; each row once.
+
+    Attributes:
+        located: Where they are.
+        base: Which of them are live in base.
+        ours: The same of ours.
+        theirs: The same of theirs.
+    """
+
+    located: Located
+    base: Mask
+    ours: Mask
+    theirs: Mask
+
+    def __len__(self) -> int:
+        return len(self.located)
+
+    def take(self, chosen: Mask) -> TouchedRows:
+        """Return some of the rows."""
+        return TouchedRows(
+            self.located.take(chosen), self.base[chosen], self.ours[chosen], self.theirs[chosen]
+        )
+
+
+def touched_rows(
+    files: Files,
+    pieces: Sequence[Piece],
+    triple: Triple,
+    graft: State,
+    places: Places | None = None,
+) -> TouchedRows:
+    """Return the rows of pieces that base, ours, theirs and a graft don't have alike.
+
+    Only tombstones are read. With places it is the rows at these.
+    """
+    located = locate(files, pieces, places)
+    located = located.take(_first_of_each(located))
+    base, ours, theirs = (live_in(files, located, state) for state in triple[:3])
+    rows = TouchedRows(located, base, ours, theirs)
+    return rows.take((base != ours) | (base != theirs) | (base != live_in(files, located, graft)))
+
+
+def live_in(files: Files, located: Located, state: State) -> Mask:
+    """Tell which rows a state has.
+
+    A row of an image is of a block that every state has; a state that says nothing of the block
+    has it.
+    """
+    tombstones: dict[str, list[str]] = {}
+    for image, block in state.deletions:
+        tombstones.setdefault(block, []).append(image)
+    live = np.zeros(len(located), np.bool_)
+    for path, numbers in _by_block(located.pieces).items():
+        is_shared = located.pieces[numbers[0]].image is not None
+        if path in state.blocks or is_shared:
+            here = located.of(numbers)
+            dead = files.dead(tombstones.get(path, ()), path)
+            live[here] = ~np.isin(located.position[here], dead)
+    return live
+
+
+def without_overlaps(files: Files, triple: Triple, result: State) -> State:
+    """Return a graft without those deletions of theirs whose rows ours deletes, too.
+
+    A row must not be deleted twice. What else these deletions are for is left to be repaired.
+    """
+    ours: dict[str, list[str]] = {}
+    for image, block in result.deletions:
+        if (image, block) in triple.ours.deletions:
+            ours.setdefault(block, []).append(image)
+    kept = {
+        (image, block): rows
+        for (image, block), rows in result.deletions.items()
+        if (image, block) in triple.ours.deletions
+        or block not in ours
+        or not np.isin(files.deleted(image, block)[0], files.dead(ours[block], block)).any()
+    }
+    return State(result.blocks, kept)
+
+
+def _first_of_each(located: Located) -> Mask:
+    """Tell which rows are the first of their place: two tombstones can hold one row."""
+    numbers = {path: n for n, path in enumerate(_by_block(located.pieces))}
+    block = np.array([numbers[piece.block] for piece in located.pieces], np.int64)[located.piece]
+    order = np.lexsort((np.arange(len(located)), located.position, block))
+    repeated = (np.diff(block[order]) == 0) & (np.diff(located.position[order]) == 0)
+    first = np.ones(len(located), np.bool_)
+    first[order[1:][repeated]] = False
+    return first
+
+
+def _by_block(pieces: Iterable[Piece]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for number, piece in enumerate(pieces):
+        found.setdefault(piece.block, []).append(number)
+    return found

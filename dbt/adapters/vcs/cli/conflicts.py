@@ -1,0 +1,26 @@
+"""`dbt-vcs conflicts`: what a merge could not decide."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.session import Session, with_session
+from dbt.adapters.vcs.cli.settings import json_option
+from dbt.adapters.vcs.verbs.resolve import list_conflicts
+from dbt.adapters.vcs.verbs.text import conflicts_text
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--relation", metavar="SCHEMA.TABLE", help="Show the rows of this table.")
+@click.option("--limit", default=20, show_default=True, help="Show at most so many rows.")
+@json_option
+@with_session
+def conflicts(session: Session, target: str | None, relation: str | None, limit: int) -> None:
+    """Show what a merge into TARGET could not decide.
+
+    TARGET is the branch of the dbt profile unless given, else the default branch. The conflicts
+    are tables, too, on the branch merges/TARGET.
+    """
+    report = list_conflicts(session.repository, target or session.branch, relation, limit=limit)
+    session.show(report, conflicts_text(report))

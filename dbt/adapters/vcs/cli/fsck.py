@@ -1,0 +1,25 @@
+"""`dbt-vcs fsck`: look for damage."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.session import Session, with_session
+from dbt.adapters.vcs.cli.settings import json_option
+from dbt.adapters.vcs.verbs.fsck import check_repository
+from dbt.adapters.vcs.verbs.text.upkeep import fsck_text
+
+
+@click.command()
+@json_option
+@with_session
+def fsck(session: Session) -> None:
+    """Look for what is missing or damaged.
+
+    Checks that everything that a commit needs is there and undamaged: reads every manifest and
+    looks for every data file. Exit code 2 if anything is wrong.
+    """
+    report = check_repository(session.repository)
+    session.show(report, fsck_text(report))
+    if report.problems:
+        raise click.exceptions.Exit(2)

@@ -1,0 +1,49 @@
+"""`dbt-vcs sql`: statements on a branch."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.cli.session import Session, with_session
+from dbt.adapters.vcs.cli.settings import json_option
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.statements.parser import split
+from dbt.adapters.vcs.verbs.text import rows_text
+
+
+@click.command()
+@click.argument("statement")
+@click.option(
+    "--branch", "-b", metavar="NAME", help="Branch or revision.  [default: the profile's]"
+)
+@click.option("--schema", metavar="NAME", help="Schema of names without one.")
+@click.option("--limit", default=100, show_default=True, help="Show at most so many rows.")
+@json_option
+@with_session
+def sql(
+    session: Session, statement: str, branch: str | None, schema: str | None, limit: int
+) -> None:
+    """Run SQL on a branch, with Spark.
+
+    STATEMENT is one statement or several, separated by semicolons; `-` reads them from standard
+    input. Each that changes something is a commit. Shown is what the last one answers.
+    """
+    texts = split(sys.stdin.read() if statement == "-" else statement)
+    if not texts:
+        raise InputError("Expected a statement, found nothing but white space and comments.")
+    target = session.target
+    with connect(
+        session.location,
+        branch or session.branch,
+        schema or (target.schema if target else "default"),
+        settings=target.spark_config if target else {},
+        storage_options=session.storage_options,
+        author=session.author,
+    ) as client:
+        for text in texts:
+            rows = client.sql(text)
+    shown = rows.slice(0, limit).to_pylist()
+    session.show(shown, rows_text(rows.column_names, shown, rows.num_rows))

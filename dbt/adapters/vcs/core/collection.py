@@ -1,0 +1,139 @@
+"""Collection: what of a repository is needed, from its names and the times of its commits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.commits import CommitGraph
+from dbt.adapters.vcs.core.history.graph import merge_bases
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
+from dbt.adapters.vcs.core.plan.collect import Roots, versions_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import GRACE, PINS
+from dbt.adapters.vcs.core.snapshotnames import ROOT, snapshot_of
+from dbt.adapters.vcs.core.store.refs import Ref
+
+_ID: Final = re.compile(r"[0-9a-f]{64}")
+
+EXPIRED: Final = "expired"
+"""Note of the move that deletes a branch which nobody can want back."""
+
+
+class Names(NamedTuple):
+    """The commits and versions that have names, or had them lately.
+
+    Attributes:
+        live: Commits of branches and tags, of those deleted lately too, and that they name.
+        lately: Commits where branches stood lately.
+        versions: Versions of named snapshots.
+        origins: Commits that named snapshots tell of; only their history matters.
+    """
+
+    live: frozenset[CommitId]
+    lately: frozenset[CommitId]
+    versions: frozenset[SnapshotId]
+    origins: frozenset[CommitId]
+
+
+def roots_of(repository: Repository, cutoff: Micros) -> Roots:
+    """Return what has to be kept of a repository.
+
+    Of the history of every branch, tag and named snapshot, of those that were deleted after
+    `cutoff` too, the commits stay. The rows stay of
+
+    - what branches and tags show, and every named snapshot;
+    - what branches showed at any moment after `cutoff`;
+    - every commit of the history that was made after `cutoff`;
+    - every merge base of two branches or tags, and of two versions of one table that they show:
+      without the base a merge would take an update for an insert.
+    """
+    names = names_of(repository, cutoff)
+    graph = CommitGraph(repository.objects)
+    commits = names.live | names.lately
+    whole = commits | _young(repository, commits, cutoff)
+    for left, right in combinations(sorted(names.live), 2):
+        whole |= set(graph.merge_bases(left, right))
+    versions = set(names.versions)
+    for lineage in _lineages(repository, names).values():
+        for one, other in combinations(sorted(lineage), 2):
+            versions.update(_version_bases(repository, one, other))
+    return Roots(commits=commits | names.origins, whole=whole, versions=versions)
+
+
+def names_of(repository: Repository, cutoff: Micros) -> Names:
+    """Return what has a name, or had one after `cutoff`."""
+    refs = repository.refs
+    live: set[CommitId] = set()
+    lately: set[CommitId] = set()
+    versions: set[SnapshotId] = set()
+    origins: set[CommitId] = set()
+    for space in ("heads", "tags"):
+        for last in refs.read_all(space):
+            moves = list(_since(repository, space, last, cutoff))
+            positions = [move.move.commit for move in moves if move.move.commit is not None]
+            if last.move.commit is None and last.move.note == EXPIRED:
+                continue
+            lately.update(positions)
+            live.update(positions[:1])
+            if last.move.commit is not None:
+                # Such as what an open merge brings in.
+                live.update(_named_in(repository, last))
+    for space in refs.spaces(ROOT):
+        for last in refs.read_all(space):
+            for move in _since(repository, space, last, cutoff):
+                if move.move.commit is not None:
+                    versions.add(snapshot_of(move))
+                    origins.add(move.move.commit)
+    for pin in refs.read_all(PINS):
+        if pin.move.commit is not None and pin.move.at > repository.clock() - GRACE:
+            origins.add(pin.move.commit)
+            versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))
+    return Names(frozenset(live), frozenset(lately), frozenset(versions), frozenset(origins))
+
+
+def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:
+    """Return the commits that a branch's state names."""
+    ids = {value for value in ref.move.state.values() if _ID.fullmatch(value)}
+    return {CommitId(id) for id in ids if repository.objects.with_prefix("commit", id)}
+
+
+def _since(repository: Repository, space: str, last: Ref, cutoff: Micros) -> Iterator[Ref]:
+    """Yield the moves that say where a ref stood at a moment and after it, newest first."""
+    ref = last
+    while True:
+        yield ref
+        if ref.move.at <= cutoff or ref.seq == 1:
+            return
+        ref = repository.refs.at(space, ref.name, ref.seq - 1)
+
+
+def _young(repository: Repository, commits: frozenset[CommitId], cutoff: Micros) -> set[CommitId]:
+    """Return the commits of a history that were made after a moment."""
+    found: set[CommitId] = set()
+    waiting = list(commits)
+    while waiting:
+        id = waiting.pop()
+        commit = repository.objects.commit(id)
+        # A commit's time is above its parents', so nothing younger lies behind an older one.
+        if id not in found and commit.committed_at >= cutoff:
+            found.add(id)
+            waiting += commit.parents
+    return found
+
+
+def _lineages(repository: Repository, names: Names) -> dict[TableId, set[SnapshotId]]:
+    """Return the versions that have names, by the lineage that they belong to."""
+    found: dict[TableId, set[SnapshotId]] = {}
+    read = repository.objects
+    shown = {version for id in names.live for version in versions_of(read, read.commit(id).tree)}
+    for version in shown | names.versions:
+        found.setdefault(read.snapshot(version).table, set()).add(version)
+    return found
+
+
+def _version_bases(repository: Repository, one: SnapshotId, other: SnapshotId) -> list[SnapshotId]:
+    read = repository.objects.snapshot
+    return merge_bases(one, other, lambda id: read(id).parents, lambda id: read(id).created_at)

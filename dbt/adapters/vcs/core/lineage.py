@@ -1,0 +1,103 @@
+"""Lineage: where versions of tables came in, and what they were made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import Commit, Input, RelationName, Snapshot, TableEntry, Tree
+from dbt.adapters.vcs.core.plan.trees import diff_trees
+from dbt.adapters.vcs.core.repository import Repository
+
+
+class Appearance(NamedTuple):
+    """A version of a table, and the commit of a history that first shows it under a name."""
+
+    relation: RelationName
+    snapshot: SnapshotId
+    commit: CommitId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A version of a table and how it was made.
+
+    Attributes:
+        relation: The name that it was read or shown under.
+        id: The version.
+        commit: The commit that first shows it; None if the history has none, as for a step of a
+            run that a later step of the run replaced.
+        snapshot: What is stored of it.
+        run: The commit itself, for the run that it publishes; None without one.
+        inputs: What it was made from, tables as `Made`; tables beyond the depth as `Input`.
+    """
+
+    relation: RelationName
+    id: SnapshotId
+    commit: CommitId | None
+    snapshot: Snapshot
+    run: Commit | None
+    inputs: tuple[Made | Input, ...]
+
+
+def appearances(repository: Repository, head: CommitId) -> Iterator[Appearance]:
+    """Yield each version of each table in a history, newest first, where it came in.
+
+    A version that a merge brought in is told of at the commit of the side that made it.
+    """
+    objects = repository.objects
+    for id, commit in repository.log(head):
+        new = objects.tree(commit.tree)
+        parents = [objects.commit(parent).tree for parent in commit.parents]
+        old = objects.tree(parents[0]) if parents else Tree()
+        others = [repository.tree(parent) for parent in commit.parents[1:]]
+        for change in diff_trees(old, new, objects.schema_tree).relations:
+            entry = change.new
+            if not isinstance(entry, TableEntry):
+                continue
+            if all(other.entry(change.name) != entry for other in others):
+                yield Appearance(change.name, entry.snapshot, id)
+
+
+class Lineage:
+    """The versions of tables in one history, and what each was made from."""
+
+    def __init__(self, repository: Repository, head: CommitId) -> None:
+        self._repository = repository
+        self._found = list(appearances(repository, head))
+        # Oldest last: a version that went and came back is where it first came.
+        self._commits = {(item.relation, item.snapshot): item.commit for item in self._found}
+
+    def made(self, relation: RelationName, id: SnapshotId, depth: int | None = None) -> Made:
+        """Return how a version was made, and how its inputs were, `depth` levels deep."""
+        snapshot = self._repository.objects.snapshot(id)
+        commit = self._commits.get((relation, id))
+        return Made(
+            relation=relation,
+            id=id,
+            commit=commit,
+            snapshot=snapshot,
+            run=self._repository.objects.commit(commit) if commit else None,
+            inputs=tuple(self._input(item, depth) for item in snapshot.origin.inputs),
+        )
+
+    def readers(self, id: SnapshotId) -> list[Appearance]:
+        """Return the versions that were made from a version, newest first.
+
+        Those made from it through a view are among them.
+        """
+        read = self._repository.objects.snapshot
+        return [
+            item
+            for item in self._found
+            if any(source.snapshot == id for source in read(item.snapshot).origin.inputs)
+        ]
+
+    def _input(self, item: Input, depth: int | None) -> Made | Input:
+        if item.snapshot is None or depth == 0:
+            return item
+        schema, _, identifier = item.relation.partition(".")
+        below = None if depth is None else depth - 1
+        return self.made(RelationName(schema, identifier), SnapshotId(item.snapshot), below)

@@ -1,0 +1,212 @@
+"""Which objects and files are needed: marking, from the commits and versions that have names.
+
+| what                                         | objects | files |
+|----------------------------------------------|---------|-------|
+| a commit in the history of a root            | yes     | no    |
+| a commit that is kept whole                  | yes     | yes   |
+| a version that is kept whole                 | yes     | yes   |
+| ancestors of any version                     | yes     | no    |
+
+So the history of what happened, lineage and merge bases stay, however old; rows go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId
+from dbt.adapters.vcs.core.model import (
+    Commit,
+    SchemaTree,
+    Segment,
+    Snapshot,
+    TableEntry,
+    Tree,
+)
+
+Id = TypeVar("Id")
+V = TypeVar("V")
+
+
+class Manifests(Protocol):
+    """What marking reads."""
+
+    def commit(self, id: CommitId) -> Commit:
+        """Return a commit."""
+
+    def tree(self, id: TreeId) -> Tree:
+        """Return a tree of schemas."""
+
+    def schema_tree(self, id: TreeId) -> SchemaTree:
+        """Return the relations of one schema."""
+
+    def snapshot(self, id: SnapshotId) -> Snapshot:
+        """Return a version of a table."""
+
+    def segment(self, id: SegmentId) -> Segment:
+        """Return a list of blocks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roots:
+    """What marking starts from.
+
+    Attributes:
+        commits: Commits whose history is kept.
+        whole: Commits whose rows are kept.
+        versions: Versions of tables whose rows are kept.
+    """
+
+    commits: Collection[CommitId]
+    whole: Collection[CommitId] = ()
+    versions: Collection[SnapshotId] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What is needed.
+
+    Attributes:
+        objects: Kind and id of each object.
+        files: Paths of data files and their sizes in bytes.
+    """
+
+    objects: set[tuple[str, str]] = field(default_factory=set)
+    files: dict[str, int] = field(default_factory=dict)
+
+
+def needed(
+    roots: Roots, read: Manifests, on_damage: Callable[[DamagedError], None] | None = None
+) -> Needed:
+    """Return everything that the roots need.
+
+    With `on_damage` an object that is missing or damaged is told of and passed over.
+
+    Raises:
+        DamagedError: There is such an object, and no `on_damage`: nothing can be said.
+    """
+    marking = _Marking(read, on_damage)
+    commits = list(dict.fromkeys((*roots.commits, *roots.whole)))
+    while commits:
+        id = commits.pop()
+        if marking.is_new("commit", id) and (commit := marking.get(read.commit, id)) is not None:
+            marking.tree(commit.tree)
+            commits += commit.parents
+    for id in roots.whole:
+        commit = marking.get(read.commit, id)
+        for version in marking.shown(commit.tree) if commit else ():
+            marking.files(version)
+    for version in roots.versions:
+        marking.version(version)
+        marking.files(version)
+    return marking.found
+
+
+def versions_of(read: Manifests, tree: TreeId) -> Iterable[SnapshotId]:
+    """Yield the versions of the tables that a tree shows."""
+    for schema in read.tree(tree).schemas.values():
+        for entry in read.schema_tree(schema.id).relations.values():
+            if isinstance(entry, TableEntry):
+                yield entry.snapshot
+
+
+def files_of(segment: Segment) -> dict[str, int]:
+    """Return the files that a segment names, and their sizes in bytes.
+
+    Deletions that a compaction carried out are among them: a diff from before them reads what they
+    keep of the rows.
+    """
+    found = {block.path: block.bytes for block in segment.blocks}
+    found.update((stone.path, stone.bytes) for stone in segment.tombstones)
+    for item in segment.derivations:
+        found.update((stone.path, stone.bytes) for stone in item.tombstones)
+    return found
+
+
+class _Marking:
+    def __init__(self, read: Manifests, on_damage: Callable[[DamagedError], None] | None) -> None:
+        self.found = Needed()
+        self._read = read
+        self._on_damage = on_damage
+        self._done: set[str] = set()
+
+    def get(self, fetch: Callable[[Id], V], id: Id) -> V | None:
+        """Return an object; None if it is damaged and that was told."""
+        try:
+            return fetch(id)
+        except DamagedError as error:
+            if self._on_damage is None:
+                raise
+            self._on_damage(error)
+            return None
+
+    def is_new(self, kind: str, id: str) -> bool:
+        """Mark an object; return whether it was not marked before."""
+        if (kind, id) in self.found.objects:
+            return False
+        self.found.objects.add((kind, id))
+        return True
+
+    def tree(self, id: TreeId) -> None:
+        """Mark a tree and what it shows."""
+        # The empty tree is one object at both levels.
+        if not self._first(f"upper {id}"):
+            return
+        self.is_new("tree", id)
+        tree = self.get(self._read.tree, id)
+        for schema in tree.schemas.values() if tree else ():
+            if self._first(f"lower {schema.id}"):
+                self.is_new("tree", schema.id)
+                self._schema(schema.id)
+
+    def shown(self, id: TreeId) -> list[SnapshotId]:
+        """Return the versions of the tables that a tree shows, as far as it can be read."""
+        tree = self.get(self._read.tree, id)
+        lower = [
+            self.get(self._read.schema_tree, schema.id)
+            for schema in (tree.schemas.values() if tree else ())
+        ]
+        return [
+            entry.snapshot
+            for schema in lower
+            for entry in (schema.relations.values() if schema else ())
+            if isinstance(entry, TableEntry)
+        ]
+
+    def version(self, id: SnapshotId) -> None:
+        """Mark a version and those that it came from."""
+        versions = [id]
+        while versions:
+            id = versions.pop()
+            if not self.is_new("snapshot", id):
+                continue
+            snapshot = self.get(self._read.snapshot, id)
+            if snapshot is not None:
+                for ref in snapshot.segments:
+                    self.is_new("segment", ref.id)
+                versions += snapshot.parents
+
+    def files(self, id: SnapshotId) -> None:
+        """Mark the files that hold a version's rows."""
+        snapshot = self.get(self._read.snapshot, id) if self._first(f"files {id}") else None
+        for ref in snapshot.segments if snapshot else ():
+            if self._first(f"segment {ref.id}"):
+                segment = self.get(self._read.segment, ref.id)
+                self.found.files.update(files_of(segment) if segment else {})
+
+    def _schema(self, id: TreeId) -> None:
+        schema = self.get(self._read.schema_tree, id)
+        for entry in schema.relations.values() if schema else ():
+            if isinstance(entry, TableEntry):
+                self.version(entry.snapshot)
+            else:
+                self.is_new("view", entry.view)
+
+    def _first(self, key: str) -> bool:
+        if key in self._done:
+            return False
+        self._done.add(key)
+        return True

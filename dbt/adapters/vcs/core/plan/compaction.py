@@ -1,0 +1,171 @@
+"""Compaction: which blocks to write anew, together, so that readers open fewer files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Tombstone
+
+TARGET_BYTES: Final = 128 * 1024 * 1024
+"""Size of a block that is worth reading, unless told."""
+
+SMALL: Final = 0.5
+"""A block below this share of the target is small."""
+
+MUCH_DELETED: Final = 0.1
+"""A block with more than this share of its rows deleted is written anew."""
+
+DUE_BLOCKS: Final = 64
+"""A table with more small blocks than this is due for compaction."""
+
+_MOST_COMPOSED: Final = 32
+
+
+class Bin(NamedTuple):
+    """Blocks of one partition to be written as one block, or as few.
+
+    Attributes:
+        blocks: In the order in which their rows are to be written.
+        bytes: About what their rows that are left come to.
+    """
+
+    blocks: tuple[Block, ...]
+    bytes: int
+
+
+class Contents(NamedTuple):
+    """What the segments of a snapshot hold.
+
+    Attributes:
+        blocks: In order.
+        tombstones: In order.
+        deleted: Rows deleted from each block that has some, by path.
+    """
+
+    blocks: tuple[Block, ...]
+    tombstones: tuple[Tombstone, ...]
+    deleted: Mapping[str, int]
+
+
+def contents_of(segments: Iterable[Segment]) -> Contents:
+    """Return what segments hold together."""
+    blocks: list[Block] = []
+    tombstones: list[Tombstone] = []
+    deleted: dict[str, int] = {}
+    for segment in segments:
+        blocks += segment.blocks
+        tombstones += segment.tombstones
+        for stone in segment.tombstones:
+            for path, rows in stone.targets.items():
+                deleted[path] = deleted.get(path, 0) + rows
+    return Contents(tuple(blocks), tuple(tombstones), deleted)
+
+
+def plan_compaction(
+    contents: Contents,
+    *,
+    target_bytes: int = TARGET_BYTES,
+    order: Callable[[Block], Any] | None = None,
+) -> tuple[Bin, ...]:
+    """Return what is worth writing anew: small blocks together, and blocks with many deletions.
+
+    Blocks stay with those of their partition. A bin holds up to the target, and more than half
+    of it unless it is a partition's last; so what was compacted is left alone the next time.
+
+    Args:
+        contents: What the snapshot holds.
+        target_bytes: How large blocks are to become.
+        order: What to sort the blocks of a partition by first, such as their range in the
+            clustering columns; the order of the snapshot if None.
+    """
+    groups: dict[tuple[tuple[str, str | None], ...], list[Block]] = {}
+    for block in contents.blocks:
+        if _is_small(block, target_bytes) or _is_riddled(block, contents.deleted):
+            groups.setdefault(tuple(sorted(block.partition.items())), []).append(block)
+    bins: list[Bin] = []
+    for blocks in groups.values():
+        bins += _packed(sorted(blocks, key=order) if order else blocks, contents, target_bytes)
+    return tuple(item for item in bins if _is_useful(item, contents.deleted))
+
+
+def is_due(contents: Contents, target_bytes: int = TARGET_BYTES) -> bool:
+    """Tell whether a table has so many small blocks, or deletions, that reading it suffers."""
+    small = sum(_is_small(block, target_bytes) for block in contents.blocks)
+    rows = sum(block.rows for block in contents.blocks)
+    gone = sum(contents.deleted.values())
+    return bool(plan_compaction(contents, target_bytes=target_bytes)) and (
+        small > DUE_BLOCKS or gone > MUCH_DELETED * rows
+    )
+
+
+def composed(new: Derivation, known: Iterable[Derivation]) -> tuple[Derivation, ...]:
+    """Return a derivation, and what it makes of older ones whose blocks it wrote anew.
+
+    So a diff from before the older compactions cancels, too: if `b` stands for `a`, and `c` for
+    `b`, then `c` stands for `a`. Deletions add up, those from `b` by their own images. Of blocks
+    that stand for several versions of the table, all go back equally far at a time.
+    """
+    inputs = set(new.inputs)
+    histories: dict[tuple[str, ...], list[Derivation]] = {}
+    for old in known:
+        if old.outputs and inputs.issuperset(old.outputs):
+            histories.setdefault(old.outputs, []).append(old)
+    depth = min(max(map(len, histories.values()), default=0), _MOST_COMPOSED)
+    found = [new]
+    for level in range(depth):
+        item = new
+        for outputs, history in histories.items():
+            old = history[min(level, len(history) - 1)]
+            rest = [path for path in item.inputs if path not in outputs]
+            item = Derivation(
+                outputs=new.outputs,
+                inputs=(*rest, *old.inputs),
+                tombstones=(*old.tombstones, *item.tombstones),
+            )
+        found.append(item)
+    return tuple(found)
+
+
+def carried_out(tombstones: Iterable[Tombstone], paths: Iterable[str]) -> tuple[Tombstone, ...]:
+    """Return the entries of tombstones as far as they delete from some blocks."""
+    wanted = set(paths)
+    found = []
+    for stone in tombstones:
+        targets = {path: rows for path, rows in stone.targets.items() if path in wanted}
+        if targets:
+            found.append(msgspec.structs.replace(stone, targets=targets))
+    return tuple(found)
+
+
+def _is_small(block: Block, target_bytes: int) -> bool:
+    return block.bytes < SMALL * target_bytes
+
+
+def _is_riddled(block: Block, deleted: Mapping[str, int]) -> bool:
+    return deleted.get(block.path, 0) > MUCH_DELETED * block.rows
+
+
+def _left(block: Block, deleted: Mapping[str, int]) -> int:
+    """Return about how many bytes the rows of a block that are left come to."""
+    return block.bytes * (block.rows - deleted.get(block.path, 0)) // max(block.rows, 1)
+
+
+def _packed(blocks: Iterable[Block], contents: Contents, target_bytes: int) -> list[Bin]:
+    bins: list[Bin] = []
+    held: list[Block] = []
+    size = 0
+    for block in blocks:
+        left = _left(block, contents.deleted)
+        if held and size + left > target_bytes:
+            bins.append(Bin(tuple(held), size))
+            held, size = [], 0
+        held.append(block)
+        size += left
+    return [*bins, Bin(tuple(held), size)] if held else bins
+
+
+def _is_useful(item: Bin, deleted: Mapping[str, int]) -> bool:
+    return len(item.blocks) > 1 or any(_is_riddled(block, deleted) for block in item.blocks)

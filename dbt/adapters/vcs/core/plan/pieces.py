@@ -1,0 +1,163 @@
+"""Pieces: the files, and parts of files, whose rows a diff or a merge has to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.model import Block, Field
+from dbt.adapters.vcs.core.plan.delta import Delta
+from dbt.adapters.vcs.core.plan.ranges import Bounds, can_meet, hull
+from dbt.adapters.vcs.core.plan.states import State, Triple
+
+_MAX_PAIRS: Final = 50_000
+
+
+class Piece(NamedTuple):
+    """Rows of one block: all that its file holds, or those that one tombstone keeps of it.
+
+    Attributes:
+        block: Path of the block.
+        rows: How many.
+        image: Path of the tombstone that holds them as before-images; None for the block itself.
+        info: The block's entry, None where it is not known.
+    """
+
+    block: str
+    rows: int
+    image: str | None = None
+    info: Block | None = None
+
+    @property
+    def path(self) -> str:
+        """The file to read."""
+        return self.image or self.block
+
+    @property
+    def bounds(self) -> Bounds:
+        """What is known of the rows' columns."""
+        return self.info.stats if self.info else {}
+
+
+class Touched(NamedTuple):
+    """A piece that base, ours and theirs don't all have alike, and who changed it."""
+
+    piece: Piece
+    ours: bool
+    theirs: bool
+
+
+class SignedPiece(NamedTuple):
+    """A piece whose rows come (1) or go (-1), but for those that tombstones delete of it."""
+
+    piece: Piece
+    sign: int
+    without: tuple[str, ...] = ()
+
+
+def signed_pieces(delta: Delta) -> tuple[SignedPiece, ...]:
+    """Return where the signed rows of a delta are, what goes before what comes.
+
+    Rows of an added block that are deleted in the same delta, and of a removed one that were
+    deleted before, are left out by their position; no image of them is read.
+    """
+    come, go = ({block.path for block in blocks} for blocks in (delta.added, delta.removed))
+    holes: dict[str, list[str]] = {}
+    for part, whole in ((delta.deleted, come), (delta.restored, go)):
+        for item in part:
+            if item.block in whole:
+                holes.setdefault(item.block, []).append(item.path)
+    pieces: list[SignedPiece] = []
+    for sign, blocks, images, whole in (
+        (-1, delta.removed, delta.deleted, come),
+        (1, delta.added, delta.restored, go),
+    ):
+        for block in blocks:
+            piece = Piece(block.path, block.rows, info=block)
+            pieces.append(SignedPiece(piece, sign, tuple(holes.get(block.path, ()))))
+        pieces += [
+            SignedPiece(Piece(item.block, item.rows, image=item.path), sign)
+            for item in images
+            if item.block not in whole
+        ]
+    return tuple(pieces)
+
+
+def touched_pieces(triple: Triple, infos: Mapping[str, Block]) -> tuple[Touched, ...]:
+    """Return the pieces whose rows are not in the same way live in base, ours and theirs.
+
+    Args:
+        triple: The three states.
+        infos: Entries of blocks that all three share and that some of them deletes rows from.
+    """
+    base, ours, theirs = triple[:3]
+    found: list[Touched] = []
+    holes = [_by_block(state) for state in (base, ours, theirs)]
+    for path in _paths(triple):
+        block = next(s.blocks[path] for s in (base, ours, theirs) if path in s.blocks)
+        states = [
+            (path in state.blocks, part.get(path, set()))
+            for state, part in zip((base, ours, theirs), holes, strict=True)
+        ]
+        found.append(
+            Touched(
+                Piece(path, block.rows, info=block),
+                ours=states[1] != states[0],
+                theirs=states[2] != states[0],
+            )
+        )
+    whole = {item.piece.block for item in found}
+    deletions = {**base.deletions, **ours.deletions, **theirs.deletions}
+    for key, rows in deletions.items():
+        image, path = key
+        if path not in whole:
+            had = key in base.deletions
+            piece = Piece(path, rows, image=image, info=infos.get(path))
+            found.append(
+                Touched(piece, (key in ours.deletions) != had, (key in theirs.deletions) != had)
+            )
+    return tuple(found)
+
+
+def shared_targets(triple: Triple) -> set[str]:
+    """Return paths of the blocks that all three have and that some of them deletes rows from."""
+    keys = {key for state in triple[:3] for key in state.deletions}
+    return {block for _, block in keys} - set(_paths(triple))
+
+
+def meeting(pieces: Sequence[Touched], columns: Sequence[Field]) -> tuple[Piece, ...]:
+    """Return the pieces that can hold rows which are equal, in some columns, to the other side's.
+
+    With none, both sides changed different rows for sure, and nothing has to be read. Among very
+    many pieces each is compared with the bounds of the other side as a whole.
+    """
+    ours = [item for item in pieces if item.ours]
+    theirs = [item for item in pieces if item.theirs]
+    if not ours or not theirs:
+        return ()
+    around = [hull([item.piece.bounds for item in side], columns) for side in (ours, theirs)]
+    ours = [item for item in ours if can_meet(item.piece.bounds, around[1], columns)]
+    theirs = [item for item in theirs if can_meet(item.piece.bounds, around[0], columns)]
+    if len(ours) * len(theirs) > _MAX_PAIRS:
+        near = {id(item) for item in (*ours, *theirs)}
+    else:
+        near = {
+            id(item)
+            for our in ours
+            for their in theirs
+            if our is their or can_meet(our.piece.bounds, their.piece.bounds, columns)
+            for item in (our, their)
+        }
+    return tuple(item.piece for item in pieces if id(item) in near)
+
+
+def _paths(triple: Triple) -> Iterable[str]:
+    """Return the blocks that some state has and some lacks, base first."""
+    return dict.fromkeys(path for state in triple[:3] for path in state.blocks)
+
+
+def _by_block(state: State) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for image, path in state.deletions:
+        found.setdefault(path, set()).add(image)
+    return found

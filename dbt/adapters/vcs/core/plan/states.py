@@ -1,0 +1,278 @@
+"""States: the physical rows of a table in base, ours and theirs, and how theirs graft onto ours.
+
+A state is a set of blocks and of deletions from them. With b, o, t telling whether a row of a
+file is live in base, ours and theirs, the graft makes it live as `o + t - b`:
+
+| b o t | graft | |
+|-------|-------|---------------------------------------------|
+| 0 0 1 | 1     | theirs added it                             |
+| 0 1 0 | 1     | ours added it                               |
+| 1 0 1 | 0     | ours took it away                           |
+| 1 1 0 | 0     | theirs took it away                         |
+| 1 0 0 | 0     | both took it away: one deletion is enough   |
+| 0 1 1 | 1     | both added the same file: it is there once  |
+
+It is made of whole blocks and whole deletions, so a few rows can come out otherwise. Whoever
+merges reads what both sides touched, and repairs those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from dbt.adapters.vcs.core.ids import SegmentId
+from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Snapshot, Tombstone
+
+ReadSegment = Callable[[SegmentId], Segment]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+DeletionKey: TypeAlias = tuple[str, str]
+"""Path of a tombstone, path of a block: the rows that the one deletes from the other."""
+
+
+@dataclass(slots=True)
+class State:
+    """Blocks and deletions of one version, as far as they are not those of all versions.
+
+    Attributes:
+        blocks: By path.
+        deletions: Rows deleted, by tombstone and block; the block may be one that all share.
+    """
+
+    blocks: dict[str, Block] = field(default_factory=dict)
+    deletions: dict[DeletionKey, int] = field(default_factory=dict)
+
+    def deletions_from(self, blocks: Iterable[str]) -> dict[DeletionKey, int]:
+        """Return the deletions from some blocks."""
+        wanted = set(blocks)
+        return {key: rows for key, rows in self.deletions.items() if key[1] in wanted}
+
+    def copy(self) -> State:
+        """Return a state that can change by itself."""
+        return State(dict(self.blocks), dict(self.deletions))
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[K, V]):
+    """What a mapping loses and gains."""
+
+    gone: frozenset[K]
+    new: Mapping[K, V]
+
+
+class Edit(NamedTuple):
+    """How one version's blocks and deletions become another's."""
+
+    blocks: Change[str, Block]
+    deletions: Change[DeletionKey, int]
+
+
+class Triple(NamedTuple):
+    """Base, ours and theirs, without what all three share.
+
+    Attributes:
+        base: Of two tables without a base, what both of them have.
+        ours: The version that is changed.
+        theirs: The version whose changes are wanted.
+        stored: Ours as its own segments tell it, nothing left out or settled.
+        settled: The same after compactions were carried out or undone.
+        undone: Compactions that were undone.
+        sizes: Bytes of the tombstones that are named, by path.
+    """
+
+    base: State
+    ours: State
+    theirs: State
+    stored: State
+    settled: State
+    undone: tuple[Derivation, ...]
+    sizes: Mapping[str, int]
+
+    def edit(self, result: State, deleted_from: Collection[str] = ()) -> Edit:
+        """Return how the segments of ours become those of a result, given like `ours`.
+
+        Compactions of ours that had to be undone stay, where the result doesn't touch what they
+        stand for.
+
+        Args:
+            result: What a merge comes to.
+            deleted_from: Blocks that further rows are to be deleted from.
+        """
+        final = State(
+            _applied(self.settled.blocks, self.ours.blocks, result.blocks),
+            _applied(self.settled.deletions, self.ours.deletions, result.deletions),
+        )
+        for item in self.undone:
+            is_of_ours = self.stored.blocks.keys() >= set(item.outputs)
+            if is_of_ours and not set(item.inputs) & set(deleted_from):
+                _carry_out(item, [final], self.stored.blocks)
+        return Edit(
+            blocks=_change(self.stored.blocks, final.blocks),
+            deletions=_change(self.stored.deletions, final.deletions),
+        )
+
+
+def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadSegment) -> Triple:
+    """Return the states of three versions; segments that all of them have are never read.
+
+    A compaction (`Derivation`) that only some of them have is carried out for the others, or
+    undone, wherever that needs no row to be read; so it is no change.
+    """
+    versions = [version for version in (base, ours, theirs) if version is not None]
+    shared = set.intersection(*({ref.id for ref in version.segments} for version in versions))
+    loaded = [_Loaded(version, shared, read) for version in versions]
+    derivations = {
+        (item.outputs, item.inputs): item for part in loaded for item in part.derivations
+    }
+    sizes = {stone.path: stone.bytes for part in loaded for stone in part.tombstones}
+    sizes |= {file.path: file.bytes for item in derivations.values() for file in item.tombstones}
+    states = [part.state for part in loaded]
+    if base is None:
+        states.insert(0, _common(*states))
+    stored = states[1].copy()
+    undone = [item for item in derivations.values() if _settle(item, states)]
+    settled = states[1].copy()
+    _forget_shared(states)
+    return Triple(states[0], states[1], states[2], stored, settled, tuple(undone), sizes)
+
+
+def graft(triple: Triple) -> State:
+    """Return ours with what theirs added, and without what theirs took away."""
+    base, ours, theirs = triple[:3]
+    blocks = {
+        path: block
+        for path, block in ours.blocks.items()
+        if path not in base.blocks or path in theirs.blocks
+    }
+    added = {
+        path: block
+        for path, block in theirs.blocks.items()
+        if path not in base.blocks and path not in ours.blocks
+    }
+    own = ours.blocks.keys() - base.blocks.keys()
+    gone = ours.blocks.keys() - blocks.keys()
+    lost = base.blocks.keys() - ours.blocks.keys()
+    deletions = {
+        key: rows
+        for key, rows in ours.deletions.items()
+        if key[1] not in gone
+        and (key[1] in own or key in theirs.deletions or key not in base.deletions)
+    }
+    for key, rows in theirs.deletions.items():
+        if key not in base.deletions and key[1] not in own | gone | lost:
+            deletions.setdefault(key, rows)
+    return State({**blocks, **added}, deletions)
+
+
+class _Loaded:
+    """What the segments of one version hold, those that all share left out."""
+
+    def __init__(self, version: Snapshot, shared: set[SegmentId], read: ReadSegment) -> None:
+        segments = [read(ref.id) for ref in version.segments if ref.id not in shared]
+        self.state = State()
+        self.derivations: list[Derivation] = []
+        self.tombstones: list[Tombstone] = []
+        for segment in segments:
+            self.state.blocks.update((block.path, block) for block in segment.blocks)
+            self.derivations += segment.derivations
+            self.tombstones += segment.tombstones
+        for stone in self.tombstones:
+            for block, rows in stone.targets.items():
+                self.state.deletions[stone.path, block] = rows
+
+
+def _common(ours: State, theirs: State) -> State:
+    """Return what two tables without a base share: rows that are live in both of them."""
+    blocks = {path: block for path, block in ours.blocks.items() if path in theirs.blocks}
+    lone = ours.blocks.keys() ^ theirs.blocks.keys()
+    deletions = {
+        key: rows
+        for key, rows in {**ours.deletions, **theirs.deletions}.items()
+        if key[1] not in lone
+    }
+    return State(blocks, deletions)
+
+
+def _settle(item: Derivation, states: Sequence[State]) -> bool:
+    """Carry a compaction out in the states that lack it, else undo it in those that have it.
+
+    outputs = inputs - tombstones. It can be carried out where exactly these rows of the inputs
+    are deleted, and undone where none of the outputs are. Returns whether it was undone.
+    """
+    inputs, outputs = set(item.inputs), set(item.outputs)
+    having = [state for state in states if outputs <= state.blocks.keys()]
+    lacking = [state for state in states if inputs & state.blocks.keys()]
+    if not having or not lacking or any(state in having for state in lacking):
+        return False
+    if _carry_out(item, lacking, having[0].blocks):
+        return False
+    known = {path: block for state in lacking for path, block in state.blocks.items()}
+    done = _deletions_of(item)
+    if (
+        not inputs <= known.keys()
+        or any(block not in inputs for _, block in done)
+        or any(state.deletions_from(outputs) for state in having)
+    ):
+        return False
+    for state in having:
+        _replace(state, outputs, {path: known[path] for path in item.inputs}, done)
+    return True
+
+
+def _carry_out(item: Derivation, states: Sequence[State], known: Mapping[str, Block]) -> bool:
+    """Put the outputs of a compaction in place of its inputs if all the states allow it."""
+    inputs, done = set(item.inputs), _deletions_of(item)
+    if not all(
+        inputs <= state.blocks.keys() and state.deletions_from(inputs) == done for state in states
+    ):
+        return False
+    for state in states:
+        _replace(state, inputs, {path: known[path] for path in item.outputs}, {})
+    return True
+
+
+def _deletions_of(item: Derivation) -> dict[DeletionKey, int]:
+    return {
+        (stone.path, block): rows
+        for stone in item.tombstones
+        for block, rows in stone.targets.items()
+    }
+
+
+def _applied(whole: Mapping[K, V], before: Mapping[K, V], after: Mapping[K, V]) -> dict[K, V]:
+    """Return a mapping after a part of it changed."""
+    kept = {key: value for key, value in whole.items() if key not in before or key in after}
+    return {**kept, **{key: value for key, value in after.items() if key not in before}}
+
+
+def _change(before: Mapping[K, V], after: Mapping[K, V]) -> Change[K, V]:
+    return Change(
+        frozenset(before.keys() - after.keys()),
+        {key: value for key, value in after.items() if key not in before},
+    )
+
+
+def _replace(
+    state: State, old: set[str], new: Mapping[str, Block], deletions: Mapping[DeletionKey, int]
+) -> None:
+    for key in state.deletions_from(old):
+        del state.deletions[key]
+    for path in old:
+        del state.blocks[path]
+    state.blocks.update(new)
+    state.deletions.update(deletions)
+
+
+def _forget_shared(states: list[State]) -> None:
+    """Drop the blocks and deletions that all states have."""
+    blocks = set.intersection(*(set(state.blocks) for state in states))
+    deletions = set.intersection(*(set(state.deletions) for state in states))
+    for state in states:
+        for path in blocks:
+            del state.blocks[path]
+        for key in deletions:
+            del state.deletions[key]

@@ -1,0 +1,179 @@
+"""Retention: how long history without a name can be read, and holding on to it while it is used.
+
+A collection and a reader that brings old versions back could miss each other: the one has looked
+for names before the other gave one. So each says what it is about to do before it looks: the
+collection writes that it is at work, then reads names; the reader writes a pin, then reads
+whether a collection is at work. Whatever the order, one of them sees the other.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.branches import Names
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, RetryError, VcsError
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.plan.collect import files_of, versions_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.refs import Ref
+
+DAY: Final = 24 * 3_600 * 1_000_000
+"""Microseconds."""
+
+KEEP: Final = Micros(7 * DAY)
+"""How long history without a name is kept unless told."""
+
+GRACE: Final = Micros(DAY)
+"""How old a file must be before it can be garbage: a younger one's writer may still land."""
+
+LEASE: Final = Micros(3_600 * 1_000_000)
+"""How long a collection counts as at work after its last sign of life."""
+
+PINS: Final = "pins"
+"""The space of what is being brought back; nothing reads it but a collection."""
+
+_SPACE: Final = "options"
+_NAME: Final = "retention"
+
+
+class Retention(NamedTuple):
+    """What a repository keeps.
+
+    Attributes:
+        keep: How long history without a name is kept.
+        horizon: What came before has been let go of; 0 if nothing ever was.
+        at_work_until: Until when a collection counts as at work; 0 if none does.
+    """
+
+    keep: Micros = KEEP
+    horizon: Micros = Micros(0)
+    at_work_until: Micros = Micros(0)
+
+
+def read_retention(repository: Repository) -> Retention:
+    """Return what a repository keeps."""
+    return _retention(repository.refs.read(_SPACE, _NAME))
+
+
+def change_retention(
+    repository: Repository,
+    *,
+    author: str,
+    action: str,
+    keep: Micros | None = None,
+    horizon: Micros | None = None,
+    at_work_until: Micros | None = None,
+) -> Retention:
+    """Replace what is given, and return what the repository keeps now.
+
+    Raises:
+        InputError: It is to be kept for less than no time.
+    """
+    if keep is not None and keep < 0:
+        raise InputError("A retention can't be negative; 0 keeps what has a name alone.")
+    names = _names(repository, _SPACE)
+    for _ in attempts("change the retention"):
+        last = repository.refs.read(_SPACE, _NAME)
+        old = _retention(last)
+        new = Retention(
+            keep=old.keep if keep is None else keep,
+            horizon=old.horizon if horizon is None else horizon,
+            at_work_until=old.at_work_until if at_work_until is None else at_work_until,
+        )
+        state = {field: str(value) for field, value in new._asdict().items()}
+        if names.follow(last, _NAME, None, author=author, action=action, state=state):
+            return new
+    raise AssertionError("attempts raises when it ends")
+
+
+def hold(
+    repository: Repository,
+    commit: CommitId | None,
+    snapshots: Collection[SnapshotId],
+    *,
+    author: str,
+    known: CommitId,
+) -> None:
+    """Keep versions of a commit from being collected until they have a name again, or a day.
+
+    Nothing is written where they are kept anyway: the commit is younger than the retention and
+    in the history of `known`, or of a branch. None is a commit that is not known.
+
+    Raises:
+        NotFoundError: Some of their files have been collected.
+        RetryError: A collection is at work.
+    """
+    if commit is not None and _is_kept(repository, commit, known):
+        return
+    names = _names(repository, PINS)
+    state = {"snapshots": " ".join(snapshots)}
+    pin = names.create(uuid.uuid4().hex, commit or known, author=author, note="", state=state)
+    try:
+        _check(repository, snapshots)
+    except VcsError:
+        names.follow(pin, pin.name, None, author=author, action="delete")
+        raise
+
+
+def hold_commit(repository: Repository, commit: CommitId, *, author: str) -> None:
+    """Do what `hold` does for everything that a commit shows.
+
+    Raises:
+        NotFoundError: Some of its files have been collected.
+        RetryError: A collection is at work.
+    """
+    known = repository.branch(repository.default_branch).head
+    versions = list(versions_of(repository.objects, repository.objects.commit(commit).tree))
+    hold(repository, commit, versions, author=author, known=known)
+
+
+def _check(repository: Repository, snapshots: Collection[SnapshotId]) -> None:
+    if read_retention(repository).at_work_until > repository.clock():
+        raise RetryError(
+            f"A collection is at work in {repository.uri}, which may just let go of what is to "
+            "be brought back. Nothing was changed; try again when it has ended."
+        )
+    for id in snapshots:
+        for ref in repository.objects.snapshot(id).segments:
+            for path in files_of(repository.objects.segment(ref.id)):
+                if not repository.blobs.exists(path):
+                    raise NotFoundError(_gone(repository, id, path))
+
+
+def _is_kept(repository: Repository, commit: CommitId, known: CommitId) -> bool:
+    """Tell whether a commit is young and in the history of what is known or of any branch."""
+    if commit == known:
+        return True
+    made = repository.objects.commit(commit).committed_at
+    if made < repository.clock() - read_retention(repository).keep:
+        return False
+    if repository.is_ancestor(commit, known):
+        return True
+    heads = {branch.head for branch in repository.branches()}
+    return any(repository.is_ancestor(commit, head) for head in heads)
+
+
+def _gone(repository: Repository, id: SnapshotId, path: str) -> str:
+    found = read_retention(repository)
+    horizon = f"{datetime_of(found.horizon):%Y-%m-%d %H:%M} UTC"
+    made = f"{datetime_of(repository.objects.snapshot(id).created_at):%Y-%m-%d %H:%M} UTC"
+    return (
+        f"The rows of the version {id[:12]}, of {made}, have been let go of: history without a "
+        f"name is kept for {found.keep / DAY:g} days, and what came before {horizon} was "
+        f"collected ({path} is gone). Nothing was changed. Tags and named snapshots keep rows."
+    )
+
+
+def _names(repository: Repository, space: str) -> Names:
+    return Names(
+        repository.objects, repository.refs, repository.clock, space, word="record", of=space
+    )
+
+
+def _retention(last: Ref | None) -> Retention:
+    if last is None:
+        return Retention()
+    return Retention(**{key: Micros(int(value)) for key, value in last.move.state.items()})

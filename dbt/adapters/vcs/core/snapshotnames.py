@@ -1,0 +1,124 @@
+"""Named snapshots: names that versions of one table are kept under until they are deleted."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.branches import Names
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import Clock, CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.refs import Ref, RefStore
+
+ROOT: Final = "snapshots"
+"""The space that holds a space for each relation."""
+
+_SNAPSHOT: Final = "snapshot"
+
+
+class NamedSnapshot(NamedTuple):
+    """A named version of a table.
+
+    Attributes:
+        relation: The table's name when it was named; the same name of two relations is two.
+        name: Its own name.
+        snapshot: The version.
+        commit: A commit of the branch where it was named.
+        ref: The last move of its log.
+    """
+
+    relation: RelationName
+    name: str
+    snapshot: SnapshotId
+    commit: CommitId
+    ref: Ref
+
+
+class SnapshotNames:
+    """The named snapshots of a repository.
+
+    A name is unique per relation name (paper, section 4.1), whatever the branch. It holds its
+    version and all that the version needs, also if no commit shows it any more, or yet.
+    """
+
+    def __init__(self, objects: ObjectStore, refs: RefStore, clock: Clock) -> None:
+        self._objects = objects
+        self._refs = refs
+        self._clock = clock
+
+    def all(self) -> list[NamedSnapshot]:
+        """Return every named snapshot, sorted by relation, then name."""
+        found: list[NamedSnapshot] = []
+        for space in self._refs.spaces(ROOT):
+            _, schema, identifier = space.split("/")
+            found += self.of(RelationName(schema, identifier))
+        return sorted(found, key=lambda item: (item.relation, item.name))
+
+    def of(self, relation: RelationName) -> list[NamedSnapshot]:
+        """Return the named snapshots of a relation, sorted by name."""
+        return [_named(relation, *found) for found in self._names(relation).all()]
+
+    def find(self, relation: RelationName, name: str) -> NamedSnapshot | None:
+        """Return a named snapshot, None if it is not there."""
+        found = self._names(relation).find(name)
+        return None if found is None else _named(relation, *found)
+
+    def create(
+        self,
+        relation: RelationName,
+        name: str,
+        snapshot: SnapshotId,
+        *,
+        at: CommitId,
+        author: str,
+        note: str = "",
+    ) -> NamedSnapshot:
+        """Name a version of a relation; nothing is copied.
+
+        Raises:
+            InputError: The relation has a snapshot of that name, or it can't be one.
+            DamagedError: There is no such snapshot or commit.
+        """
+        self._objects.snapshot(snapshot)
+        self._objects.commit(at)
+        ref = self._names(relation).create(
+            name, at, author=author, note=note, state={_SNAPSHOT: snapshot}
+        )
+        return _named(relation, at, ref)
+
+    def delete(self, relation: RelationName, name: str, *, author: str) -> NamedSnapshot:
+        """Let go of a name and return what it stood for.
+
+        Raises:
+            NotFoundError: It is not there; the message names near matches.
+        """
+        names = self._names(relation)
+        found = _named(relation, *names.get(name))
+        names.change(name, author=author, action="delete", note="", delete=True)
+        return found
+
+    def _names(self, relation: RelationName) -> Names:
+        space = f"{ROOT}/{relation.schema}/{relation.identifier}"
+        return Names(
+            self._objects, self._refs, self._clock, space, word="snapshot", of=str(relation)
+        )
+
+
+def snapshot_of(ref: Ref) -> SnapshotId:
+    """Return the version that a move of a named snapshot's log tells of.
+
+    Raises:
+        DamagedError: It tells of none.
+    """
+    found = ref.move.state.get(_SNAPSHOT)
+    if found is None:
+        raise DamagedError(
+            f"Move {ref.seq} of the snapshot {ref.name!r} names no version. "
+            "Restore it from a backup of the repository."
+        )
+    return SnapshotId(found)
+
+
+def _named(relation: RelationName, commit: CommitId, ref: Ref) -> NamedSnapshot:
+    return NamedSnapshot(relation, ref.name, snapshot_of(ref), commit, ref)

@@ -1,0 +1,252 @@
+"""Statements that change single rows: `update`, `delete from` and `merge into`.
+
+Each can be *staged*: written as a query that says what to do to which physical row, its columns
+
+- `__vcs_action`: 'update', 'delete' or 'insert';
+- `__vcs_file` (string), `__vcs_pos` (bigint): the row; NULL for an insert;
+- `__old_0`, `__old_1`...: the row as it is, in the order of the table's columns; NULL for an
+  insert;
+- `__new_0`, `__new_1`...: the row as it shall be; NULL for a delete. They have the types of the
+  statement's expressions: storing them as the table's types is for the caller.
+
+`merge` adds `__vcs_matched` (boolean): true if the target's row matched a row of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dbt.adapters.vcs.statements.conjuncts import (
+    Comparison,
+    KeyPair,
+    comparisons_of,
+    key_pairs_of,
+)
+from dbt.adapters.vcs.statements.diffs import DiffReference
+from dbt.adapters.vcs.statements.merging import MergeQuery
+from dbt.adapters.vcs.statements.names import Reference, Target
+from dbt.adapters.vcs.statements.query import PlaceT
+from dbt.adapters.vcs.statements.rows import Slice
+from dbt.adapters.vcs.statements.staging import (
+    Assignment,
+    MergeClause,
+    MergeSource,
+    Sources,
+    TargetColumn,
+    staged_delete,
+    staged_update,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """`update t set ... [where ...]`.
+
+    Attributes:
+        target: The table.
+        alias: Its other name, which hides its own; None if it has none.
+        text: The whole statement; behind its last token nothing follows.
+        reads: What it reads besides the target, with offsets into `text`.
+        diffs: Differences of versions that it reads, with offsets into `text`.
+        with_: Place of the common table expressions before it, or None.
+        assignments: What is set; each column once.
+        where: Place of the condition; None for all rows.
+    """
+
+    target: Target
+    alias: str | None
+    text: str
+    reads: tuple[Reference, ...]
+    diffs: tuple[DiffReference, ...]
+    with_: Slice | None
+    assignments: tuple[Assignment, ...]
+    where: Slice | None
+
+    def staged(
+        self,
+        located: str,
+        columns: Sequence[TargetColumn],
+        source_columns: Sequence[str] = (),
+        replacements: Mapping[PlaceT, str] | None = None,
+    ) -> str:
+        """Return the query of the rows that change, each once, with the old and the new values.
+
+        Args:
+            located: The target's rows as SQL: its columns, and `__vcs_file` and `__vcs_pos`.
+            columns: The target's columns, in order.
+            source_columns: Not used: only a merge has a source.
+            replacements: Other relations, as SQL, for some of `reads` and `diffs`.
+
+        Raises:
+            InputError: The target has no such column.
+        """
+        sources = Sources(self.text, self.target, self.alias, replacements or {})
+        return staged_update(sources, self.with_, self.assignments, self.where, located, columns)
+
+    def conjuncts(self) -> tuple[Comparison, ...]:
+        """Return comparisons of a column with constants that hold for every row that changes.
+
+        Those that are not sure to be such are left out, so the rows that change may be fewer.
+        """
+        return comparisons_of(self.text, self.where, self.target.name, self.alias)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """`delete from t [where ...]`.
+
+    Attributes:
+        target: The table.
+        alias: Its other name, which hides its own; None if it has none.
+        text: The whole statement; behind its last token nothing follows.
+        reads: What it reads besides the target, with offsets into `text`.
+        diffs: Differences of versions that it reads, with offsets into `text`.
+        with_: Place of the common table expressions before it, or None.
+        where: Place of the condition; None for all rows.
+    """
+
+    target: Target
+    alias: str | None
+    text: str
+    reads: tuple[Reference, ...]
+    diffs: tuple[DiffReference, ...]
+    with_: Slice | None
+    where: Slice | None
+
+    def staged(
+        self,
+        located: str,
+        columns: Sequence[TargetColumn],
+        source_columns: Sequence[str] = (),
+        replacements: Mapping[PlaceT, str] | None = None,
+    ) -> str:
+        """Return the query of the rows that go, each once; arguments as for `Update.staged`."""
+        sources = Sources(self.text, self.target, self.alias, replacements or {})
+        return staged_delete(sources, self.with_, self.where, located, columns)
+
+    def conjuncts(self) -> tuple[Comparison, ...]:
+        """Return comparisons of a column with constants that hold for every row that goes.
+
+        Those that are not sure to be such are left out, so the rows that go may be fewer.
+        """
+        return comparisons_of(self.text, self.where, self.target.name, self.alias)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """`merge into t using s on ... when ...`.
+
+    Attributes:
+        target: The table.
+        alias: Its other name, which hides its own; None if it has none.
+        text: The whole statement; behind its last token nothing follows.
+        reads: What it reads besides the target, with offsets into `text`.
+        diffs: Differences of versions that it reads, with offsets into `text`.
+        with_: Place of the common table expressions before it, or None.
+        source: Where the other rows come from.
+        on: Place of the condition of a match.
+        clauses: At least one: those of matched rows, of rows that only the source has, and of
+            rows that only the target has, in this order; of each the first that applies counts.
+    """
+
+    target: Target
+    alias: str | None
+    text: str
+    reads: tuple[Reference, ...]
+    diffs: tuple[DiffReference, ...]
+    with_: Slice | None
+    source: MergeSource
+    on: Slice
+    clauses: tuple[MergeClause, ...]
+
+    @property
+    def needs_cardinality_check(self) -> bool:
+        """True if it is an error that several rows of the source match one row of the target.
+
+        That is so whatever the conditions of the clauses say, unless matched rows are just
+        deleted.
+        """
+        matched = [clause for clause in self.clauses if clause.when == "matched"]
+        if len(matched) == 1 and matched[0].action == "delete" and matched[0].condition is None:
+            return False
+        return bool(matched)
+
+    @property
+    def needs_source_columns(self) -> bool:
+        """True if `staged` has to know the source's columns: a clause says `*`."""
+        return any(clause.star for clause in self.clauses)
+
+    def actions(self) -> frozenset[Literal["update", "delete", "insert"]]:
+        """Return what it may do."""
+        return frozenset(clause.action for clause in self.clauses)
+
+    def source_query(self, replacements: Mapping[PlaceT, str] | None = None) -> str:
+        """Return a query of the source's rows alone, as SQL."""
+        return self._query("", (), (), replacements).source_query()
+
+    def narrowed(self, located: str, replacements: Mapping[PlaceT, str] | None = None) -> str:
+        """Return what may stand for `located` in `staged`, with no more rows than are needed.
+
+        A join that keeps all rows of the source has to shuffle all rows of the target; so it
+        pays to leave out first, by a broadcast of the source, those that match nothing. Then the
+        source is read twice: it has to have the same rows both times. Where the statement is
+        about rows that match nothing, all are needed, and `located` comes back.
+        """
+        if any(clause.when == "not matched by source" for clause in self.clauses):
+            return located
+        return self._query(located, (), (), replacements).narrowed()
+
+    def staged(
+        self,
+        located: str,
+        columns: Sequence[TargetColumn],
+        source_columns: Sequence[str] = (),
+        replacements: Mapping[PlaceT, str] | None = None,
+    ) -> str:
+        """Return the query of what is to be done.
+
+        Rows that no clause applies to are left out; but if `needs_cardinality_check`, those that
+        match are kept, with NULL for the action, so that a count by row tells of several
+        matches. Without that need, a row that is to be deleted comes once for each match.
+
+        Args:
+            located: The target's rows as SQL: its columns, and `__vcs_file` and `__vcs_pos`.
+            columns: The target's columns, in order. With their types, the values that several
+                clauses give to one column are stored as that type, a value too large being an
+                error of the query; without, they are brought to a common type.
+            source_columns: The source's columns.
+            replacements: Other relations, as SQL, for some of `reads` and `diffs`.
+
+        Raises:
+            InputError: The target has no such column, or the source lacks one that `*` needs.
+        """
+        return self._query(located, columns, source_columns, replacements).sql(
+            keep_matched=self.needs_cardinality_check
+        )
+
+    def conjuncts(self) -> tuple[KeyPair, ...]:
+        """Return equalities that every match fulfils; what is not sure to be one is left out."""
+        sources = Sources(self.text, self.target, self.alias, {}, self.source)
+        return key_pairs_of(
+            sources.piece(self.on), self.target.name, self.alias, self.source.shown_name
+        )
+
+    def _query(
+        self,
+        located: str,
+        columns: Sequence[TargetColumn],
+        source_columns: Sequence[str],
+        replacements: Mapping[PlaceT, str] | None,
+    ) -> MergeQuery:
+        return MergeQuery(
+            sources=Sources(self.text, self.target, self.alias, replacements or {}, self.source),
+            with_=self.with_,
+            source=self.source,
+            on=self.on,
+            clauses=self.clauses,
+            located=located,
+            columns=columns,
+            source_columns=source_columns,
+        )

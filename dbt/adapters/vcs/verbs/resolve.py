@@ -1,0 +1,221 @@
+"""Conflicts of a merge: looked at, resolved, and the merge gone on with or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.verbs.merge import Manner, MergeReport, carry_out
+from dbt.adapters.vcs.verbs.mergeplan import Work
+from dbt.adapters.vcs.workspace import conflicts
+from dbt.adapters.vcs.workspace.decisions import Decisions, decided_rows
+from dbt.adapters.vcs.workspace.openmerges import Choice, OpenMerge, find_open_merge
+from dbt.adapters.vcs.workspace.policy import Policy
+from dbt.adapters.vcs.workspace.runs import run_of
+from dbt.adapters.vcs.workspace.tablemerge import key_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictSummary:
+    """The conflicts of one relation.
+
+    Attributes:
+        relation: Its name; `schema s` for a schema's comment and properties.
+        what: What both sides did.
+        conflicts: How many there are.
+        resolved: How many of them are resolved.
+    """
+
+    relation: str
+    what: str
+    conflicts: int
+    resolved: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMergeReport:
+    """A merge that waits for its conflicts to be resolved.
+
+    Attributes:
+        source: The revision that is merged.
+        target: The branch that it is merged into.
+        branch: The branch that shows the conflict tables.
+        relations: What conflicts, by name.
+        rows: If one relation was asked for, its conflicts, by column name.
+    """
+
+    source: str
+    target: str
+    branch: str
+    relations: tuple[ConflictSummary, ...]
+    rows: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What was chosen.
+
+    Attributes:
+        relation: For which relation.
+        choice: `ours`, `theirs`, `base` or `delete`.
+        count: For how many conflicts.
+        left: How many of the merge are not resolved yet.
+    """
+
+    relation: str
+    choice: Choice
+    count: int
+    left: int
+
+
+def list_conflicts(
+    repository: Repository, target: str, relation: str | None = None, *, limit: int = 20
+) -> OpenMergeReport:
+    """Return the conflicts of the merge into a branch, with the rows of a relation if given.
+
+    Raises:
+        NotFoundError: No such merge waits.
+        InputError: The relation has no conflict.
+    """
+    merge = find_open_merge(repository, target)
+    tables = conflicts.rows_of(repository, merge)
+    rows: tuple[Mapping[str, Any], ...] = ()
+    if relation is not None:
+        name = relation_of(relation)
+        if name not in tables:
+            known = ", ".join(sorted(map(str, tables))) or "none"
+            raise InputError(f"{relation} has no rows in conflict; these have: {known}.")
+        rows = tuple(tables[name].slice(0, limit).to_pylist())
+    return OpenMergeReport(
+        source=merge.source,
+        target=merge.target,
+        branch=merge.branch,
+        relations=_summaries(repository, merge),
+        rows=rows,
+    )
+
+
+def resolve(
+    repository: Repository,
+    target: str,
+    relation: str | None,
+    choice: str,
+    key: Mapping[str, str] | None = None,
+    *,
+    author: str,
+) -> Resolution:
+    """Choose for a relation's conflicts, for those of a key alone, or for all there are.
+
+    Raises:
+        NotFoundError: No such merge waits, or there is no such conflict.
+        InputError: The choice is none, or the key fits no column.
+    """
+    merge = find_open_merge(repository, target)
+    chosen = Choice.of(choice)
+    if relation is None and key:
+        raise InputError("A key needs the relation that it is a key of; give both.")
+    names = (
+        [*merge.whole, *conflicts.rows_of(repository, merge)]
+        if relation is None
+        else [relation_of(relation)]
+    )
+    total = 0
+    for name in names:
+        merge, count = conflicts.resolve(repository, merge, name, chosen, key, author=author)
+        total += count
+    left = sum(item.conflicts - item.resolved for item in _summaries(repository, merge))
+    return Resolution(relation=relation or "all", choice=chosen, count=total, left=left)
+
+
+def continue_merge(
+    repository: Repository,
+    target: str,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+) -> MergeReport:
+    """Go on with a merge whose conflicts are resolved, and let go of what was kept for it.
+
+    The merge is planned anew with the choices made, so the target may have moved meanwhile; a
+    conflict that is new is kept as one again. The engine is as for `merge`.
+
+    Raises:
+        NotFoundError: No such merge waits.
+        ConflictError: Some conflicts are not resolved yet, or new ones came up.
+    """
+    merge = find_open_merge(repository, target)
+    source = repository.find_branch(merge.source)
+    work = Work(
+        source=merge.source,
+        commit=merge.theirs,
+        run=run_of(source) if source is not None else None,
+        policy=Policy(override=merge.mode),
+        decisions=_decisions(repository, merge),
+    )
+    manner = Manner(author=author, message=merge.message, promotes=merge.promotes)
+    report = carry_out(repository, work, target, manner, engine=engine)
+    abort_merge(repository, target, author=author)
+    return report
+
+
+def abort_merge(repository: Repository, target: str, *, author: str) -> OpenMerge:
+    """Give a merge up; the target stays as it is.
+
+    Raises:
+        NotFoundError: No such merge waits.
+    """
+    merge = find_open_merge(repository, target)
+    repository.delete_branch(merge.branch, author=author)
+    return merge
+
+
+def relation_of(text: str) -> RelationName:
+    """Return the relation that is meant; `schema` alone is the schema's own facts."""
+    schema, _, identifier = text.lower().partition(".")
+    return RelationName(schema, identifier)
+
+
+def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, Decisions]:
+    open_ = sorted(map(_shown, merge.whole.keys() - merge.choices.keys()))
+    if open_:
+        raise ConflictError(
+            f"Not resolved yet: {', '.join(open_)}. Choose: dbt-vcs resolve {open_[0]} --with "
+            "ours|theirs|base|delete"
+        )
+    found = {name: Decisions(whole=choice) for name, choice in merge.choices.items()}
+    tree = repository.tree(merge.theirs)
+    for name, rows in conflicts.rows_of(repository, merge).items():
+        entry = tree.entry(name)
+        assert isinstance(entry, TableEntry)
+        key = key_of(repository.objects.snapshot(entry.snapshot))
+        found[name] = replace(found.get(name, Decisions()), rows=decided_rows(name, rows, key))
+    return found
+
+
+def _summaries(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummary, ...]:
+    found = [
+        ConflictSummary(
+            relation=_shown(name), what=what, conflicts=1, resolved=int(name in merge.choices)
+        )
+        for name, what in merge.whole.items()
+    ]
+    for name, rows in conflicts.rows_of(repository, merge).items():
+        open_ = rows.column(conflicts.RESOLUTION).null_count
+        found.append(
+            ConflictSummary(
+                relation=str(name),
+                what="rows changed differently",
+                conflicts=rows.num_rows,
+                resolved=rows.num_rows - open_,
+            )
+        )
+    return tuple(sorted(found, key=lambda item: item.relation))
+
+
+def _shown(name: RelationName) -> str:
+    return str(name) if name.identifier else f"schema {name.schema}"

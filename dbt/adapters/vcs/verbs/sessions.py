@@ -1,0 +1,38 @@
+"""Sessions of an engine that a verb may need, and mostly doesn't."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
+from dbt.adapters.vcs.engines.spark import SparkEngine
+
+
+@contextmanager
+def sessions_of(
+    engine: Callable[[], Engine] | None, blobs: Blobs, label: str
+) -> Iterator[Sessions]:
+    """Give one session of an engine that is made when it is first asked for.
+
+    Args:
+        engine: Makes it; None for Spark here, with no settings.
+        blobs: The repository's store.
+        label: Describes the session's jobs to a person.
+    """
+    made: Engine | None = None
+    session: Session | None = None
+
+    def found() -> Session:
+        nonlocal made, session
+        if session is None:
+            made = engine() if engine is not None else SparkEngine(blobs)
+            session = made.session(label)
+        return session
+
+    try:
+        yield found
+    finally:
+        if made is not None:
+            made.close()

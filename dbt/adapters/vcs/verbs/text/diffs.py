@@ -1,0 +1,127 @@
+"""Diffs in words: a line a relation, its columns, and the rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from dbt.adapters.vcs.verbs.diff import ColumnDiff, DiffReport, RelationDiff
+from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, Style, brief, counted, line
+from dbt.adapters.vcs.verbs.text.changes import changes_text
+
+_STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
+_ROWS: Final[dict[str, Style]] = {
+    "added": "good",
+    "insert": "good",
+    "update_postimage": "good",
+    "removed": "bad",
+    "delete": "bad",
+    "update_preimage": "bad",
+    "modified": "warn",
+}
+
+
+def diff_text(report: DiffReport) -> Iterator[Block]:
+    """Tell all that a diff found: relations, their columns, and rows if there are any."""
+    if report.is_equal:
+        yield line(report.before, " and ", report.after, " are equal.")
+        return
+    yield from changes_text(report.schemas)
+    for relation in report.relations:
+        yield _relation(relation)
+        yield from _columns(relation)
+    yield from _rows(report)
+    if not report.heads:
+        yield from _totals(report)
+
+
+def diff_summary_text(report: DiffReport) -> Iterator[Block]:
+    """Tell how much differs in all."""
+    if report.is_equal:
+        yield line(report.before, " and ", report.after, " are equal.")
+    else:
+        yield from _totals(report)
+
+
+def diff_schema_text(report: DiffReport) -> Iterator[Block]:
+    """Tell which columns differ."""
+    changed = [item for item in report.relations if item.columns]
+    if not changed:
+        yield line(f"No columns differ between {report.before} and {report.after}.")
+    for relation in changed:
+        yield line(Span(relation.name, "name"))
+        yield from _columns(relation)
+
+
+def _relation(relation: RelationDiff) -> Block:
+    how = Span(f"  {relation.how:<8}", _STYLES.get(relation.how, "plain"))
+    parts: list[str | Span] = [how, f" {relation.kind:<6} {relation.name}"]
+    if relation.kind == "table":
+        parts.append(f"  {_numbers(relation)}")
+    if relation.settings:
+        parts.append(Span(f"  ({', '.join(relation.settings)})", "faint"))
+    return line(*parts)
+
+
+def _numbers(relation: RelationDiff) -> str:
+    most = "" if relation.is_exact else "at most "
+    return (
+        f"{most}+{relation.rows_added} -{relation.rows_removed}"
+        f"{f' ~{relation.rows_modified}' if relation.is_exact else ''}"
+    )
+
+
+def _columns(relation: RelationDiff) -> Iterator[Block]:
+    for item in relation.columns:
+        yield line(Span(f"      column {_column(item)}", "faint"))
+
+
+def _column(item: ColumnDiff) -> str:
+    match item.kind:
+        case "added":
+            return f"{item.column} added: {item.after}"
+        case "dropped":
+            return f"{item.column} dropped: {item.before}"
+        case "moved":
+            return f"{item.column} moved: place {item.before} -> {item.after}"
+    return f"{item.column} {item.kind}: {item.before} -> {item.after}"
+
+
+def _totals(report: DiffReport) -> Iterator[Block]:
+    relations = report.relations
+    added = sum(item.rows_added for item in relations)
+    removed = sum(item.rows_removed for item in relations)
+    modified = sum(item.rows_modified for item in relations)
+    most = "" if all(item.is_exact for item in relations) else "at most "
+    yield line(
+        f"{counted(len(relations), 'relation')}, {most}+{added} -{removed} ~{modified} rows"
+    )
+    if most:
+        yield line(Span("Rows of large tables are compared in SQL: snapshot_diff().", "faint"))
+
+
+def _rows(report: DiffReport) -> Iterator[Block]:
+    if report.rows:
+        yield Grid(
+            heads=report.heads,
+            rows=tuple(
+                tuple(_cell(row[head], _style(row)) for head in report.heads)
+                for row in report.rows
+            ),
+        )
+    left = report.row_count - len(report.rows)
+    if report.heads and left:
+        yield line(Span(f"{counted(left, 'more row')}: give --limit, with 0 for all.", "faint"))
+
+
+def _style(row: Any) -> Style:
+    first = next(iter(row.values()))
+    if isinstance(first, int):
+        return "good" if first > 0 else "bad"
+    return _ROWS[str(first)]
+
+
+def _cell(value: Any, style: Style) -> Span:
+    if value is None:
+        return Span("NULL", "faint")
+    return Span(brief(value.hex() if isinstance(value, bytes) else str(value), 60), style)

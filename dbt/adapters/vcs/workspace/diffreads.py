@@ -1,0 +1,137 @@
+"""Differences that statements read: `snapshot_diff(...)` in a query, and `snapshot diff ...`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.limits import TooLargeError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.statements import DiffReference, SnapshotDiff, TableAt
+from dbt.adapters.vcs.statements.diffs import DiffShape
+from dbt.adapters.vcs.workspace.diffs import Difference, filtered, shaped, zone_of
+from dbt.adapters.vcs.workspace.outcome import ArrowRows, Outcome
+from dbt.adapters.vcs.workspace.points import TableText, find_points
+from dbt.adapters.vcs.workspace.scope import Scope
+
+_ALONE: Final = "__vcs_diff"
+
+
+def diff_relations(
+    scope: Scope, diffs: Iterable[DiffReference], *, keep: bool
+) -> dict[DiffReference, str]:
+    """Return the relations that take the place of differences in a text, made readable now.
+
+    Both versions of each are noted as inputs. They stay readable in the session's later
+    statements if `keep` says so.
+
+    Raises:
+        NotFoundError: There is no such version; the message names near matches.
+        InputError: One is of a view, or there is no such column.
+        UnsupportedError: A column has types that can't be compared.
+    """
+    found: dict[DiffReference, str] = {}
+    for number, item in enumerate(diffs):
+        difference = _difference(scope, item.before, item.after, item.columns)
+        name = None if keep else f"__vcs_diff_{number}"
+        relation = difference.relation(scope.session, item.shape, name=name)
+        found[item] = filtered(relation, item.where)
+    return found
+
+
+def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
+    """Compare two versions of tables.
+
+    The answer is the rows of the shape that is asked for; or `count`, their number; or `added`,
+    `removed` and `modified`, numbers of changes; or `kind`, `column`, `before`, `after` of each
+    difference of the schemas.
+
+    Raises:
+        NotFoundError: There is no such version; the message names near matches.
+        InputError: One is of a view, or there is no such column.
+        UnsupportedError: A column has types that can't be compared.
+    """
+    difference = _difference(scope, statement.before, statement.after, statement.columns)
+    match statement.output:
+        case "schema":
+            names = ("kind", "column", "before", "after")
+            changes = difference.schema
+            columns = {name: [getattr(item, name) for item in changes] for name in names}
+            table = pa.table(columns, pa.schema([(name, pa.string()) for name in names]))
+            return Outcome(rows=ArrowRows(table))
+        case "summary":
+            return _summary(scope, difference, statement)
+        case "count":
+            return _count(scope, difference, statement)
+    text = filtered(
+        difference.relation(scope.session, statement.shape, name=_ALONE), statement.where
+    )
+    return Outcome(rows=scope.session.query(f"select * from {text}{_limit(statement)}"))
+
+
+def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
+    if statement.where is not None and statement.shape != "wide":
+        raise InputError(
+            "`output summary` counts changes, and `where` chooses rows of a shape: only in wide "
+            "is one a row of the other. Write `as wide`, and the condition over diff_type, "
+            "from_<column> and to_<column>."
+        )
+    if statement.where is None and statement.limit is None:
+        try:
+            counts = difference.in_process().counts
+        except (TooLargeError, UnsupportedError):
+            pass  # the engine counts them
+        else:
+            numbers = {name: [number] for name, number in counts._asdict().items()}
+            return Outcome(rows=ArrowRows(pa.table(numbers)))
+    kinds = ("added", "removed", "modified")
+    counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
+    return _counted(scope, difference, statement, "wide", counted)
+
+
+def _count(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
+    if statement.where is None and statement.limit is None:
+        try:
+            found = difference.in_process()
+        except (TooLargeError, UnsupportedError):
+            pass  # the engine counts them
+        else:
+            count = shaped(found, statement.shape).num_rows
+            return Outcome(rows=ArrowRows(pa.table({"count": [count]})))
+    return _counted(scope, difference, statement, statement.shape, "count(*) as `count`")
+
+
+def _counted(
+    scope: Scope, difference: Difference, statement: SnapshotDiff, shape: DiffShape, counted: str
+) -> Outcome:
+    text = filtered(difference.relation(scope.session, shape, name=_ALONE), statement.where)
+    if statement.limit is not None:
+        text = f"(select * from {text}{_limit(statement)})"
+    return Outcome(rows=scope.session.query(f"select {counted} from {text}"))
+
+
+def _difference(
+    scope: Scope, before: TableAt, after: TableAt, columns: tuple[str, ...]
+) -> Difference:
+    for name, _ in (before, after):
+        if scope.is_temporary(name):
+            raise InputError(
+                f"{name} is a temporary view, of which there are no versions. Compare the tables "
+                "that it reads."
+            )
+    old, new = (TableText(scope.name(name), at) for name, at in (before, after))
+    points = find_points(scope.overlay, old, new, lambda: zone_of(scope.session))
+    for point in points:
+        read = point.input()
+        if read is not None:
+            scope.note(read)
+    sides = [point.snapshot(scope.overlay) for point in points]
+    return Difference(
+        repository=scope.overlay.repository, before=sides[0], after=sides[1], columns=columns
+    )
+
+
+def _limit(statement: SnapshotDiff) -> str:
+    return "" if statement.limit is None else f" limit {statement.limit}"

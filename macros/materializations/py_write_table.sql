@@ -1,0 +1,27 @@
+{#- dbt-spark's, but the frame of a Python model becomes a table by the same statement as a query. -#}
+{% macro vcs__create_table_as(temporary, relation, compiled_code, language='sql') -%}
+  {%- if language == 'python' -%}
+    {{ vcs_write_python(temporary, relation, compiled_code) }}
+  {%- else -%}
+    {{ spark__create_table_as(temporary, relation, compiled_code, language) }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{#- Redefines dbt-spark's macro, which is not dispatched and saves the frame by itself. -#}
+{% macro py_write_table(compiled_code, target_relation) -%}
+  {{ vcs_write_python(false, target_relation, compiled_code) }}
+{%- endmacro %}
+
+
+{#- A model's code and, behind it, the statement that makes a table of what it returns. -#}
+{% macro vcs_write_python(temporary, relation, compiled_code) -%}
+{%- set query = "select * from __vcs_frame" -%}
+{%- set statement = "create or replace table " ~ relation ~ " as " ~ query
+    if temporary else spark__create_table_as(false, relation, query, 'sql') -%}
+{{ "\n# --- the model --- #\n" }}{{ compiled_code }}
+
+# --- how dbt-vcs writes what model() returns --- #
+import json as __vcs_json
+__vcs_statement = __vcs_json.loads({{ statement | tojson | tojson }})
+{%- endmacro %}

@@ -1,0 +1,12 @@
+{#- Write small files of a table (schema.table), of a schema or of all tables together, and files
+    without the rows deleted from them. -#}
+{% macro optimize(relation=none, schema=none, all=false, target_size=none, cluster_by=none, branch=none) %}
+  {{ return(adapter.dispatch('optimize', 'dbt')(relation, schema, all, target_size, cluster_by, branch)) }}
+{% endmacro %}
+
+{% macro default__optimize(relation, schema, all, target_size, cluster_by, branch) %}
+  {% do vcs_verb('optimize', {
+    'relation': relation, 'schema': schema, 'all': all, 'target_size': target_size,
+    'cluster_by': cluster_by, 'branch': branch
+  }) %}
+{% endmacro %}

@@ -1,0 +1,8 @@
+{#- Show what a merge into a branch could not decide; with a relation, its rows. -#}
+{% macro vcs_conflicts(target=none, relation=none, limit=20) %}
+  {{ return(adapter.dispatch('vcs_conflicts', 'dbt')(target, relation, limit)) }}
+{% endmacro %}
+
+{% macro default__vcs_conflicts(target, relation, limit) %}
+  {% do vcs_verb('conflicts', {'target': target, 'relation': relation, 'limit': limit}) %}
+{% endmacro %}

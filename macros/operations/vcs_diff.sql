@@ -1,0 +1,17 @@
+{#- How two commits differ, or two versions of a table: revisions as `a..b`, `a...b` or `a b`. -#}
+{% macro vcs_diff(
+    revisions=none, relation=none, output=none, columns=none, shape=none, limit=none
+) %}
+  {{
+    return(
+      adapter.dispatch('vcs_diff', 'dbt')(revisions, relation, output, columns, shape, limit)
+    )
+  }}
+{% endmacro %}
+
+{% macro default__vcs_diff(revisions, relation, output, columns, shape, limit) %}
+  {% do vcs_verb('diff', {
+    'revisions': revisions, 'relation': relation, 'output': output, 'columns': columns,
+    'shape': shape, 'limit': limit
+  }) %}
+{% endmacro %}

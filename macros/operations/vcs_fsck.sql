@@ -1,0 +1,8 @@
+{#- Look for what is missing or damaged in the repository. -#}
+{% macro vcs_fsck() %}
+  {{ return(adapter.dispatch('vcs_fsck', 'dbt')()) }}
+{% endmacro %}
+
+{% macro default__vcs_fsck() %}
+  {% do vcs_verb('fsck', {}) %}
+{% endmacro %}

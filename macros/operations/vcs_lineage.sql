@@ -1,0 +1,10 @@
+{#- What a version was made from, schema.table or schema.table@revision; or what was made from it. -#}
+{% macro vcs_lineage(relation, forward=false, depth=none) %}
+  {{ return(adapter.dispatch('vcs_lineage', 'dbt')(relation, forward, depth)) }}
+{% endmacro %}
+
+{% macro default__vcs_lineage(relation, forward, depth) %}
+  {% do vcs_verb('lineage', {
+    'relation': relation | string, 'forward': forward, 'depth': depth
+  }) %}
+{% endmacro %}

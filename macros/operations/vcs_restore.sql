@@ -1,0 +1,10 @@
+{#- Let a relation, or all of the target's branch, be what it was at a revision. -#}
+{% macro vcs_restore(relation=none, to=none, all=false, dry_run=false, message=none) %}
+  {{ return(adapter.dispatch('vcs_restore', 'dbt')(relation, to, all, dry_run, message)) }}
+{% endmacro %}
+
+{% macro default__vcs_restore(relation, to, all, dry_run, message) %}
+  {% do vcs_verb('restore', {
+    'relation': none if relation is none else relation | string, 'to': to, 'all': all, 'dry_run': dry_run, 'message': message
+  }) %}
+{% endmacro %}

@@ -1,0 +1,10 @@
+{#- Undo what a commit changed on the target's branch; of a merge, seen from its parent mainline. -#}
+{% macro vcs_revert(revision, message=none, mainline=1) %}
+  {{ return(adapter.dispatch('vcs_revert', 'dbt')(revision, message, mainline)) }}
+{% endmacro %}
+
+{% macro default__vcs_revert(revision, message, mainline) %}
+  {% do vcs_verb('revert', {
+    'revision': revision, 'message': message, 'mainline': mainline
+  }) %}
+{% endmacro %}

@@ -1,0 +1,11 @@
+{#- dbt-spark's buckets, and the config cluster_by: columns that rows are sorted by in a write. -#}
+{% macro vcs__clustered_cols(label, required=false) -%}
+  {{ spark__clustered_cols(label, required) }}
+  {%- set columns = [] -%}
+  {%- for column in vcs_columns_of_config('cluster_by') -%}
+    {%- do columns.append(adapter.quote(column | replace("`", ""))) -%}
+  {%- endfor -%}
+  {%- if columns %}
+    cluster by ({{ columns | join(", ") }})
+  {%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,6 @@
+{#- schema.table@version as SQL names it: schema.table version as of '...'. -#}
+{% macro vcs_version(text) %}
+  {%- set name, at, version = (text ~ '').partition('@') -%}
+  {{- name -}}
+  {%- if at %}{snapshot={{ vcs_text_literal(version) }}}{% endif -%}
+{% endmacro %}

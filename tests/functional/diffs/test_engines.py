@@ -1,0 +1,132 @@
+"""In process and by Spark: the differences of random versions are the same rows."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dbt.adapters.vcs.api import Client
+from dbt.adapters.vcs.changes.limits import Limits
+from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.statements.diffs import DiffShape
+from dbt.adapters.vcs.workspace.diffs import Difference
+
+from .conftest import Sql
+
+pytestmark = pytest.mark.spark
+
+NOTHING = Limits(rows=-1, bytes=-1)
+SHAPES: tuple[DiffShape, ...] = ("wide", "signed", "changes")
+COLUMNS = """
+    id int, name string, price decimal(8,2), ratio double, at timestamp, seen timestamp_ntz,
+    day date, raw binary, tags array<string>, place struct<x:int,y:string>, props map<string,int>
+"""
+VALUES = {
+    "name": ["'a'", "'ä'", "''", "null"],
+    "price": ["1.50", "-2.00", "null"],
+    "ratio": ["double('NaN')", "double('-0.0')", "double('0.0')", "1.5e0", "null"],
+    "at": ["timestamp'2026-03-29 02:30:00Z'", "timestamp'1800-01-01 00:00:00Z'", "null"],
+    "seen": ["timestamp_ntz'2026-03-29 02:30:00'", "null"],
+    "day": ["date'2026-01-01'", "null"],
+    "raw": ["x'00ff'", "null"],
+    "tags": ["array('a', null)", "array()", "null"],
+    "place": ["named_struct('x', 1, 'y', null)", "null"],
+    "props": ["map('a', 1, 'b', 2)", "map('b', 2, 'a', 1)", "null"],
+}
+
+
+def row(chance: random.Random, id: int) -> str:
+    return f"({id}, {', '.join(chance.choice(values) for values in VALUES.values())})"
+
+
+def snapshot(client: Client, name: str, revision: str = "main") -> Snapshot:
+    repository = client.repository
+    entry = repository.tree(repository.resolve(revision)).entry(RelationName("shop", name))
+    assert isinstance(entry, TableEntry)
+    return repository.objects.snapshot(entry.snapshot)
+
+
+def both(client: Client, difference: Difference, shape: DiffShape) -> Iterator[Counter[Any]]:
+    """Yield the rows as Arrow and as Spark finds them, both shown by Spark."""
+    session = client._workspace.open_session("test")
+    for limits in (Limits(rows=1_000_000, bytes=1 << 30), NOTHING):
+        text = difference.relation(session, shape, limits=limits)
+        assert text.startswith("(") == (limits is NOTHING)
+        rows = session.query(f"select to_json(struct(*)) from {text}").fetch()
+        types = tuple((c.name, c.type) for c in session.columns_of(f"select * from {text}"))
+        yield Counter([("types", types), *(spelled(line) for (line,) in rows)])
+
+
+def spelled(line: str) -> str:
+    """Return a row as it is shown, with one spelling of what is equal."""
+    return line.replace("-0.0", "0.0").replace('{"b":2,"a":1}', '{"a":1,"b":2}')
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_random_histories(client: Client, sql: Sql, keyed: bool) -> None:
+    chance = random.Random(7)
+    key = ", 'primary_key' = 'id'" if keyed else ""
+    sql(f"create table t ({COLUMNS}) tblproperties ('vcs.write_mode' = 'merge_on_read'{key})")
+    ids = list(range(40))
+    sql(f"insert into t values {', '.join(row(chance, id) for id in ids)}")
+    if not keyed:
+        sql("insert into t select * from t where id < 10")
+    sql("insert into t select * from values " + row(chance, 100))
+    sql("delete from t where id = 3")
+    sql("update t set name = 'changed', ratio = 0.0 where id between 5 and 12")
+    added = ", ".join(row(chance, id) for id in range(200, 206))
+    sql(f"insert into t values {added}")
+    sql("delete from t where id = 201 or id = 7")
+    assert any(item.deleted for item in snapshot(client, "t").segments)
+    versions = [snapshot(client, "t", f"main~{n}") for n in range(6)]
+    for before, after in [(5, 0), (1, 4)]:
+        difference = Difference(
+            repository=client.repository, before=versions[before], after=versions[after]
+        )
+        for shape in SHAPES:
+            arrow, spark = both(client, difference, shape)
+            assert arrow == spark, (before, after, shape)
+            assert len(arrow) > 1
+    some = Difference(
+        repository=client.repository,
+        before=versions[5],
+        after=versions[0],
+        columns=("name", "props"),
+    )
+    arrow, spark = both(client, some, "wide")
+    assert arrow == spark
+    nothing = Difference(repository=client.repository, before=versions[0], after=versions[0])
+    arrow, spark = both(client, nothing, "changes")
+    assert arrow == spark
+    assert len(arrow) == 1
+
+
+def test_partitions_and_columns_that_changed(client: Client, sql: Sql) -> None:
+    sql(
+        "create table p (id int, `a.b c` int, `row` float, gone string, day date) "
+        "partitioned by (day) tblproperties ('vcs.write_mode' = 'merge_on_read')"
+    )
+    days = ("date'2026-01-01'", "date'2026-01-02'", "null")
+    values = ", ".join(f"({n}, {n}, {n}.5, 'x', {days[n % 3]})" for n in range(30))
+    sql(f"insert into p values {values}")
+    sql("delete from p where id in (4, 5, 6)")
+    sql("alter table p alter column `a.b c` type bigint")
+    sql("alter table p rename column `row` to item")
+    sql("alter table p drop column gone")
+    sql("alter table p add columns (more string)")
+    sql("update p set `a.b c` = 5000000000, more = 'new' where id between 8 and 10")
+    sql("insert into p values (40, 1, 1.5, 'z', date'2026-01-01')")
+    before, after = snapshot(client, "p", "main~7"), snapshot(client, "p")
+    assert any(item.deleted for item in after.segments)
+    for columns in ((), ("id", "a.b c", "day")):
+        difference = Difference(
+            repository=client.repository, before=before, after=after, columns=columns
+        )
+        for shape in SHAPES:
+            arrow, spark = both(client, difference, shape)
+            assert arrow == spark, shape
+            assert sum(arrow.values()) == 1 + 3 + 2 * 3 + 1

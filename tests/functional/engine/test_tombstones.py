@@ -1,0 +1,193 @@
+"""Versions whose rows are deleted in part."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dbt.adapters.vcs.core.model import Tombstone
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.engines.port import TableMount, Written
+from dbt.adapters.vcs.engines.rowfiles import write_rows
+from dbt.adapters.vcs.engines.tombstones import deleted_positions, write_tombstone
+
+from .bench import Bench, schema_of
+
+pytestmark = pytest.mark.spark
+
+
+def tombstone(bench: Bench, deleted: Mapping[str, Iterable[int]]) -> Tombstone:
+    places = [(file, position) for file, rows in deleted.items() for position in rows]
+    rows = pa.table(
+        {
+            FILE_COLUMN: pa.array([file for file, _ in places], pa.string()),
+            POSITION_COLUMN: pa.array([position for _, position in places], pa.int64()),
+        }
+    )
+    return write_tombstone(bench.blobs, rows, folder=bench.folder())
+
+
+def mounted(
+    bench: Bench, files: Iterable[str], schema: Any, stones: Iterable[Tombstone], *by: str
+) -> TableMount:
+    return TableMount(
+        id=f"m{next(bench.numbers)}",
+        folder="data/t",
+        files=tuple(files),
+        fields=schema.fields,
+        partition_by=by,
+        tombstones=tuple(stones),
+    )
+
+
+def left(bench: Bench, mount: TableMount, columns: str = "*") -> list[Any]:
+    return sorted(
+        bench.rows(f"select {columns} from {bench.session.mount_physical(mount)}"), key=repr
+    )
+
+
+def places(bench: Bench, mount: TableMount) -> list[tuple[str, int]]:
+    located = bench.session.mount_located(mount)
+    return sorted(bench.rows(f"select __vcs_file, __vcs_pos from {located}"))
+
+
+def ids(bench: Bench, count: int, start: int = 0) -> Written:
+    return bench.write(
+        f"select id a, cast(id as string) b from range({start}, {start + count}, 1, 1)"
+    )
+
+
+def test_rows_that_tombstones_delete_are_left_out(bench: Bench) -> None:
+    one, two, three = ids(bench, 5), ids(bench, 5, 10), ids(bench, 2, 20)
+    files = [*one.files, *two.files, *three.files]
+    first = tombstone(bench, {one.files[0]: [0, 4], two.files[0]: [1]})
+    second = tombstone(bench, {one.files[0]: [2]})
+    mount = mounted(bench, files, schema_of(one), [first, second])
+    assert left(bench, mount, "a") == [(n,) for n in (1, 10, 12, 13, 14, 20, 21, 3)]
+    assert places(bench, mount) == sorted(
+        [(one.files[0], 1), (one.files[0], 3), (three.files[0], 0), (three.files[0], 1)]
+        + [(two.files[0], n) for n in (0, 2, 3, 4)]
+    )
+
+
+def test_only_targets_that_a_tombstone_lists_count(bench: Bench) -> None:
+    one, two = ids(bench, 3), ids(bench, 3, 10)
+    files = [*one.files, *two.files]
+    stone = tombstone(bench, {one.files[0]: [0], two.files[0]: [0]})
+    other = tombstone(bench, {two.files[0]: [1]})
+    trimmed = Tombstone(path=stone.path, bytes=stone.bytes, targets={one.files[0]: 1})
+    mount = mounted(bench, files, schema_of(one), [trimmed, other])
+    assert left(bench, mount, "a") == [(1,), (10,), (12,), (2,)]
+    alone = mounted(bench, two.files, schema_of(one), [stone])
+    assert left(bench, alone, "a") == [(11,), (12,)]
+
+
+def test_every_row_deleted(bench: Bench) -> None:
+    one = ids(bench, 3)
+    mount = mounted(bench, one.files, schema_of(one), [tombstone(bench, {one.files[0]: range(3)})])
+    assert left(bench, mount) == []
+    assert places(bench, mount) == []
+
+
+def test_a_version_without_files_has_no_places(bench: Bench) -> None:
+    mount = mounted(bench, (), schema_of(ids(bench, 1)), [])
+    assert left(bench, mount) == []
+    assert places(bench, mount) == []
+    columns = bench.session.columns_of(f"select * from {bench.session.mount_located(mount)}")
+    assert [column.type for column in columns] == ["bigint", "string", "string", "bigint"]
+
+
+def test_partitions_of_any_text(bench: Bench) -> None:
+    texts = ["x/ +%=", "ü's", "a\\b", "{c}", "plain", "%2F"]
+    values = ", ".join(
+        "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'" for text in texts
+    )
+    query = f"select id a, p from range(0, 3, 1, 1) lateral view explode(array({values})) e as p"
+    written = bench.write(query, "p")
+    assert len(written.files) == len(texts)
+    stone = tombstone(bench, {file: [1] for file in written.files[:4]})
+    mount = mounted(bench, written.files, schema_of(written), [stone], "p")
+    assert len(left(bench, mount)) == 14
+    assert places(bench, mount) == sorted(
+        (file, position)
+        for number, file in enumerate(written.files)
+        for position in ((0, 2) if number < 4 else (0, 1, 2))
+    )
+    assert {p for _, p in left(bench, mount)} == set(texts)
+    [(plan,)] = bench.rows(
+        f"explain select a from {bench.session.mount_physical(mount)} where p = 'plain' and a > 1"
+    )
+    assert plan.count("PartitionFilters: [isnotnull(p") == 2
+    assert "PushedFilters: [IsNotNull(a), GreaterThan(a,1)]" in plan
+
+
+def test_files_of_several_layouts_and_lineages(bench: Bench) -> None:
+    session = bench.session
+    writes = [
+        session.write(
+            "select 1 a, 'x' p union all select 5, 'x'", folder="data/t/w=x1", partition_by=["p"]
+        ),
+        session.write("select 2 a, 'y' p", folder="data/u/w=x2", partition_by=["p"]),
+        session.write("select 3 a, 'z' p from range(0, 2, 1, 1)", folder="data/t/w=x3"),
+        session.write("select 4 a, 'k' p from range(0, 2, 1, 1)", folder="data/u/w=x4"),
+    ]
+    files = [path for written in writes for path in written.files]
+    stones = [
+        tombstone(bench, {writes[1].files[0]: [0], writes[2].files[0]: [1]}),
+        tombstone(bench, {writes[3].files[0]: [0]}),
+    ]
+    mount = mounted(bench, files, schema_of(writes[0]), stones, "p")
+    assert left(bench, mount) == [(1, "x"), (3, "z"), (4, "k"), (5, "x")]
+    assert len(places(bench, mount)) == 4
+
+
+def test_more_targets_than_a_text_lists_one_by_one(bench: Bench) -> None:
+    written = bench.write("select id a, id % 250 p from range(0, 500, 1, 1)", "p")
+    stone = tombstone(bench, {file: [0] for file in written.files})
+    mount = mounted(bench, written.files, schema_of(written), [stone], "p")
+    assert left(bench, mount, "count(*), min(a), count(distinct p)") == [(250, 250, 250)]
+
+
+def test_predicates_and_columns_reach_the_scan(bench: Bench) -> None:
+    one, two = ids(bench, 5), ids(bench, 5, 10)
+    files = [*one.files, *two.files]
+    mount = mounted(bench, files, schema_of(one), [tombstone(bench, {one.files[0]: [0]})])
+    name = bench.session.mount_physical(mount)
+    [(plan,)] = bench.rows(f"explain select a from {name} where a > 3")
+    assert plan.count("PushedFilters: [IsNotNull(a), GreaterThan(a,3)]") == 2
+    assert "ReadSchema: struct<a:bigint>" in plan
+    assert "b:string" not in plan
+    [join] = re.findall(r"BroadcastHashJoin \[(.*?)\], \[(.*?)\], LeftAnti, BuildRight", plan)
+    assert [re.sub("#.*", "", side) for side in join] == ["_extract_row_index", "__vcs_pos"]
+    [(plain,)] = bench.rows(f"explain select a from {name[:-1]}_1` where a > 3")
+    assert "Join" not in plain
+
+
+def test_positions_are_read_without_an_engine(bench: Bench) -> None:
+    one, two = ids(bench, 5), ids(bench, 5, 10)
+    stone = tombstone(bench, {one.files[0]: [4, 0], two.files[0]: [1]})
+    other = tombstone(bench, {one.files[0]: [2]})
+    assert deleted_positions(bench.blobs, [stone, other], one.files) == {one.files[0]: [0, 4, 2]}
+    assert deleted_positions(bench.blobs, [stone], ["data/none"]) == {}
+
+
+def test_partition_folders_are_spelled_as_spark_spells_them(bench: Bench) -> None:
+    fields = {
+        "p": [chr(code) for code in range(1, 128)] + ["ü", "😀", "a b", "%41", None],
+        "d": ["0999-01-01", "2020-02-29", None],
+        "n": ["-128", "0", None],
+        "o": ["true", "false", None],
+    }
+    types = {"p": "string", "d": "date", "n": "tinyint", "o": "boolean"}
+    texts = pa.table({"p": [f"x{text}" if text else None for text in fields["p"]]})
+    for name, type_ in types.items():
+        values = texts if name == "p" else pa.table({name: fields[name]})
+        view = bench.session.mount_arrow("spelled", values)
+        query = f"select 1 k, cast({name} as {type_}) `{name}=` from {view}"
+        theirs = bench.write(query, f"{name}=").files
+        rows = bench.session.query(query).arrow()
+        ours = write_rows(bench.blobs, rows, folder=bench.folder(), partition_by=[f"{name}="])
+        assert {path.split("/")[-2] for path in ours} == {path.split("/")[-2] for path in theirs}
+        assert len(ours) == len(values)

@@ -1,0 +1,155 @@
+"""Merges by statement of what Arrow can't compare, or what does not fit this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.changes.limits import Limits
+from dbt.adapters.vcs.changes.located import Places
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.workspace import merges
+from dbt.adapters.vcs.workspace.narrowing import Narrowing
+from dbt.adapters.vcs.workspace.tablemerge import merge_tables
+from tests.functional.life.shop import SPARK
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = {
+    "json": ("variant", "parse_json('{\"a\": {id}}')"),
+    "span": ("interval day to second", "make_dt_interval(0, 0, 0, {id})"),
+    "deep": ("map<string,map<int,double>>", "map('a', map({id}, double('-0.0')))"),
+    "word": ("string collate unicode_ci", "'W{id}' collate unicode_ci"),
+    "props": ("map<double,array<string>>", "map(double('-0.0'), array('{id}', null), 1, null)"),
+    "parts": ("array<struct<v:variant>>", "array(named_struct('v', parse_json('{id}')))"),
+}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder: Path = tmp_path_factory.mktemp("engine")
+    with connect(str(folder / "warehouse"), create=True, settings=SPARK) as client:
+        client.sql("create schema analytics")
+        yield client
+
+
+@pytest.fixture
+def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing fit this process."""
+    never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
+    monkeypatch.setattr(merges, "merge_tables", never)
+
+
+def row(id: int) -> str:
+    values = ", ".join(text.replace("{id}", str(id)) for _, text in COLUMNS.values())
+    return f"select {id}, {values}"
+
+
+def make(client: Client, key: str) -> None:
+    """A table t and its clone c, the rows 0 to 3 in each, and different ones since."""
+    for name in ("c", "t"):
+        client.sql(f"drop table if exists {name}")
+    columns = ", ".join(f"{name} {type_}" for name, (type_, _) in COLUMNS.items())
+    properties = f"'vcs.write_mode' = 'merge_on_read'{key}"
+    client.sql(f"create table t (id int, {columns}) tblproperties ({properties})")
+    client.sql("insert into t " + " union all ".join(map(row, range(4))))
+    client.sql("create table c clone t")
+    client.sql("delete from t where id = 0")
+    client.sql("insert into t " + row(10))
+    client.sql("delete from c where id = 3")
+    client.sql("insert into c " + row(11))
+
+
+def ids(client: Client) -> list[int]:
+    return [found["id"] for found in client.sql("select id from t order by id").to_pylist()]
+
+
+def answer(client: Client, text: str) -> dict[str, Any]:
+    (found,) = client.sql(text).to_pylist()
+    return found
+
+
+KEYS = pytest.mark.parametrize("key", ["", ", 'primary_key' = 'id'"], ids=["no_key", "key"])
+
+
+@KEYS
+def test_rows_of_types_that_only_spark_reads_merge_where_no_row_meets(
+    client: Client, key: str
+) -> None:
+    make(client, key)
+    told = answer(client, "snapshot merge table t from c dry run")
+    assert (told["how"], told["added"], told["removed"]) == ("graft", 1, 1)
+    assert ids(client) == [1, 2, 3, 10]
+    told = answer(client, "snapshot merge table t from c")
+    assert (told["how"], told["added"], told["removed"], told["conflicts"]) == ("graft", 1, 1, 0)
+    assert ids(client) == [1, 2, 10, 11]
+    again = answer(client, "snapshot merge table t from c")
+    assert again["how"] == "up_to_date"
+
+
+@KEYS
+def test_rows_of_such_types_that_both_changed_are_refused(client: Client, key: str) -> None:
+    make(client, key)
+    client.sql("delete from t where id = 3")
+    with pytest.raises(UnsupportedError, match=r"json \(variant\), span .*Choose a side for"):
+        client.sql("snapshot merge table t from c")
+    assert ids(client) == [1, 2, 10]
+
+
+@pytest.mark.usefixtures("no_room")
+@pytest.mark.parametrize(("mode", "left"), [("skip", "ours"), ("accept", "theirs")])
+def test_what_does_not_fit_merges_with_spark(client: Client, mode: str, left: str) -> None:
+    for name in ("c", "t"):
+        client.sql(f"drop table if exists {name}")
+    client.sql(
+        "create table t tblproperties ('primary_key' = 'id') as "
+        "select id, 'base' as v from range(1000)"
+    )
+    client.sql("create table c clone t")
+    client.sql("update t set v = 'ours' where id < 300")
+    client.sql("update c set v = 'theirs' where id between 200 and 499")
+    client.sql("delete from c where id >= 900")
+    told = answer(client, f"snapshot merge table t from c when conflict {mode}")
+    assert (told["removed"], told["conflicts"]) == (100, 100)
+    assert told["modified"] == (200 if mode == "skip" else 300)
+    found = client.sql("select v, count(*) n from t group by v").to_pylist()
+    counts = {item["v"]: item["n"] for item in found}
+    assert counts == {"base": 400, "ours": 200, "theirs": 200, left: 300}
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows each narrowing found."""
+    found: list[int] = []
+    narrow = Narrowing.__call__
+
+    def counted(self: Narrowing, *arguments: Any) -> Places:
+        places = narrow(self, *arguments)
+        found.append(sum(map(len, places.values())))
+        return places
+
+    monkeypatch.setattr(Narrowing, "__call__", counted)
+    return found
+
+
+@pytest.mark.usefixtures("no_room")
+def test_picked_rows_merge_with_spark(client: Client, looked_at: list[int]) -> None:
+    for name in ("c", "t"):
+        client.sql(f"drop table if exists {name}")
+    client.sql(
+        "create table t tblproperties ('primary_key' = 'id') as "
+        "select id, 'base' as v from range(10)"
+    )
+    client.sql("create table c clone t")
+    client.sql("update c set v = 'theirs' where id < 5")
+    told = answer(client, "snapshot pick table t from c keys (2), (7)")
+    assert (told["modified"], told["conflicts"]) == (1, 0)
+    found = client.sql("select id from t where v = 'theirs'").to_pylist()
+    assert found == [{"id": 2}]
+    # The row as it was, and as it is in the clone.
+    assert looked_at == [2]

@@ -1,0 +1,180 @@
+"""`update`, `delete`, `replace where` and what else changes rows, beyond `merge`."""
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
+
+from .shop import Shop
+
+pytestmark = pytest.mark.spark
+
+
+def pairs(shop: Shop, rows: str = "values (1, 'a'), (2, 'b'), (3, 'c')") -> str:
+    return shop.clone("k int, v string", rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "affected", "rows"),
+    [
+        ("update {t} set v = 'x'", 3, [(1, "x"), (2, "x"), (3, "x")]),
+        (
+            "update {t} as u set u.v = concat(u.v, k) where u.k > 2",
+            1,
+            [(1, "a"), (2, "b"), (3, "c3")],
+        ),
+        ("update {t} set k = k + 1, v = k where k < 3", 2, [(2, "1"), (3, "2"), (3, "c")]),
+        ("update {t} set v = default where k = 1", 1, [(1, None), (2, "b"), (3, "c")]),
+        (
+            "update {t} set v = (select max(v) from {t}) where k in (select min(k) from {t})",
+            1,
+            [(1, "c"), (2, "b"), (3, "c")],
+        ),
+        ("update {t} set v = 'x' where k > cast(null as int)", 0, [(1, "a"), (2, "b"), (3, "c")]),
+        ("delete from {t} where k = 2 or v = 'c'", 2, [(1, "a")]),
+        (
+            "delete from {t} u where exists (select 1 from values (3) as q(x) where x = u.k)",
+            1,
+            [(1, "a"), (2, "b")],
+        ),
+        ("delete from {t} where v not in ('a', null)", 0, [(1, "a"), (2, "b"), (3, "c")]),
+        ("delete from {t}", 3, []),
+        ("delete from {t} where true", 3, []),
+    ],
+)
+def test_updates_and_deletes(shop: Shop, text: str, affected: int, rows: list[object]) -> None:
+    name = pairs(shop)
+    assert shop.change(text.format(t=name)) == affected
+    assert shop.rows(name) == rows
+
+
+def test_truncate_takes_all_rows_and_tombstones(shop: Shop) -> None:
+    name = shop.make("k int", "values (1), (2)", properties="'vcs.write_mode' = 'merge_on_read'")
+    shop.sql(f"delete from {name} where k = 1")
+    shop.sql(f"truncate table {name}")
+    assert (shop.rows(name), shop.tombstones(name), shop.version(name).rows) == ([], [], 0)
+
+
+def test_columns_change_between_changes_of_rows(shop: Shop) -> None:
+    name = shop.make(
+        "k int, v string", "values (1, 'a'), (2, 'b'), (3, 'c')",
+        properties="'vcs.write_mode' = 'merge_on_read'",
+    )  # fmt: skip
+    shop.sql(f"delete from {name} where k = 1")
+    shop.sql(f"alter table {name} add columns (n int)")
+    shop.sql(f"alter table {name} rename column v to text")
+    shop.sql(f"update {name} set n = 5, text = upper(text) where k = 2")
+    assert shop.rows(name) == [(2, "B", 5), (3, "c", None)]
+    shop.sql(f"alter table {name} drop column text")
+    shop.sql(f"alter table {name} add columns (text string)")
+    shop.sql(f"update {name} set n = 6")
+    assert shop.rows(name) == [(2, 6, None), (3, 6, None)]
+
+
+def test_cached_tables_change(shop: Shop) -> None:
+    name = shop.make("k int, v string", "values (1, 'a'), (2, 'b')")
+    shop.sql(f"cache table {name}")
+    assert shop.rows(name) == [(1, "a"), (2, "b")]
+    shop.sql(f"delete from {name} where k = 1")
+    shop.sql(f"update {name} set v = 'x'")
+    assert shop.rows(name) == [(2, "x")]
+
+
+def test_clones_change_apart(shop: Shop) -> None:
+    name = shop.make(
+        "k int, v string", "values (1, 'a'), (2, 'b')",
+        properties="'vcs.write_mode' = 'merge_on_read'",
+    )  # fmt: skip
+    shop.sql(f"delete from {name} where k = 1")
+    shop.sql(f"create table {name}_clone shallow clone {name}")
+    shop.sql(f"update {name}_clone set v = 'clone'")
+    shop.sql(f"insert into {name} values (3, 'c')")
+    assert shop.rows(name) == [(2, "b"), (3, "c")]
+    assert shop.rows(f"{name}_clone") == [(2, "clone")]
+
+
+def test_overwriting_a_partition_forgets_its_tombstones(shop: Shop) -> None:
+    name = shop.make(
+        "k int, p string", "values (1, 'x'), (2, 'x'), (1, 'y'), (2, 'y')", by="p",
+        properties="'vcs.write_mode' = 'merge_on_read'",
+    )  # fmt: skip
+    shop.sql(f"delete from {name} where k = 1")
+    shop.sql(f"insert overwrite {name} partition (p = 'x') values (9)")
+    assert shop.rows(name) == [(2, "y"), (9, "x")]
+    assert [len(item.targets) for item in shop.tombstones(name)] == [1]
+    assert shop.version(name).rows == 2
+
+
+def test_an_update_moves_rows_between_partitions(shop: Shop) -> None:
+    name = shop.make("k int, p int, q boolean", "values (1, 1, true), (2, 1, null)", by="p, q")
+    shop.sql(f"update {name} set p = k + 10, q = false where k = 1")
+    assert shop.rows(name) == [(1, 11, False), (2, 1, None)]
+    assert [block.partition for block in shop.blocks(name)] == [
+        {"p": "1", "q": None},
+        {"p": "11", "q": "false"},
+    ]
+
+
+def test_partitions_that_only_the_engine_spells(shop: Shop) -> None:
+    name = shop.make(
+        "k int, p timestamp, q double",
+        "values (1, timestamp'2020-01-01 01:02:03.5', 1e10), (2, null, null)", by="p, q",
+    )  # fmt: skip
+    shop.sql(f"update {name} set k = k + 1")
+    shop.sql(f"update {name} set q = 0.5 where k = 3")
+    text = f"select k, cast(p as string), q from {name}"
+    assert shop.rows(text) == [(2, "2020-01-01 01:02:03.5", 1e10), (3, None, 0.5)]
+
+
+def test_an_empty_text_is_no_partition(shop: Shop) -> None:
+    name = shop.make("k int, p string", "values (1, 'x')", by="p")
+    before = shop.version(name)
+    with pytest.raises(VcsError, match="holds an empty string"):
+        shop.sql(f"update {name} set p = ''")
+    assert shop.version(name) == before
+
+
+def test_replace_where(shop: Shop) -> None:
+    name = shop.make("k int, p string", "values (1, 'x'), (2, 'x'), (3, 'y')", by="p")
+    commits = shop.repository.branch("main").head
+    assert shop.change(f"insert into {name} replace where p = 'x' and k > 1 values (5, 'x')") == 1
+    assert shop.rows(name) == [(1, "x"), (3, "y"), (5, "x")]
+    head = shop.repository.objects.commit(shop.repository.branch("main").head)
+    assert head.parents == (commits,)
+    assert shop.version(name).operation == "overwrite"
+
+
+def test_replace_where_refuses_rows_that_are_elsewhere(shop: Shop) -> None:
+    name = pairs(shop)
+    before = shop.version(name)
+    for value in ("9", "null"):
+        with pytest.raises(InputError, match="1 of the 2 new rows do not fulfil"):
+            shop.sql(f"insert into {name} replace where k < 3 values (1, 'new'), ({value}, 'z')")
+    assert shop.version(name) == before
+    with pytest.raises(VcsError, match="nope"):
+        shop.sql(f"insert into {name} replace where nope = 1 values (1, 'new')")
+
+
+def test_replace_where_by_nothing_deletes(shop: Shop) -> None:
+    name = pairs(shop)
+    shop.sql(f"insert into {name} replace where k < 3 select * from {name} where false")
+    assert shop.rows(name) == [(3, "c")]
+
+
+def test_a_partition_is_written_only_if_it_is_not_there(shop: Shop) -> None:
+    name = shop.make("k int, p string", "values (1, 'x')", by="p")
+    before = shop.version(name)
+    text = "insert overwrite {t} partition (p = '{p}') if not exists values (7)"
+    assert shop.change(text.format(t=name, p="x")) == 0
+    assert shop.version(name) == before
+    assert shop.change(text.format(t=name, p="y")) == 1
+    assert shop.rows(name) == [(1, "x"), (7, "y")]
+
+
+@pytest.mark.parametrize("verb", ["update {t} set k = 1", "delete from {t} where k = 1"])
+def test_views_are_no_targets(shop: Shop, verb: str) -> None:
+    shop.sql("create or replace view view_target as select 1 k")
+    with pytest.raises(InputError, match="is a view and a table is needed"):
+        shop.sql(verb.format(t="view_target"))
+    shop.sql("create or replace temporary view temporary_target as select 1 k")
+    with pytest.raises(UnsupportedError, match="is a temporary view"):
+        shop.sql(verb.format(t="temporary_target"))

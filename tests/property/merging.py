@@ -1,0 +1,119 @@
+"""Merges of versions in a world, held to the oracle."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import oracle
+from histories import Shape, Writer
+from hypothesis import strategies as st
+from oracle import Value, counts_of, value_of, wide_diff
+from world import World
+
+from dbt.adapters.vcs.changes.decide import Mode
+from dbt.adapters.vcs.changes.merge import merge
+from dbt.adapters.vcs.changes.outcome import MergeOutcome
+from dbt.adapters.vcs.changes.policy import Decided
+from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.model import Snapshot
+
+MODES: tuple[tuple[Mode, bool], ...] = (
+    ("fail", False),
+    ("skip", False),
+    ("accept", False),
+    ("fail", True),
+    ("skip", True),
+    ("accept", True),
+)
+
+
+class Fork:
+    """A base and two versions made from it, in a world of their own."""
+
+    def __init__(self, shape: Shape, draw: Callable[..., Any], steps: int = 3) -> None:
+        self.shape = shape
+        self.world = World()
+        self.writer = Writer(self.world, shape, draw)
+        self.base = self.writer.base()
+        self.ours = self.writer.steps(self.base, steps)
+        self.theirs = self.writer.steps(self.base, steps)
+
+    def merge(
+        self,
+        base: Snapshot | None,
+        ours: Snapshot,
+        theirs: Snapshot,
+        mode: Mode = "skip",
+        cells: bool = False,
+    ) -> Snapshot:
+        return result_of(
+            self.world,
+            merge(self.world.repository, base, ours, theirs, mode=mode, cells=cells),
+        )
+
+    def counts(self, snapshot: Snapshot) -> Counter[Value]:
+        return counts_of(self.world.rows(snapshot), self.shape.columns)
+
+
+def result_of(world: World, outcome: MergeOutcome) -> Snapshot:
+    """Put an outcome, and return the version that it stands for."""
+    if outcome.how == "up_to_date":
+        return outcome.ours
+    if outcome.how == "fast_forward":
+        return outcome.theirs
+    result = outcome.put(
+        write=world.write(),
+        parents=(world.id(outcome.ours), world.id(outcome.theirs)),
+        created_at=Micros(max(outcome.ours.created_at, outcome.theirs.created_at) + 1),
+    )
+    world.id(result)
+    return result
+
+
+def check(
+    fork: Fork,
+    base: Snapshot | None,
+    ours: Snapshot,
+    theirs: Snapshot,
+    mode: Mode,
+    cells: bool,
+    decisions: Sequence[Decided] = (),
+) -> MergeOutcome:
+    """Hold one merge to the oracle: rows, conflicts and counts."""
+    world, columns, key = fork.world, fork.shape.columns, fork.shape.key
+    outcome = merge(
+        world.repository, base, ours, theirs, mode=mode, cells=cells, decisions=decisions
+    )
+    tables = [world.rows(side) for side in (base, ours, theirs)]
+    decided = {tuple(map(oracle.canonical, item.key)): item.decision for item in decisions}
+    expected = oracle.merge(*tables, columns, key, mode, cells, decided)
+    assert conflicts_of(fork.shape, outcome) == expected.conflicts
+    assert outcome.is_blocked == bool(expected.conflicts and mode == "fail")
+    if outcome.is_blocked:
+        return outcome
+    result = result_of(world, outcome)
+    rows = world.rows(result)
+    assert counts_of(rows, columns) == expected.rows
+    changes = wide_diff(tables[1], rows, columns, key)
+    assert outcome.counts == tuple(sum(part.values()) for part in changes)
+    assert result.rows == ours.rows + outcome.counts.added - outcome.counts.removed
+    return outcome
+
+
+def conflicts_of(shape: Shape, outcome: MergeOutcome) -> set[Value]:
+    """Return the keys in an outcome's table of conflicts; without a key the rows."""
+    by = shape.key or shape.columns
+    found = set()
+    for row in outcome.conflicts.to_pylist():
+        sides = [
+            value_of({id: row[f"{side}_{id}"] for id in shape.columns}, by)
+            for side in ("our", "their", "base")
+        ]
+        present = [side for side in sides if any(value is not None for value in side)]
+        found.add(present[0] if present else sides[0])
+    assert len(found) == outcome.conflicts.num_rows, "a conflict is told twice"
+    return found
+
+
+def drawn_mode(data: st.DataObject) -> tuple[Mode, bool]:
+    return data.draw(st.sampled_from(MODES))

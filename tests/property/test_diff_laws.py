@@ -1,0 +1,129 @@
+"""The laws of diff on random tables and histories, against an oracle on plain dicts."""
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from histories import Shape, Writer, shapes
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import Changes, Table, counts_of, signed_diff, value_of, wide_diff
+from world import World
+
+from dbt.adapters.vcs.changes.diff import TableDiff, count_changes, diff
+from dbt.adapters.vcs.core.model import Snapshot
+
+
+class Pair:
+    """Two versions with one past, in a world of their own."""
+
+    def __init__(self, shape: Shape, data: st.DataObject) -> None:
+        self.shape = shape
+        self.world = World()
+        self.writer = Writer(self.world, shape, data.draw)
+        base = self.writer.base()
+        self.left, self.right = self.writer.steps(base), self.writer.steps(base)
+
+    def diff(self, before: Snapshot | None, after: Snapshot | None) -> TableDiff:
+        return diff(self.world.repository, before, after)
+
+    def expected(self, before: Snapshot | None, after: Snapshot | None) -> Changes:
+        rows = self.world.rows(before), self.world.rows(after)
+        return wide_diff(*rows, self.shape.columns, self.shape.key)
+
+
+def signed_of(shape: Shape, table: pa.Table) -> dict[Any, int]:
+    rows = table.to_pylist()
+    found = {value_of(row, shape.columns): row["diff_count"] for row in rows}
+    assert len(found) == len(rows), "a row stands twice"
+    return found
+
+
+def wide_of(shape: Shape, table: pa.Table) -> Changes:
+    found = Changes(Counter(), Counter(), Counter())
+    for row in table.to_pylist():
+        old, new = (
+            value_of({id: row[f"{side}_{id}"] for id in shape.columns}, shape.columns)
+            for side in ("from", "to")
+        )
+        if row["diff_type"] == "modified":
+            found.modified[old, new] += 1
+        else:
+            {"added": found.added, "removed": found.removed}[row["diff_type"]][
+                new if row["diff_type"] == "added" else old
+            ] += 1
+    return found
+
+
+def apply(shape: Shape, before: Table, signed: dict[Any, int]) -> Counter[Any]:
+    counts = counts_of(before, shape.columns)
+    counts.update(signed)
+    assert min(counts.values(), default=0) >= 0
+    return +counts
+
+
+keyed_or_not = pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
+
+
+@keyed_or_not
+@given(data=st.data())
+def test_diff_is_the_oracles(keyed: bool, data: st.DataObject) -> None:
+    shape = data.draw(shapes(keyed=keyed))
+    pair = Pair(shape, data)
+    found = pair.diff(pair.left, pair.right)
+    rows = [pair.world.rows(side) for side in (pair.left, pair.right)]
+    signed = signed_of(shape, found.signed())
+    expected = pair.expected(pair.left, pair.right)
+    assert signed == signed_diff(*rows, shape.columns)
+    assert wide_of(shape, found.wide()) == expected
+    assert found.counts == tuple(sum(part.values()) for part in expected)
+    assert found.counts == count_changes(pair.world.repository, pair.left, pair.right)
+    assert apply(shape, rows[0], signed) == counts_of(rows[1], shape.columns)
+
+
+@keyed_or_not
+@given(data=st.data())
+def test_diff_of_the_other_way_round_is_the_negative(keyed: bool, data: st.DataObject) -> None:
+    shape = data.draw(shapes(keyed=keyed))
+    pair = Pair(shape, data)
+    there = signed_of(shape, pair.diff(pair.left, pair.right).signed())
+    back = signed_of(shape, pair.diff(pair.right, pair.left).signed())
+    assert there == {value: -count for value, count in back.items()}
+
+
+@given(shapes(keyed=False), st.data())
+def test_a_version_does_not_differ_from_itself_nor_from_its_compaction(
+    shape: Shape, data: st.DataObject
+) -> None:
+    pair = Pair(shape, data)
+    assert pair.diff(pair.left, pair.left).signed().num_rows == 0
+    compacted = pair.writer.compacted(pair.left)
+    assert pair.diff(pair.left, compacted).signed().num_rows == 0
+    there = signed_of(shape, pair.diff(pair.right, pair.left).signed())
+    assert there == signed_of(shape, pair.diff(pair.right, compacted).signed())
+
+
+@given(shapes(keyed=True), st.data())
+def test_changes_are_the_signed_rows_one_by_one(shape: Shape, data: st.DataObject) -> None:
+    pair = Pair(shape, data)
+    found = pair.diff(pair.left, pair.right)
+    counts: Counter[Any] = Counter()
+    kinds = found.changes().column("_change_type").to_pylist()
+    for row in found.changes().to_pylist():
+        sign = -1 if row["_change_type"] in ("delete", "update_preimage") else 1
+        counts[value_of(row, shape.columns)] += sign
+    assert dict(counts) == signed_of(shape, found.signed())
+    assert kinds.count("insert") == found.counts.added
+    assert kinds.count("delete") == found.counts.removed
+    for number, kind in enumerate(kinds):
+        if kind == "update_preimage":
+            assert kinds[number + 1] == "update_postimage"
+
+
+@given(shapes(keyed=True), st.data())
+def test_a_diff_from_nothing_adds_every_row(shape: Shape, data: st.DataObject) -> None:
+    pair = Pair(shape, data)
+    expected = pair.expected(None, pair.left)
+    assert wide_of(shape, pair.diff(None, pair.left).wide()) == expected
+    assert pair.diff(pair.left, None).counts == (0, sum(expected.added.values()), 0)

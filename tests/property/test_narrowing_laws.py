@@ -1,0 +1,253 @@
+"""Merges whose rows an engine narrows down come to what those in this process come to."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from histories import Shape, Writer, shapes
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from merging import Fork
+from oracle import Table, Value, counts_of
+from world import CountingBlobs, World
+
+from dbt.adapters.vcs.changes.decide import Mode as RowMode
+from dbt.adapters.vcs.changes.limits import LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.changes.located import Places
+from dbt.adapters.vcs.changes.merge import merge
+from dbt.adapters.vcs.core.ids import SnapshotId, WriteId
+from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.workspace.conflicts import Clash
+from dbt.adapters.vcs.workspace.narrowing import Narrowing
+from dbt.adapters.vcs.workspace.policy import Mode
+from dbt.adapters.vcs.workspace.tablemerge import TableMerge, TableMerged, merge_tables
+
+pytestmark = pytest.mark.spark
+
+NOTHING = Limits(rows=-1, bytes=-1)
+NAME = RelationName("s", "t")
+# An example takes seconds: to make a failing one smaller would take an hour.
+PHASES = (Phase.explicit, Phase.generate)
+
+
+class Disk(CountingBlobs):
+    """Keeps data files where Spark finds them, too."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.uri = str(folder)
+        self._folder = folder
+
+    def create(self, path: str, data: bytes) -> bool:
+        if path.startswith("data/"):
+            file = self._folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        return super().create(path, data)
+
+
+class Place:
+    """One repository and one session of Spark for all examples."""
+
+    def __init__(self, folder: Path, engine: Callable[..., SparkEngine]) -> None:
+        self.blobs = Disk(folder)
+        self.repository = Repository.create(self.blobs, author="test")
+        self.session: Session = engine(self.blobs).session("laws")
+        self.worlds = count()
+
+    def world(self) -> World:
+        return SharedWorld(self)
+
+    def merge(
+        self, fork: Fork, mode: Mode, limits: Limits, *, dry_run: bool = False
+    ) -> TableMerged | Clash:
+        """Merge a fork; return what it came to."""
+        work = TableMerge(
+            name=NAME,
+            ours=fork.world.id(fork.ours),
+            theirs=fork.world.id(fork.theirs),
+            based_on=fork.world.id(fork.base),
+            mode=mode,
+            dry_run=dry_run,
+        )
+        return merge_tables(self.repository, work, lambda: self.session, limits=limits)
+
+
+class SharedWorld(World):
+    """A world among others: no two write files of one name."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self.blobs = place.blobs
+        self.repository = place.repository
+        self._prefix = f"w{next(place.worlds)}"
+
+    def write(self) -> WriteId:
+        return WriteId(f"{self._prefix}{super().write()}")
+
+
+class PlacedFork(Fork):
+    """A fork on disk."""
+
+    def __init__(self, place: Place, shape: Shape, draw: Callable[..., Any]) -> None:
+        self.shape = shape
+        self.world = place.world()
+        self.writer = Writer(self.world, shape, draw)
+        self.base = self.writer.base()
+        self.ours = self.writer.steps(self.base, 3)
+        self.theirs = self.writer.steps(self.base, 3)
+
+
+@pytest.fixture(scope="module")
+def place(
+    tmp_path_factory: pytest.TempPathFactory, spark_engine_factory: Callable[..., SparkEngine]
+) -> Iterator[Place]:
+    yield Place(tmp_path_factory.mktemp("narrowing"), spark_engine_factory)
+
+
+def told(fork: Fork, found: TableMerged | Clash) -> tuple[Any, Counter[Value]]:
+    """Return what is told of a merge, and the rows that it comes to; of a clash its rows."""
+    if isinstance(found, Clash):
+        assert found.rows is not None
+        return (found.kind, found.message), Counter(map(repr, found.rows.to_pylist()))
+    snapshot = fork.world.repository.objects.snapshot(SnapshotId(found.snapshot))
+    numbers = (found.how, found.added, found.removed, found.modified, found.conflicts)
+    return numbers, counts_of(fork.world.rows(snapshot), fork.shape.columns)
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
+@settings(max_examples=20, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_an_engine_narrows_to_the_same_merge(
+    place: Place, keyed: bool, data: st.DataObject
+) -> None:
+    fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)
+    mode = data.draw(st.sampled_from(list(Mode)))
+    here = told(fork, place.merge(fork, mode, LIMITS))
+    assert told(fork, place.merge(fork, mode, NOTHING)) == here
+
+
+SCHEMA = Schema.of([Field(id="", name="k", type="bigint"), Field(id="", name="v", type="string")])
+
+
+class Sides(Fork):
+    """A base of rows by key, and what becomes of it on two sides."""
+
+    def __init__(self, place: Place, rows: Table) -> None:
+        self.shape = Shape(SCHEMA, ("k",), ())
+        self.world = place.world()
+        self.base = self.world.create(SCHEMA, rows, key=("k",))
+        self.ours = self.theirs = self.base
+
+    def changed(self, remove: Sequence[int], add: Table) -> Snapshot:
+        """Replace rows of the base, by one tombstone and one block."""
+        places = [place for place, row in self.world.located(self.base) if row["k"] in remove]
+        if not add:
+            return self.world.delete(self.base, places)
+        return self.world.update(self.base, places, add)
+
+
+def rows(keys: Sequence[int], v: str = "0") -> Table:
+    return [{"k": k, "v": v} for k in keys]
+
+
+class Kept(Narrowing):
+    """Keeps what it answered."""
+
+    def __call__(self, *arguments: Any) -> Places:
+        self.places = super().__call__(*arguments)
+        return self.places
+
+
+def keys_looked_at(place: Place, sides: Sides, mode: RowMode = "skip") -> list[int]:
+    """Return the keys of the live rows that an engine picks out."""
+    narrow = Kept(place.blobs, lambda: place.session)
+    merge(
+        place.repository,
+        sides.base,
+        sides.ours,
+        sides.theirs,
+        mode=mode,
+        limits=NOTHING,
+        narrow=narrow,
+    )
+    versions = (sides.base, sides.ours, sides.theirs)
+    live = {at: row for version in versions for at, row in sides.world.located(version)}
+    found = {(path, int(at)) for path, some in narrow.places.items() for at in some}
+    return sorted(live[at]["k"] for at in found)
+
+
+def test_only_what_both_sides_changed_is_looked_at(place: Place) -> None:
+    sides = Sides(place, rows(range(100)))
+    sides.ours = sides.changed(range(41), rows([*range(41), 200], "ours"))
+    sides.theirs = sides.changed(range(41, 60), rows([*range(41, 60), 200], "theirs"))
+    assert keys_looked_at(place, sides) == [200, 200]
+
+
+def test_a_row_that_the_graft_leaves_otherwise_is_looked_at(place: Place) -> None:
+    sides = Sides(place, rows(range(10)))
+    sides.ours = sides.changed([1, 2], [])
+    # The row 2 is deleted by ours already, so this tombstone can't be taken over as it is.
+    sides.theirs = sides.changed([2, 3], [])
+    sides.theirs = sides.world.append(sides.theirs, rows([3], "theirs"))
+    assert keys_looked_at(place, sides) == [2, 3]
+    found = place.merge(sides, Mode.FAIL, NOTHING)
+    assert told(sides, found) == told(sides, place.merge(sides, Mode.FAIL, LIMITS))
+    assert told(sides, found)[1] == counts_of(
+        rows([0, *range(4, 10)]) + rows([3], "theirs"), ["k", "v"]
+    )
+
+
+def test_the_rest_of_a_block_that_is_mostly_decided_against_stays(place: Place) -> None:
+    sides = Sides(place, rows([100]))
+    sides.ours = sides.changed([], rows(range(8), "ours"))
+    sides.theirs = sides.changed([], rows(range(10), "theirs"))
+    found = place.merge(sides, Mode.SKIP, NOTHING)
+    assert told(sides, found) == told(sides, place.merge(sides, Mode.SKIP, LIMITS))
+    assert isinstance(found, TableMerged)
+    merged = place.repository.objects.snapshot(found.snapshot)
+    assert not any(ref.deleted for ref in merged.segments)
+    expected = rows([100]) + rows(range(8), "ours") + rows([8, 9], "theirs")
+    assert told(sides, found)[1] == counts_of(expected, ["k", "v"])
+
+
+@pytest.mark.parametrize("few", [Limits(rows=5, bytes=2**30), Limits(rows=9, bytes=100)])
+def test_more_than_can_be_looked_at_is_refused(place: Place, few: Limits) -> None:
+    sides = Sides(place, rows(range(3)))
+    sides.ours = sides.changed(range(3), rows(range(3), "ours"))
+    sides.theirs = sides.changed(range(3), rows(range(3), "theirs"))
+    with pytest.raises(TooLargeError, match=r"9 of them .*at most .*Merge an earlier commit"):
+        merge(
+            place.repository,
+            sides.base,
+            sides.ours,
+            sides.theirs,
+            limits=NOTHING,
+            narrow=Narrowing(place.blobs, lambda: place.session, few),
+        )
+
+
+def test_a_dry_run_counts_and_leaves_nothing(place: Place) -> None:
+    sides = Sides(place, rows(range(10)))
+    sides.ours = sides.changed([1, 2], rows([1, 2], "ours"))
+    sides.theirs = sides.changed([2, 3, 4], rows([2, 3], "theirs"))
+    before = {blob.path for blob in place.blobs.walk("data")}
+    found = place.merge(sides, Mode.ACCEPT, NOTHING, dry_run=True)
+    assert isinstance(found, TableMerged)
+    assert found.snapshot == sides.world.id(sides.ours)
+    assert (found.added, found.removed, found.modified, found.conflicts) == (0, 1, 2, 1)
+    assert {blob.path for blob in place.blobs.walk("data")} == before
+
+
+def test_what_one_side_changed_alone_is_counted_by_the_engine(place: Place) -> None:
+    sides = Sides(place, rows(range(10)))
+    sides.theirs = sides.changed([2, 3, 4], rows([2, 3, 12], "theirs"))
+    found = place.merge(sides, Mode.FAIL, NOTHING)
+    assert isinstance(found, TableMerged)
+    assert (found.how, found.added, found.removed, found.modified) == ("fast_forward", 1, 1, 2)

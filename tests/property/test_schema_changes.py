@@ -1,0 +1,392 @@
+"""Schema change between the sides of a diff or merge: each case with its result or its error."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+from merging import result_of
+from oracle import Table
+from world import World
+
+from dbt.adapters.vcs.changes.decide import Mode
+from dbt.adapters.vcs.changes.diff import diff
+from dbt.adapters.vcs.changes.merge import SchemaConflictError, merge
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
+
+BASE = Schema.of(
+    [
+        Field(id="", name="k", type="bigint"),
+        Field(id="", name="a", type="int"),
+        Field(id="", name="b", type="string"),
+    ]
+)
+Change = Callable[[Schema], Schema]
+
+
+def same(schema: Schema) -> Schema:
+    return schema
+
+
+def add(name: str, type_: str, **more: Any) -> Change:
+    return lambda schema: schema.add([Field(id="", name=name, type=type_, **more)])
+
+
+def drop(name: str) -> Change:
+    return lambda schema: schema.drop([name])
+
+
+def rename(old: str, new: str) -> Change:
+    return lambda schema: schema.rename(old, new)
+
+
+def put(name: str, **attributes: Any) -> Change:
+    def change(schema: Schema) -> Schema:
+        field = schema.field(name)
+        values = {key: getattr(field, key) for key in field.__struct_fields__}
+        return schema.replace(Field(**{**values, **attributes}))
+
+    return change
+
+
+def order(*names: str) -> Change:
+    return lambda schema: Schema(
+        fields=tuple(schema.field(name) for name in names), retired=schema.retired
+    )
+
+
+def both(*changes: Change) -> Change:
+    def change(schema: Schema) -> Schema:
+        for item in changes:
+            schema = item(schema)
+        return schema
+
+    return change
+
+
+class Sides:
+    """A base with one row in each of three blocks, and two sides with other columns."""
+
+    def __init__(self, ours: Change, theirs: Change, mode: Mode = "fail") -> None:
+        self.world = World()
+        version = self.world.create(BASE, [{"k": 1, "a": 10, "b": "x"}], key=("k",))
+        version = self.world.append(version, [{"k": 2, "a": 20, "b": "y"}])
+        self.base = self.world.append(version, [{"k": 3, "a": 30, "b": "z"}])
+        self.ours = self.world.alter(self.base, schema=ours(BASE))
+        self.theirs = self.world.alter(self.base, schema=theirs(BASE))
+        self.mode = mode
+
+    def update(self, version: Snapshot, k: int, **values: Any) -> Snapshot:
+        ((place, row),) = [item for item in self.world.located(version) if item[1]["k"] == k]
+        return self.world.update(version, [place], [{**row, **values}])
+
+    def merged(self) -> Snapshot:
+        outcome = merge(self.world.repository, self.base, self.ours, self.theirs, mode=self.mode)
+        return result_of(self.world, outcome)
+
+    def rows(self, snapshot: Snapshot) -> Table:
+        return sorted(self.world.rows(snapshot), key=lambda row: row["k"])
+
+
+def shown(schema: Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema.fields)
+
+
+# name: ours, theirs, columns of the result
+MERGES: dict[str, tuple[Change, Change, str]] = {
+    "added_in_theirs": (same, add("n", "int"), "k bigint, a int, b string, n int"),
+    "added_in_ours": (add("n", "int"), same, "k bigint, a int, b string, n int"),
+    "added_in_both_alike": (
+        add("n", "int"),
+        add("n", "int"),
+        "k bigint, a int, b string, n int",
+    ),
+    "added_in_both_of_types_that_widen": (
+        add("n", "int"),
+        add("n", "bigint"),
+        "k bigint, a int, b string, n bigint",
+    ),
+    "added_different_ones": (
+        add("m", "int"),
+        add("n", "int"),
+        "k bigint, a int, b string, m int, n int",
+    ),
+    "dropped_in_theirs": (same, drop("a"), "k bigint, b string"),
+    "dropped_in_ours": (drop("a"), same, "k bigint, b string"),
+    "dropped_in_both": (drop("a"), drop("a"), "k bigint, b string"),
+    "dropped_different_ones": (drop("a"), drop("b"), "k bigint"),
+    "dropped_and_comment_changed": (drop("a"), put("a", comment="c"), "k bigint, b string"),
+    "dropped_and_added_again_in_theirs": (
+        same,
+        both(drop("a"), add("a", "int")),
+        "k bigint, b string, a int",
+    ),
+    "renamed_in_theirs": (same, rename("a", "z"), "k bigint, z int, b string"),
+    "renamed_in_both_alike": (rename("a", "z"), rename("a", "z"), "k bigint, z int, b string"),
+    "renamed_and_retyped": (
+        rename("a", "z"),
+        put("a", type="bigint"),
+        "k bigint, z bigint, b string",
+    ),
+    "renamed_different_ones": (rename("a", "y"), rename("b", "z"), "k bigint, y int, z string"),
+    "names_swapped_in_theirs": (
+        same,
+        both(rename("a", "t"), rename("b", "a"), rename("t", "b")),
+        "k bigint, b int, a string",
+    ),
+    "retyped_in_theirs": (same, put("a", type="bigint"), "k bigint, a bigint, b string"),
+    "retyped_in_ours": (put("a", type="bigint"), same, "k bigint, a bigint, b string"),
+    "retyped_in_both_alike": (
+        put("a", type="bigint"),
+        put("a", type="bigint"),
+        "k bigint, a bigint, b string",
+    ),
+    "reordered_in_theirs": (same, order("b", "k", "a"), "b string, k bigint, a int"),
+    "reordered_in_ours": (order("b", "k", "a"), same, "b string, k bigint, a int"),
+    "reordered_in_ours_and_added_in_theirs": (
+        order("b", "k", "a"),
+        add("n", "int"),
+        "b string, k bigint, a int, n int",
+    ),
+    "reordered_in_theirs_and_added_between_in_ours": (
+        both(add("n", "int"), order("k", "n", "a", "b")),
+        order("b", "k", "a"),
+        "b string, k bigint, n int, a int",
+    ),
+    "commented_in_theirs": (same, put("a", comment="c"), "k bigint, a int, b string"),
+    "default_in_theirs": (same, put("a", default="7"), "k bigint, a int, b string"),
+}
+
+# name: ours, theirs, kinds of conflict
+CONFLICTS: dict[str, tuple[Change, Change, set[str]]] = {
+    "added_in_both_of_other_types": (add("n", "int"), add("n", "string"), {"type"}),
+    "added_in_both_in_another_case": (add("n", "int"), add("N", "int"), {"name"}),
+    "dropped_and_renamed": (drop("a"), rename("a", "z"), {"drop"}),
+    "renamed_and_dropped": (rename("a", "z"), drop("a"), {"drop"}),
+    "dropped_and_retyped": (drop("a"), put("a", type="bigint"), {"drop"}),
+    "dropped_and_given_a_default": (drop("a"), put("a", default="1"), {"drop"}),
+    "renamed_differently": (rename("a", "y"), rename("a", "z"), {"name"}),
+    "renamed_to_a_name_that_the_other_side_added": (
+        rename("a", "n"),
+        add("n", "int"),
+        {"name"},
+    ),
+    "retyped_to_types_that_do_not_widen": (
+        put("a", type="bigint"),
+        put("a", type="string"),
+        {"type"},
+    ),
+    "narrowed": (same, put("a", type="smallint"), {"type"}),
+    "reordered_differently": (order("b", "k", "a"), order("a", "b", "k"), {"order"}),
+    "commented_differently": (put("a", comment="x"), put("a", comment="y"), {"comment"}),
+    "defaults_differ": (put("a", default="1"), put("a", default="2"), {"default"}),
+    "nothing_left": (drop("a"), both(drop("k"), drop("b")), {"drop"}),
+    "key_dropped": (same, drop("k"), {"primary_key"}),
+}
+
+
+@pytest.mark.parametrize("case", MERGES.values(), ids=MERGES)
+def test_schemas_that_merge(case: tuple[Change, Change, str]) -> None:
+    ours, theirs, expected = case
+    sides = Sides(ours, theirs)
+    assert shown(sides.merged().schema) == expected
+
+
+@pytest.mark.parametrize("case", MERGES.values(), ids=MERGES)
+def test_rows_of_both_sides_are_there_after_schemas_merged(
+    case: tuple[Change, Change, str],
+) -> None:
+    ours, theirs, _ = case
+    sides = Sides(ours, theirs)
+    sides.ours = sides.update(sides.ours, 1, b="ours")
+    sides.theirs = sides.update(sides.theirs, 2, b="theirs")
+    merged = sides.merged()
+    rows = sides.rows(merged)
+    assert [row["k"] for row in rows] == [1, 2, 3]
+    if merged.schema.by_id("b"):
+        assert [row["b"] for row in rows] == ["ours", "theirs", "z"]
+    if merged.schema.by_id("a"):
+        assert [row["a"] for row in rows] == [10, 20, 30]
+
+
+@pytest.mark.parametrize("case", CONFLICTS.values(), ids=CONFLICTS)
+def test_schemas_that_conflict(case: tuple[Change, Change, set[str]]) -> None:
+    ours, theirs, kinds = case
+    with pytest.raises(
+        SchemaConflictError, match="Both sides changed the table's definition"
+    ) as e:
+        Sides(ours, theirs).merged()
+    assert {item.kind for item in e.value.conflicts} == kinds
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("skip", "x"), ("accept", "y")])
+def test_the_mode_decides_about_what_no_row_depends_on(mode: Mode, expected: str) -> None:
+    sides = Sides(put("a", comment="x"), put("a", comment="y"), mode)
+    field = sides.merged().schema.field("a")
+    assert field.comment == expected
+
+
+def test_a_conflict_names_what_each_side_did() -> None:
+    with pytest.raises(SchemaConflictError, match="name of y: a in the base, y in ours, z in th"):
+        Sides(rename("a", "y"), rename("a", "z")).merged()
+
+
+def test_a_column_that_one_side_adds_with_values_and_the_other_changes_otherwise() -> None:
+    sides = Sides(add("n", "int"), same)
+    sides.ours = sides.update(sides.ours, 1, n=5)
+    sides.theirs = sides.update(sides.theirs, 1, b="theirs")
+    outcome = merge(sides.world.repository, sides.base, sides.ours, sides.theirs)
+    assert outcome.conflicts.column("our_n").to_pylist() == [5]
+    cells = merge(sides.world.repository, sides.base, sides.ours, sides.theirs, cells=True)
+    rows = sides.rows(result_of(sides.world, cells))
+    assert rows[0] == {"k": 1, "a": 10, "b": "theirs", "n": 5}
+
+
+def test_values_are_compared_at_the_wider_type() -> None:
+    sides = Sides(same, put("a", type="bigint"))
+    sides.ours = sides.update(sides.ours, 1, b="same")
+    sides.theirs = sides.update(sides.theirs, 1, b="same")
+    sides.theirs = sides.update(sides.theirs, 2, a=2**40)
+    merged = sides.merged()
+    assert [row["a"] for row in sides.rows(merged)] == [10, 2**40, 30]
+
+
+def test_not_null_of_one_side_and_null_of_the_other() -> None:
+    sides = Sides(put("b", nullable=False), same)
+    sides.theirs = sides.update(sides.theirs, 2, b=None)
+    with pytest.raises(InputError, match=r"declared NOT NULL: b \(1 NULL\)"):
+        sides.merged()
+
+
+def test_files_of_another_partitioning_do_not_mix() -> None:
+    sides = Sides(same, same)
+    sides.ours = sides.world.append(sides.ours, [{"k": 8, "a": 1, "b": "x"}])
+    emptied = sides.world.alter(sides.theirs, segments=(), partition_by=("a",))
+    sides.theirs = sides.world.append(emptied, sides.world.rows(sides.base))
+    with pytest.raises(SchemaConflictError, match="partition_by"):
+        sides.merged()
+
+
+def test_sides_that_drop_all_but_what_partitions_conflict() -> None:
+    world = World()
+    base = world.create(BASE, [{"k": 1, "a": 2, "b": "x"}], partition_by=("k",))
+    ours = world.alter(base, schema=drop("a")(base.schema))
+    theirs = world.alter(base, schema=drop("b")(base.schema))
+    with pytest.raises(SchemaConflictError, match="drop of all columns but those that partition"):
+        merge(world.repository, base, ours, theirs, mode="accept")
+
+
+def test_other_keys_on_both_sides_conflict() -> None:
+    sides = Sides(same, same)
+    sides.ours = sides.world.alter(sides.ours, primary_key=("a",))
+    sides.theirs = sides.world.alter(sides.theirs, primary_key=("b",))
+    with pytest.raises(SchemaConflictError, match="primary_key: k in the base, a in ours, b in"):
+        sides.merged()
+
+
+def test_properties_and_comments_merge_one_by_one() -> None:
+    sides = Sides(same, same)
+    sides.ours = sides.world.alter(sides.ours, properties={"p": "1"}, comment="ours")
+    sides.theirs = sides.world.alter(sides.theirs, properties={"q": "2"})
+    merged = sides.merged()
+    assert (merged.properties, merged.comment) == ({"p": "1", "q": "2"}, "ours")
+
+
+def changed(sides: Sides) -> list[tuple[str, str, str | None, str | None]]:
+    return [tuple(item) for item in diff(sides.world.repository, sides.base, sides.theirs).schema]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (add("n", "int"), [("added", "n", None, "int")]),
+        (drop("a"), [("dropped", "a", "int", None)]),
+        (rename("a", "z"), [("renamed", "z", "a", "z")]),
+        (put("a", type="bigint"), [("retyped", "a", "int", "bigint")]),
+        (put("a", nullable=False), [("nullable", "a", "yes", "no")]),
+        (put("a", comment="c"), [("comment", "a", None, "c")]),
+        (put("a", default="1"), [("default", "a", None, "1")]),
+        (order("k", "b", "a"), [("moved", "b", "3", "2"), ("moved", "a", "2", "3")]),
+        (
+            both(drop("a"), add("n", "int")),
+            [("added", "n", None, "int"), ("dropped", "a", "int", None)],
+        ),
+    ],
+)
+def test_a_diff_tells_how_columns_differ(change: Change, expected: list[Any]) -> None:
+    sides = Sides(same, change)
+    assert changed(sides) == expected
+    assert diff(sides.world.repository, sides.base, sides.theirs).counts == (0, 0, 0)
+
+
+def test_a_new_column_reads_as_null_before_it_was_there() -> None:
+    sides = Sides(same, add("n", "int"))
+    sides.theirs = sides.update(sides.theirs, 1, n=5)
+    (change,) = diff(sides.world.repository, sides.base, sides.theirs).wide().to_pylist()
+    assert (change["diff_type"], change["from_n"], change["to_n"]) == ("modified", None, 5)
+
+
+def test_a_dropped_column_makes_no_row_differ() -> None:
+    sides = Sides(same, drop("b"))
+    paths = [block.path for block in sides.world.blocks(sides.theirs)]
+    sides.theirs = sides.world.compact(sides.theirs, paths, derive=False)
+    found = diff(sides.world.repository, sides.base, sides.theirs)
+    assert found.counts == (0, 0, 0)
+    sides.theirs = sides.update(sides.theirs, 1, a=11)
+    (change,) = diff(sides.world.repository, sides.base, sides.theirs).wide().to_pylist()
+    assert (change["from_a"], change["to_a"]) == (10, 11)
+    assert (change["from_b"], change["to_b"]) == ("x", None)
+
+
+def test_a_dropped_and_a_new_column_of_one_name_stand_side_by_side() -> None:
+    sides = Sides(same, both(drop("b"), add("b", "string")))
+    sides.theirs = sides.update(sides.theirs, 1, b__2="new")
+    (change,) = diff(sides.world.repository, sides.base, sides.theirs).wide().to_pylist()
+    assert (change["to_b"], change["from_b"], change["from_b__before"]) == ("new", None, "x")
+
+
+def test_types_that_nothing_holds_both_of_are_not_compared() -> None:
+    sides = Sides(same, put("a", type="string"))
+    with pytest.raises(UnsupportedError, match="was int and is string"):
+        diff(sides.world.repository, sides.base, sides.theirs)
+    left_out = diff(sides.world.repository, sides.base, sides.theirs, columns=["k", "b"])
+    assert left_out.counts == (0, 0, 0)
+
+
+def test_a_diff_of_some_columns() -> None:
+    sides = Sides(same, same)
+    sides.theirs = sides.update(sides.theirs, 1, a=11)
+    sides.theirs = sides.update(sides.theirs, 2, b="new")
+    found = diff(sides.world.repository, sides.base, sides.theirs, columns=["B"])
+    assert found.wide().to_pylist() == [
+        {"diff_type": "modified", "from_k": 2, "to_k": 2, "from_b": "y", "to_b": "new"}
+    ]
+    with pytest.raises(InputError, match="There is no column 'z'"):
+        diff(sides.world.repository, sides.base, sides.theirs, columns=["z"])
+
+
+def test_a_diff_with_a_condition_keeps_both_halves_of_a_change() -> None:
+    sides = Sides(same, same)
+    sides.theirs = sides.update(sides.theirs, 1, a=11)
+    sides.theirs = sides.update(sides.theirs, 2, b="new")
+    found = diff(sides.world.repository, sides.base, sides.theirs, where=pc.field("a") == 10)
+    assert found.counts == (0, 0, 1)
+    assert found.signed().to_pylist() == [
+        {"diff_count": -1, "k": 1, "a": 10, "b": "x"},
+        {"diff_count": 1, "k": 1, "a": 11, "b": "x"},
+    ]
+    with pytest.raises(InputError, match="does not fit the columns"):
+        diff(sides.world.repository, sides.base, sides.theirs, where=pc.field("z") == 1)
+
+
+def test_decimals_are_equal_by_value_at_the_wider_scale() -> None:
+    world = World()
+    narrow = Schema.of([Field(id="", name="d", type="decimal(4,1)")])
+    base = world.create(narrow, [{"d": Decimal("1.5")}])
+    wide = put("d", type="decimal(8,3)")(narrow)
+    theirs = world.alter(base, schema=wide)
+    paths = [block.path for block in world.blocks(theirs)]
+    theirs = world.compact(theirs, paths, derive=False)
+    assert diff(world.repository, base, theirs).counts == (0, 0, 0)

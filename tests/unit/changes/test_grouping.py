@@ -1,0 +1,91 @@
+import math
+import struct
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dbt.adapters.vcs.changes.grouping import codes_of, group_ids
+from dbt.adapters.vcs.changes.net import ranks, sums
+
+OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
+
+
+def classes(values: Any, type_: pa.DataType) -> list[int]:
+    """Return for each value the place of the first one that is equal."""
+    codes = codes_of(pa.array(values, type_)).tolist()
+    return [codes.index(code) for code in codes]
+
+
+@pytest.mark.parametrize(
+    ("values", "type_", "expected"),
+    [
+        ([1, None, 1, None, 2], pa.int64(), [0, 1, 0, 1, 4]),
+        ([0.0, -0.0, math.nan, OTHER_NAN, None, -math.nan], pa.float64(), [0, 0, 2, 2, 4, 2]),
+        ([0.0, -0.0, math.nan], pa.float32(), [0, 0, 2]),
+        ([Decimal("1.50"), Decimal("1.5"), Decimal("1.51")], pa.decimal128(5, 2), [0, 0, 2]),
+        (["a", "A", "a\0", "", None], pa.string(), [0, 1, 2, 3, 4]),
+        ([b"\x00", b"", b"\x00\x00", None], pa.binary(), [0, 1, 2, 3]),
+        ([True, False, None, True], pa.bool_(), [0, 1, 2, 0]),
+        ([None, None], pa.null(), [0, 0]),
+        ([[1, 2], [2, 1], [1, 2], [], None, [None]], pa.list_(pa.int8()), [0, 1, 0, 3, 4, 5]),
+        ([[0.0], [-0.0], [math.nan], [OTHER_NAN]], pa.list_(pa.float64()), [0, 0, 2, 2]),
+        (
+            [{"a": 1, "b": None}, {"a": 1, "b": "x"}, None, {"a": 1, "b": None}],
+            pa.struct([("a", pa.int8()), ("b", pa.string())]),
+            [0, 1, 2, 0],
+        ),
+        ([{"a": None}, None, {"a": None}], pa.struct([("a", pa.int8())]), [0, 1, 0]),
+        (
+            [[("a", 1), ("b", 2)], [("b", 2), ("a", 1)], [("a", 2), ("b", 1)], [], None],
+            pa.map_(pa.string(), pa.int8()),
+            [0, 0, 2, 3, 4],
+        ),
+        (
+            [[{"m": [("a", 0.0), ("b", None)]}], [{"m": [("b", None), ("a", -0.0)]}], [None]],
+            pa.list_(pa.struct([("m", pa.map_(pa.string(), pa.float64()))])),
+            [0, 0, 2],
+        ),
+    ],
+)
+def test_equal_values_have_one_number(
+    values: Any, type_: pa.DataType, expected: list[int]
+) -> None:
+    assert classes(values, type_) == expected
+
+
+def test_slices_and_chunks_are_numbered_together() -> None:
+    whole = pa.array([[1], [2], None, [3], [1]], pa.list_(pa.int8()))
+    chunks = pa.chunked_array([whole.slice(3), whole.slice(0, 3), whole.slice(4, 0)])
+    codes = codes_of(chunks).tolist()
+    assert codes[1] == codes[2]
+    assert len(set(codes)) == 4
+
+
+def test_rows_are_equal_in_all_columns() -> None:
+    columns = [pa.array([1, 1, 2, 1]), pa.array(["a", "b", "a", "a"])]
+    assert group_ids(columns, 4).tolist() == [0, 1, 2, 0]
+    assert group_ids([], 3).tolist() == [0, 0, 0]
+    assert group_ids([pa.array([], pa.int8())], 0).tolist() == []
+
+
+def test_many_columns_do_not_overflow() -> None:
+    rows = 3_000
+    rng = np.random.default_rng(0)
+    columns = [pa.array(rng.permutation(rows)) for _ in range(12)]
+    doubled = [pa.chunked_array([column, column]) for column in columns]
+    codes = group_ids(doubled, 2 * rows)
+    assert len(set(codes.tolist())) == rows
+    assert (codes[:rows] == codes[rows:]).all()
+
+
+def test_ranks_count_within_groups() -> None:
+    groups = np.array([2, 0, 2, 2, 1, 0])
+    assert ranks(groups).tolist() == [0, 0, 1, 2, 0, 1]
+    assert ranks(np.empty(0, np.int64)).tolist() == []
+
+
+def test_sums_are_whole() -> None:
+    assert sums(np.array([0, 2, 2]), np.array([1, -1, -1])).tolist() == [1, 0, -2]

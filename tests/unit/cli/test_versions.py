@@ -1,0 +1,78 @@
+"""Commands about versions: snapshots, clones, restores, lineage, upkeep."""
+
+from __future__ import annotations
+
+import json
+
+from verbs.tables import Tables
+from verbs.warehouse import Warehouse
+
+from .conftest import Call
+
+
+def made(warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    first = tables.entry([tables.block({1: "a"})], node="model.shop.t")
+    tables.put(t=first)
+    second = tables.entry([tables.block({1: "b", 2: "c"})], parents=[first])
+    tables.put(t=second, u=tables.entry([], inputs={"shop.t": second}))
+
+
+def test_snapshots_are_made_listed_and_deleted(vcs: Call, warehouse: Warehouse) -> None:
+    made(warehouse)
+    assert vcs("snapshot").output == "There are no named snapshots.\n"
+    said = vcs("snapshot", "create", "shop.t", "sn1", "main~1", "-m", "before").output
+    assert said.startswith("Created snapshot sn1 of shop.t at version ")
+    (listed,) = json.loads(vcs("snapshot", "--json").output)
+    assert (listed["relation"], listed["name"], listed["rows"]) == ("shop.t", "sn1", 1)
+    assert "before" in vcs("snapshot", "list", "shop.t").output
+    assert "already a snapshot 'sn1'" in vcs("snapshot", "create", "shop.t", "sn1", code=2).output
+    assert "Deleted snapshot sn1" in vcs("snapshot", "delete", "shop.t", "sn1").output
+    assert "was deleted" in vcs("snapshot", "delete", "shop.t", "sn1", code=1).output
+
+
+def test_restore_revert_clone_and_undelete(vcs: Call, warehouse: Warehouse) -> None:
+    made(warehouse)
+    said = vcs("restore", "shop.t", "--to", "main~1").output
+    assert "Restored shop.t on main to main~1" in said
+    assert "shop.u, which stay as they are" in said
+    assert "dbt-vcs restore --all --to main~1" in said
+    assert "Nothing to restore" in vcs("restore", "shop.t", "--to", "main").output
+    assert "Reverted" in vcs("revert", "main").output
+    assert "Would restore all" in vcs("restore", "--all", "--to", "main~3", "--dry-run").output
+    said = vcs("clone", "shop.t", "copies.t", "main~2").output
+    assert said.startswith("Cloned shop.t at main~2 to copies.t on main: ")
+    assert "there already" in vcs("clone", "shop.t", "copies.t", code=2).output
+    vcs("branch", "create", "feature")
+    vcs("branch", "delete", "feature")
+    assert "is there again" in vcs("branch", "undelete", "feature").output
+    for wrong in (("restore",), ("restore", "a.b", "--all"), ("restore", "--all")):
+        assert "Usage" in vcs(*wrong, code=2).output
+    assert "is no version of shop.t" in vcs("restore", "shop.t", "--to", "nix", code=1).output
+
+
+def test_lineage_and_blame(vcs: Call, warehouse: Warehouse) -> None:
+    made(warehouse)
+    found = json.loads(vcs("lineage", "shop.u", "--json").output)
+    assert [item["relation"] for item in found["next"]] == ["shop.t"]
+    assert "shop.t" in vcs("lineage", "shop.u").output
+    assert "shop.u" in vcs("lineage", "shop.t@main", "--forward").output
+    assert "No version on this branch" in vcs("lineage", "shop.t@main~1", "--forward").output
+    said = vcs("blame", "shop.t", "--key", "id=1").output
+    assert "modified id=1 of shop.t" in said
+    assert "- id: 1, name: a" in said and "+ id: 1, name: b" in said
+    assert json.loads(vcs("blame", "shop.t", "-k", "id=2", "--json").output)["how"] == "added"
+    assert "had a row with id=7" in vcs("blame", "shop.t", "-k", "id=7", code=1).output
+    assert "is no key" in vcs("blame", "shop.t", "-k", "id", code=2).output
+
+
+def test_upkeep(vcs: Call, warehouse: Warehouse) -> None:
+    made(warehouse)
+    assert "All is well." in vcs("fsck").output
+    assert "Would delete 0 data files" in vcs("gc", "--dry-run").output
+    assert "Deleted 0 data files" in vcs("gc").output
+    assert "kept for 30 days" in vcs("gc", "--retention", "30").output
+    assert json.loads(vcs("gc", "--json").output)["keep_days"] == 30
+    path = next(info.path for info in warehouse.blobs.walk("data"))
+    warehouse.blobs.delete(path)
+    assert f"{path} is missing" in vcs("fsck", code=2).output

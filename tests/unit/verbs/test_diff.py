@@ -1,0 +1,211 @@
+"""Diff: two commits relation by relation, and two versions of a table row by row."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from workspace.shelf import Shelf
+
+from dbt.adapters.vcs.changes.limits import Limits, TooLargeError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.verbs.diff import ColumnDiff, DiffReport, read_diff
+from dbt.adapters.vcs.verbs.diffends import Ends, read_ends
+from dbt.adapters.vcs.verbs.layout import plain_lines
+from dbt.adapters.vcs.verbs.text import diff_schema_text, diff_summary_text, diff_text
+from verbs.warehouse import Warehouse
+
+KEY = "tblproperties ('primary_key' = 'id')"
+
+
+@pytest.fixture(scope="module")
+def shelf() -> Shelf:
+    """`dev` left `main`; then dev got a table and rows of t, main lost one and has a column more.
+
+    t is 1, 2 on both; 3 on dev; main has dropped u and renamed v's column.
+    """
+    shelf = Shelf()
+    shelf.run(f"create table s.t (id bigint, price decimal(5,2)) {KEY}")
+    prices = pa.array([Decimal("1.50"), None], pa.decimal128(5, 2))
+    shelf.append("t", id=[1, 2], price=prices)
+    shelf.run("create table s.u (id bigint)")
+    shelf.append("u", id=[1, 1, None])
+    shelf.run("create table s.v (name string)")
+    repository = shelf.repository
+    head = repository.resolve("main")
+    repository.create_tag("v1", head, author="ann")
+    entry = repository.tree(head).entry(RelationName("s", "t"))
+    repository.snapshots.create(
+        RelationName("s", "t"), "two", entry.snapshot, at=head, author="ann"
+    )
+    shelf.append("t", id=[3], price=pa.array([Decimal("9.00")], pa.decimal128(5, 2)))
+    shelf.run("drop table s.u")
+    shelf.run("alter table s.v rename column name to title")
+    shelf.run("alter table s.v add columns (size int)")
+    shelf.run("create table s.w (id bigint)")
+    repository.create_branch("dev", head, author="ann")
+    return shelf
+
+
+def report(shelf: Shelf, *words: str, **options: object) -> DiffReport:
+    return read_diff(shelf.repository, words, branch="main", **options)
+
+
+def test_two_commits(shelf: Shelf) -> None:
+    found = report(shelf, "v1..main")
+    assert not found.is_equal
+    numbers = {
+        item.name: (item.how, item.rows_added, item.rows_removed, item.rows_modified)
+        for item in found.relations
+    }
+    assert numbers == {
+        "s.t": ("changed", 1, 0, 0),
+        "s.u": ("removed", 0, 3, 0),
+        "s.v": ("changed", 0, 0, 0),
+        "s.w": ("added", 0, 0, 0),
+    }
+    (v,) = [item for item in found.relations if item.name == "s.v"]
+    assert v.columns == (
+        ColumnDiff(kind="renamed", column="title", before="name", after="title"),
+        ColumnDiff(kind="added", column="size", before=None, after="int"),
+    )
+    assert found.rows == ()
+    assert plain_lines(diff_text(found)) == [
+        "  changed  table  s.t  +1 -0 ~0",
+        "  removed  table  s.u  +0 -3 ~0",
+        "  changed  table  s.v  +0 -0 ~0",
+        "      column title renamed: name -> title",
+        "      column size added: int",
+        "  added    table  s.w  +0 -0 ~0",
+        "4 relations, +1 -3 ~0 rows",
+    ]
+    assert plain_lines(diff_summary_text(found)) == ["4 relations, +1 -3 ~0 rows"]
+    assert plain_lines(diff_schema_text(found)) == [
+        "s.v",
+        "      column title renamed: name -> title",
+        "      column size added: int",
+    ]
+
+
+@pytest.mark.parametrize("words", [("main...dev",), ("dev", "v1"), ("main..main",), ("main",)])
+def test_equal_commits(shelf: Shelf, words: tuple[str, ...]) -> None:
+    found = report(shelf, *words)
+    assert found.is_equal
+    assert found.relations == ()
+    assert "are equal" in plain_lines(diff_text(found))[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dev...main", "s.t"),
+        ("two", "main", "s.t"),
+        ("s.t@two",),
+        ("s.t@v1", "s.t"),
+        ("v1", "S.T"),
+    ],
+)
+def test_the_rows_of_a_table(shelf: Shelf, words: tuple[str, ...]) -> None:
+    found = report(shelf, *words)
+    assert found.heads == ("_change_type", "id", "price")
+    assert found.rows == ({"_change_type": "insert", "id": 3, "price": Decimal("9.00")},)
+    assert found.relations[0].rows_added == 1
+    assert not found.is_equal
+
+
+def test_rows_as_lines(shelf: Shelf) -> None:
+    found = report(shelf, "main..dev", "s.u", limit=2)
+    assert found.row_count == 3
+    assert plain_lines(diff_text(found)) == [
+        "  added    table  s.u  +3 -0 ~0",
+        "_change_type  id",
+        "insert        1",
+        "insert        1",
+        "1 more row: give --limit, with 0 for all.",
+    ]
+    signed = report(shelf, "main..dev", "s.u", shape="signed")
+    assert signed.rows == ({"diff_count": 2, "id": 1}, {"diff_count": 1, "id": None})
+
+
+def test_two_tables(shelf: Shelf) -> None:
+    found = report(shelf, "s.t@dev", "s.u@dev", columns=["id"])
+    assert found.relations[0].name == "s.t -> s.u"
+    assert [(row["_change_type"], row["id"]) for row in found.rows] == [
+        ("delete", 2),
+        ("insert", 1),
+        ("insert", None),
+    ]
+
+
+def test_a_view_has_no_rows(warehouse: Warehouse) -> None:
+    warehouse.put(v=warehouse.view("select 1"), a="1")
+    warehouse.branch("dev")
+    warehouse.put(v=warehouse.view("select 2"), a="2")
+    found = read_diff(warehouse.repository, ["dev..main", "shop.v"], branch="main")
+    (relation,) = found.relations
+    assert (relation.name, relation.kind, relation.how) == ("shop.v", "view", "changed")
+    assert found.rows == ()
+
+
+def test_columns_are_chosen(shelf: Shelf) -> None:
+    assert report(shelf, "v1..main", "s.t", columns=["ID"]).heads == ("_change_type", "id")
+    with pytest.raises(InputError, match="no column 'size'"):
+        report(shelf, "v1..main", "s.t", columns=["size"])
+    with pytest.raises(InputError, match="Columns are chosen of one table"):
+        report(shelf, "v1..main", columns=["id"])
+
+
+def test_what_is_too_large_is_counted_from_files(shelf: Shelf) -> None:
+    little = Limits(rows=0, bytes=0)
+    with pytest.raises(TooLargeError, match=r"snapshot_diff\('s\.t@"):
+        report(shelf, "v1..main", "s.t", limits=little)
+    shelf.repository.create_branch("other", shelf.repository.resolve("main"), author="ann")
+    (counted,) = report(shelf, "s.u@v1", "s.t@v1", limits=little, with_rows=False).relations
+    assert not counted.is_exact
+    assert (counted.rows_added, counted.rows_removed) == (2, 3)
+
+
+def test_large_relations_are_counted_one_by_one() -> None:
+    shelf = Shelf()
+    for ids in ([1, 2], [2, 3, 4]):
+        shelf.run("drop table if exists s.t")
+        shelf.run(f"create table s.t (id bigint) {KEY}")
+        shelf.append("t", id=ids)
+        shelf.repository.create_tag(f"v{len(ids)}", shelf.repository.resolve("main"), author="a")
+    for rows, told in ((15, (2, 1, True)), (4, (3, 2, False))):
+        limits = Limits(rows=rows, bytes=1 << 20)
+        (found,) = read_diff(shelf.repository, ["v2..v3"], branch="main", limits=limits).relations
+        assert (found.rows_added, found.rows_removed, found.is_exact) == told
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "text"),
+    [
+        (("nope..main",), NotFoundError, "nope"),
+        (("a", "b", "c"), InputError, "at most one table"),
+        (("v1..main", "s.nope"), NotFoundError, r"no s\.nope at v1 nor at main"),
+        (("v1..main", "s.t@v1"), InputError, "at most one table"),
+        (("s.t@nope",), NotFoundError, "no version of s.t"),
+        (("a....b",), InputError, "not of the form"),
+    ],
+)
+def test_refusals(shelf: Shelf, words: tuple[str, ...], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        report(shelf, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        ((), Ends("main...", "dev")),
+        (("v1",), Ends("v1", "dev")),
+        (("s.t",), Ends("main...", "dev", "s.t")),
+        (("v1...main", "s.t"), Ends("v1...", "main", "s.t")),
+        (("s.t@v1", "s.u"), Ends("s.t@v1", "s.u", tables=True)),
+        (("main@{1}",), Ends("main@{1}", "dev")),
+    ],
+)
+def test_ends(shelf: Shelf, words: tuple[str, ...], ends: Ends) -> None:
+    assert read_ends(shelf.repository, words, "dev") == ends

@@ -1,0 +1,123 @@
+import pytest
+
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.model import Input, NodeRun, Run, TableEntry
+from dbt.adapters.vcs.core.repository import Protection
+from dbt.adapters.vcs.verbs.merge import MergeReport
+from dbt.adapters.vcs.verbs.promote import promote
+from dbt.adapters.vcs.workspace.policy import Mode, Policy
+from dbt.adapters.vcs.workspace.runs import Status
+from tests.unit.verbs.warehouse import Warehouse
+
+
+@pytest.fixture
+def shop(warehouse: Warehouse) -> Warehouse:
+    warehouse.put(a="1", b="1")
+    warehouse.branch("dev")
+    warehouse.put("dev", a="2")
+    warehouse.repository.protect("main", Protection(("tests",)), author="ann")
+    return warehouse
+
+
+def seen_by_test(
+    warehouse: Warehouse, status: str = "pass", test: str = "t", branch: str = "dev"
+) -> None:
+    """Let a test be recorded, as dbt test does; it saw what the branch shows."""
+    entries = warehouse.shown(branch)
+    inputs = tuple(
+        Input(relation=name, snapshot=entry.snapshot)
+        for name, entry in entries.items()
+        if isinstance(entry, TableEntry)
+    )
+    node = NodeRun(id=f"test.shop.{test}", status=status, inputs=inputs)
+    warehouse.repository.land(
+        branch,
+        base=warehouse.head(branch),
+        tree=warehouse.repository.tree(warehouse.head(branch)).id,
+        author="ann",
+        message="dbt test",
+        run=Run(invocation="i", command="test", nodes=(node,)),
+        allow_empty=True,
+    )
+
+
+def into_main(warehouse: Warehouse, source: str = "dev", **options: object) -> MergeReport:
+    return promote(warehouse.repository, source, "main", author="ann", **options)  # type: ignore[arg-type]
+
+
+def test_what_no_test_has_seen_is_not_promoted(shop: Warehouse) -> None:
+    head = shop.head()
+    with pytest.raises(ConflictError, match=r"no test has seen: shop\.a"):
+        into_main(shop)
+    assert shop.head() == head
+
+
+def test_what_tests_passed_is_promoted(shop: Warehouse) -> None:
+    seen_by_test(shop)
+    wanted = shop.shown("dev")
+    into_main(shop, metadata={"ticket": "SHOP-12"}, message="Release")
+    assert shop.shown() == wanted
+    commit = shop.repository.objects.commit(shop.head())
+    assert (commit.message, commit.metadata) == ("Release", {"ticket": "SHOP-12"})
+    assert shop.repository.branch("main").protection == Protection(("tests",))
+
+
+def test_a_warning_is_no_failure(shop: Warehouse) -> None:
+    seen_by_test(shop, "warn")
+    assert into_main(shop).how == "fast_forward"
+
+
+def test_a_failed_test_stops_a_promotion(shop: Warehouse) -> None:
+    seen_by_test(shop)
+    seen_by_test(shop, "fail", "other")
+    with pytest.raises(ConflictError, match=r"failed: test\.shop\.other"):
+        into_main(shop)
+
+
+def test_the_last_finding_of_a_test_counts(shop: Warehouse) -> None:
+    seen_by_test(shop, "fail")
+    seen_by_test(shop, "pass")
+    assert into_main(shop).how == "fast_forward"
+
+
+def test_tests_of_an_older_version_count_for_nothing(shop: Warehouse) -> None:
+    seen_by_test(shop)
+    shop.put("dev", a="3")
+    with pytest.raises(ConflictError, match=r"saw other versions: test\.shop\.t"):
+        into_main(shop)
+
+
+def test_what_a_test_found_on_another_branch_means_nothing(shop: Warehouse) -> None:
+    seen_by_test(shop)
+    other = shop.run("r2", Status.FAILED, a="7")
+    seen_by_test(shop, "fail", branch=other.name)
+    assert into_main(shop).how == "fast_forward"
+
+
+def test_what_merging_would_make_is_untested(shop: Warehouse) -> None:
+    seen_by_test(shop)
+    shop.repository.protect("main", None, author="ann")
+    shop.put(a="9")
+    shop.repository.protect("main", Protection(("tests",)), author="ann")
+    with pytest.raises(ConflictError, match=r"what merging makes of shop\.a"):
+        into_main(shop, policy=Policy(override=Mode.SKIP))
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(shop: Warehouse) -> None:
+    head = shop.head()
+    with pytest.raises(ConflictError, match="no test has seen"):
+        into_main(shop, dry_run=True)
+    seen_by_test(shop)
+    assert into_main(shop, dry_run=True).how == "fast_forward"
+    assert shop.head() == head
+
+
+def test_a_run_that_failed_is_not_promoted(shop: Warehouse) -> None:
+    run = shop.run("r1", Status.FAILED, a="4", note="model a failed")
+    with pytest.raises(ConflictError, match="failed"):
+        into_main(shop, run.name)
+
+
+def test_a_branch_without_demands_takes_what_no_test_saw(shop: Warehouse) -> None:
+    shop.repository.protect("main", Protection(), author="ann")
+    assert into_main(shop).how == "fast_forward"

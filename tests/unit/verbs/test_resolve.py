@@ -1,0 +1,215 @@
+import pytest
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.verbs.branches import create_branch, list_branches
+from dbt.adapters.vcs.verbs.layout import Grid
+from dbt.adapters.vcs.verbs.merge import MergeReport, merge
+from dbt.adapters.vcs.verbs.resolve import (
+    abort_merge,
+    continue_merge,
+    list_conflicts,
+    resolve,
+)
+from dbt.adapters.vcs.verbs.text.conflicts import conflicts_text
+from dbt.adapters.vcs.workspace.policy import Mode, Policy
+from tests.unit.verbs.warehouse import Warehouse
+
+
+@pytest.fixture
+def forked(warehouse: Warehouse) -> Warehouse:
+    warehouse.put(a="1", b="1", v=warehouse.view("select 1"))
+    warehouse.branch("dev")
+    warehouse.put("dev", a="2", v=warehouse.view("select 2"))
+    warehouse.put(a="3", b="3", v=warehouse.view("select 3"))
+    return warehouse
+
+
+def merge_dev(warehouse: Warehouse, mode: Mode | None = None) -> MergeReport:
+    policy = Policy(override=mode)
+    return merge(warehouse.repository, "dev", "main", author="ann", policy=policy)
+
+
+def values(warehouse: Warehouse, name: str) -> dict[int, str]:
+    return {row["id"]: row["v"] for row in warehouse.rows(name)}
+
+
+def test_conflicts_are_kept_as_tables_and_the_target_stays(forked: Warehouse) -> None:
+    head = forked.head()
+    with pytest.raises(ConflictError, match=r"dbt-vcs resolve <relation> --with"):
+        merge_dev(forked)
+    assert forked.head() == head
+    report = list_conflicts(forked.repository, "main", "shop.a", limit=1)
+    assert [(item.relation, item.conflicts, item.resolved) for item in report.relations] == [
+        ("shop.a", 10, 0),
+        ("shop.v", 1, 0),
+    ]
+    (row,) = report.rows
+    assert row == {
+        "our_diff_type": "modified",
+        "their_diff_type": "modified",
+        "base_id": 0,
+        "our_id": 0,
+        "their_id": 0,
+        "base_v": "1",
+        "our_v": "3",
+        "their_v": "2",
+        "resolution": None,
+    }
+    assert set(forked.shown("merges/main")) == {"shop.a"}
+
+
+def test_a_merge_goes_on_when_every_conflict_is_resolved(forked: Warehouse) -> None:
+    repository = forked.repository
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    resolve(repository, "main", "shop.a", "ours", author="ann")
+    for key, choice in (("1", "theirs"), ("2", "base"), ("3", "delete")):
+        done = resolve(repository, "main", "shop.a", choice, {"id": key}, author="ann")
+        assert (done.count, done.left) == (1, 1)
+    with pytest.raises(ConflictError, match=r"Not resolved yet: shop\.v"):
+        continue_merge(repository, "main", author="ann")
+    assert resolve(repository, "main", "shop.v", "theirs", author="ann").left == 0
+    theirs = forked.head("dev")
+    report = continue_merge(repository, "main", author="ann")
+    assert report.how == "merge"
+    assert values(forked, "a") == {0: "3", 1: "2", 2: "1", **dict.fromkeys(range(4, 10), "3")}
+    assert values(forked, "b") == dict.fromkeys(range(10), "3")
+    assert forked.shown()["shop.v"] == forked.shown("dev")["shop.v"]
+    assert theirs in repository.objects.commit(forked.head()).parents
+    with pytest.raises(NotFoundError, match="No merge into 'main' waits"):
+        list_conflicts(repository, "main")
+
+
+def test_a_merge_does_not_go_on_with_rows_left(forked: Warehouse) -> None:
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    head = forked.head()
+    resolve(forked.repository, "main", "shop.v", "ours", author="ann")
+    resolve(forked.repository, "main", "shop.a", "ours", {"id": "4"}, author="ann")
+    with pytest.raises(ConflictError, match=r"9 of 10 conflicts of shop\.a"):
+        continue_merge(forked.repository, "main", author="ann")
+    assert forked.head() == head
+
+
+def test_all_conflicts_can_be_resolved_alike(forked: Warehouse) -> None:
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    assert resolve(forked.repository, "main", None, "theirs", author="ann").count == 11
+    continue_merge(forked.repository, "main", author="ann")
+    assert values(forked, "a") == dict.fromkeys(range(10), "2")
+
+
+def test_what_the_target_got_meanwhile_is_kept(forked: Warehouse) -> None:
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    resolve(forked.repository, "main", None, "ours", author="ann")
+    forked.put(c="1")
+    continue_merge(forked.repository, "main", author="ann")
+    assert "shop.c" in forked.shown()
+
+
+def test_a_conflict_that_is_new_is_kept_as_one_again(forked: Warehouse) -> None:
+    with pytest.raises(ConflictError):
+        merge_dev(forked, Mode.FAIL)
+    resolve(forked.repository, "main", None, "ours", author="ann")
+    forked.put(a=forked.table("3", "9"), d="1")
+    forked.put("dev", d="2")
+    # The work that waits is what dev was when the merge began.
+    continue_merge(forked.repository, "main", author="ann")
+    with pytest.raises(ConflictError, match=r"shop\.d: 10 rows"):
+        merge_dev(forked)
+
+
+def test_a_merge_is_given_up(forked: Warehouse) -> None:
+    head = forked.head()
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    abort_merge(forked.repository, "main", author="ann")
+    assert forked.head() == head
+    assert forked.repository.find_branch("merges/main") is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "value", "view"), [(Mode.SKIP, "3", "main"), (Mode.ACCEPT, "2", "dev")]
+)
+def test_a_mode_decides(forked: Warehouse, mode: Mode, value: str, view: str) -> None:
+    wanted = forked.shown(view)["shop.v"]
+    report = merge_dev(forked, mode)
+    assert values(forked, "a") == dict.fromkeys(range(10), value)
+    assert forked.shown()["shop.v"] == wanted
+    merged = {str(item.name): item for item in report.relations}
+    assert (merged["shop.a"].conflicts, merged["shop.a"].mode) == (10, mode)
+    assert report.how == "merge"
+
+
+def test_merging_the_same_again_changes_nothing(forked: Warehouse) -> None:
+    merge_dev(forked, Mode.ACCEPT)
+    head = forked.head()
+    assert merge_dev(forked).how == "up_to_date"
+    assert forked.head() == head
+
+
+@pytest.mark.parametrize(
+    ("relation", "choice", "key", "error", "text"),
+    [
+        (
+            "shop.b",
+            "ours",
+            {},
+            NotFoundError,
+            "shop.b has no conflict; these have: shop.a, shop.v",
+        ),
+        ("shop.a", "mine", {}, InputError, "expected one of ours, theirs, base, delete"),
+        ("shop.a", "ours", {"id": "77"}, NotFoundError, "No conflict of shop.a has the key"),
+        ("shop.a", "ours", {"x": "1"}, InputError, "has no column 'x'"),
+        ("shop.v", "ours", {"id": "1"}, InputError, "conflicts as a whole"),
+        (None, "ours", {"id": "1"}, InputError, "needs the relation"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    forked: Warehouse,
+    relation: str | None,
+    choice: str,
+    key: dict[str, str],
+    error: type[Exception],
+    text: str,
+) -> None:
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    with pytest.raises(error, match=text):
+        resolve(forked.repository, "main", relation, choice, key, author="ann")
+
+
+def test_nothing_is_merged_into_the_branch_of_a_merge(forked: Warehouse) -> None:
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    with pytest.raises(InputError, match="the branch of a merge"):
+        merge(forked.repository, "dev", "merges/main", author="ann")
+
+
+def test_the_branch_of_a_merge_is_no_source(forked: Warehouse) -> None:
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    forked.branch("other")
+    with pytest.raises(ConflictError, match="shows the conflicts of a merge"):
+        merge(forked.repository, "merges/main", "other", author="ann")
+    assert "merges/main" not in [item.name for item in list_branches(forked.repository)]
+    with pytest.raises(InputError, match="merges with conflicts keep their branches"):
+        create_branch(forked.repository, "merges/x", author="ann")
+
+
+def test_conflicts_are_shown_in_lines_that_end(forked: Warehouse) -> None:
+    forked.put("dev", a=forked.table("x" * 200))
+    with pytest.raises(ConflictError):
+        merge_dev(forked)
+    report = list_conflicts(forked.repository, "main", "shop.a", limit=1)
+    assert report.rows[0]["their_v"] == "x" * 200
+    shown = [
+        cell.text
+        for block in conflicts_text(report)
+        if isinstance(block, Grid)
+        for row in block.rows
+        for cell in row
+    ]
+    assert "x" * 59 + "…" in shown
+    assert max(map(len, shown)) == 60

@@ -1,0 +1,257 @@
+"""Restore, revert, clone and undelete: pointers alone, each a commit."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
+from dbt.adapters.vcs.core.model import Entry, RelationName, Run, TableEntry
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.repository import Protection
+from dbt.adapters.vcs.verbs.clone import clone_from_snapshot
+from dbt.adapters.vcs.verbs.merge import merge
+from dbt.adapters.vcs.verbs.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.verbs.revert import revert
+from dbt.adapters.vcs.verbs.snapshots import create_snapshot, delete_snapshot, list_snapshots
+from dbt.adapters.vcs.verbs.undelete import undelete_branch
+from dbt.adapters.vcs.workspace.runs import Status
+from verbs.tables import Tables
+from verbs.warehouse import Warehouse
+
+MAIN = {"branch": "main", "author": "bob"}
+
+
+def test_a_relation_becomes_what_it_was(warehouse: Warehouse) -> None:
+    one, view = warehouse.table("1"), warehouse.view("select 1 as id")
+    warehouse.put(a=one, v=view)
+    warehouse.put(a="2", b="1")
+    warehouse.put(v=warehouse.view("select 2 as id"))
+    kept = warehouse.shown()["shop.b"]
+    report = restore_relation(warehouse.repository, "SHOP.a", "main~2", **MAIN)
+    assert warehouse.shown()["shop.a"] == one
+    assert warehouse.shown()["shop.b"] == kept
+    assert [(c.name, c.how, c.rows_added, c.rows_removed) for c in report.changes] == [
+        ("shop.a", "changed", 10, 10)
+    ]
+    commit = warehouse.repository.objects.commit(report.after)
+    assert (commit.parents, commit.author) == ((report.before,), "bob")
+    assert commit.message == "Restore shop.a to main~2"
+    again = restore_relation(warehouse.repository, "shop.a", "main", **MAIN)
+    assert again.after == again.before == report.after
+    restore_relation(warehouse.repository, "shop.v", "main~3", **MAIN)
+    assert warehouse.shown()["shop.v"] == view
+
+
+def test_a_dry_run_changes_nothing(warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    head = warehouse.put(a="2")
+    report = restore_relation(warehouse.repository, "shop.a", "main~1", dry_run=True, **MAIN)
+    assert (report.after, warehouse.head()) == (head, head)
+    assert [change.name for change in report.changes] == ["shop.a"]
+    report = restore_branch(warehouse.repository, "main~2", dry_run=True, **MAIN)
+    assert [change.how for change in report.changes] == ["removed", "removed"]
+    assert warehouse.head() == head
+
+
+def test_a_restore_to_a_named_snapshot(warehouse: Warehouse) -> None:
+    one = warehouse.table("1")
+    warehouse.put(a=one)
+    create_snapshot(warehouse.repository, "shop.a", "sn1", "main", author="bob", note="safe")
+    warehouse.put(a="2")
+    (named,) = list_snapshots(warehouse.repository)
+    assert (named.relation, named.name, named.rows, named.note) == ("shop.a", "sn1", 10, "safe")
+    restore_relation(warehouse.repository, "shop.a", "sn1", **MAIN)
+    assert warehouse.shown()["shop.a"] == one
+    with pytest.raises(InputError, match="already a snapshot 'sn1'"):
+        create_snapshot(warehouse.repository, "shop.a", "sn1", "main", author="bob")
+    assert delete_snapshot(warehouse.repository, "shop.a", "sn1", author="bob").name == "sn1"
+    with pytest.raises(NotFoundError, match="is no version of"):
+        restore_relation(warehouse.repository, "shop.a", "sn1", **MAIN)
+
+
+def test_a_restore_that_takes_a_run_apart_says_so(warehouse: Warehouse) -> None:
+    """Trap 2: the commit of a run is restored in one table alone."""
+    warehouse.put(a="1", b="1", c="1")
+    run = warehouse.put(a="2", b="2", message="dbt build", run=Run(invocation="i", command="run"))
+    warehouse.put(c="3")
+    report = restore_relation(warehouse.repository, "shop.a", "main~2", **MAIN)
+    (apart,) = report.apart
+    assert (apart.commit, apart.summary, apart.others) == (run, "dbt build", ("shop.b",))
+    report = restore_relation(warehouse.repository, "shop.b", "main~3", **MAIN)
+    assert report.apart == ()
+    report = restore_relation(warehouse.repository, "shop.c", "main~4", **MAIN)
+    assert report.apart == ()
+
+
+def test_all_of_a_branch_becomes_what_a_revision_shows(warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    shown = warehouse.shown()
+    warehouse.put(a="2", b="1")
+    warehouse.put(schema="other", c="1")
+    before = warehouse.head()
+    report = restore_branch(warehouse.repository, "main~2", **MAIN)
+    assert warehouse.shown() == shown
+    assert warehouse.repository.objects.commit(report.after).parents == (before,)
+    assert {change.name: change.how for change in report.changes} == {
+        "other": "removed",
+        "other.c": "removed",
+        "shop.a": "changed",
+        "shop.b": "removed",
+    }
+
+
+def test_a_dropped_relation_comes_back_with_its_schema(warehouse: Warehouse) -> None:
+    one = warehouse.table("1")
+    warehouse.put(a=one)
+    warehouse.put(a=None)
+    warehouse.put(b="1")
+    report = restore_relation(warehouse.repository, "shop.a", **MAIN)
+    assert warehouse.shown()["shop.a"] == one
+    assert [change.how for change in report.changes] == ["added"]
+    with pytest.raises(InputError, match="is there"):
+        restore_relation(warehouse.repository, "shop.a", **MAIN)
+    with pytest.raises(NotFoundError, match=r"never was a shop\.zzz"):
+        restore_relation(warehouse.repository, "shop.zzz", **MAIN)
+    restore_branch(warehouse.repository, "main~4", **MAIN)
+    assert warehouse.shown() == {}
+    restore_relation(warehouse.repository, "shop.a", **MAIN)
+    assert warehouse.shown() == {"shop.a": one}
+
+
+def test_restored_to_the_base_a_merge_applies_what_the_source_did(warehouse: Warehouse) -> None:
+    """Trap 4: as if the target had never changed, the source's deletes among it."""
+    base, theirs = warehouse.table("1", "2"), warehouse.table("1")
+    warehouse.put(a=base)
+    warehouse.branch("feature")
+    warehouse.put("feature", a=theirs)
+    warehouse.put(a="9")
+    restore_relation(warehouse.repository, "shop.a", "main~1", **MAIN)
+    merge(warehouse.repository, "feature", "main", author="bob")
+    assert warehouse.shown()["shop.a"] == theirs
+
+
+def test_where_nothing_may_be_changed(warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    run = warehouse.run("r1", Status.FAILED, a="2")
+    with pytest.raises(InputError, match="branch of a dbt run"):
+        restore_branch(warehouse.repository, "main", branch=run.name, author="bob")
+    warehouse.repository.protect("main", Protection(), author="ann")
+    for change in (
+        lambda: restore_branch(warehouse.repository, "main~1", **MAIN),
+        lambda: restore_relation(warehouse.repository, "shop.a", "main", **MAIN),
+        lambda: revert(warehouse.repository, "main", **MAIN),
+        lambda: clone_from_snapshot(warehouse.repository, "shop.a", "shop.b", **MAIN),
+    ):
+        with pytest.raises(ProtectedError):
+            change()
+
+
+def test_a_revert_undoes_one_commit_and_leaves_later_ones(warehouse: Warehouse) -> None:
+    one = warehouse.table("1")
+    warehouse.put(a=one)
+    middle = warehouse.put(a="2", b="1", message="Break it")
+    warehouse.put(c="1")
+    report = revert(warehouse.repository, "main~1", **MAIN)
+    assert set(warehouse.shown()) == {"shop.a", "shop.c"}
+    assert warehouse.shown()["shop.a"] == one
+    commit = warehouse.repository.objects.commit(report.after)
+    assert commit.summary == 'Revert "Break it"'
+    assert (report.commit, commit.metadata) == (middle, {"reverts": middle})
+    again = revert(warehouse.repository, middle, **MAIN)
+    assert again.after == again.before
+    revert(warehouse.repository, report.after, **MAIN)
+    assert set(warehouse.shown()) == {"shop.a", "shop.b", "shop.c"}
+
+
+def test_a_revert_of_what_was_changed_since_is_a_conflict(warehouse: Warehouse) -> None:
+    warehouse.put(a="1", b="1")
+    middle = warehouse.put(a="2", b="2")
+    head = warehouse.put(a=None)
+    with pytest.raises(
+        ConflictError, match=r"changed again since in shop\.a \(made, dropped.*Nothing was"
+    ):
+        revert(warehouse.repository, middle, **MAIN)
+    assert warehouse.head() == head
+
+
+def test_a_revert_undoes_rows_of_a_table_that_others_changed_since(warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    first = tables.block({1: "a", 2: "b"})
+    one = tables.entry([first], key=True)
+    tables.put(t=one)
+    wrong = tables.block({3: "wrong"})
+    two = tables.entry([first, wrong], parents=[one], key=True)
+    bad = tables.put(t=two)
+    later = tables.block({4: "later"})
+    tables.put(t=tables.entry([first, wrong, later], parents=[two], key=True))
+    revert(warehouse.repository, bad, **MAIN)
+    assert tables.rows("t") == {1: "a", 2: "b", 4: "later"}
+    now = tables.shown(RelationName("shop", "t"))
+    other = tables.block({4: "other"})
+    head = tables.put(t=tables.entry([first, other], parents=[now], key=True))
+    with pytest.raises(ConflictError, match=r"since in shop\.t: 1 "):
+        revert(warehouse.repository, "main~2", **MAIN)
+    assert warehouse.head() == head
+
+
+def test_a_revert_of_a_merge_takes_the_merged_side_away(warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    warehouse.branch("feature")
+    warehouse.put("feature", b="1")
+    warehouse.put(c="1")
+    merged = merge(warehouse.repository, "feature", "main", author="bob").after
+    assert merged is not None
+    revert(warehouse.repository, merged, **MAIN)
+    assert set(warehouse.shown()) == {"shop.a", "shop.c"}
+    revert(warehouse.repository, "main", **MAIN)
+    revert(warehouse.repository, merged, mainline=2, **MAIN)
+    assert set(warehouse.shown()) == {"shop.a", "shop.b"}
+    with pytest.raises(InputError, match="parent 3 was asked for"):
+        revert(warehouse.repository, merged, mainline=3, **MAIN)
+    first = [id for id, _ in warehouse.repository.log(warehouse.head())][-1]
+    with pytest.raises(InputError, match="first commit of a repository"):
+        revert(warehouse.repository, first, **MAIN)
+
+
+def test_a_clone_shares_files_and_history(warehouse: Warehouse) -> None:
+    one = warehouse.table("1", "2")
+    assert isinstance(one, TableEntry)
+    warehouse.put(a=one)
+    warehouse.put(a="3")
+    report = clone_from_snapshot(warehouse.repository, "shop.a", "copies.a", "main~1", **MAIN)
+    entry: Entry = warehouse.shown()["copies.a"]
+    assert isinstance(entry, TableEntry)
+    objects = warehouse.repository.objects
+    new, old = objects.snapshot(entry.snapshot), objects.snapshot(one.snapshot)
+    assert delta(old, new, objects.segment).is_empty
+    assert new.parents == (one.snapshot,) == (report.snapshot,)
+    assert [(item.relation, item.snapshot) for item in new.origin.inputs] == [
+        ("shop.a", one.snapshot)
+    ]
+    assert report.rows == 20
+    with pytest.raises(InputError, match="there already"):
+        clone_from_snapshot(warehouse.repository, "shop.a", "copies.a", **MAIN)
+    clone_from_snapshot(warehouse.repository, "shop.a", "copies.a", replace=True, **MAIN)
+    with pytest.raises(NotFoundError, match=r"no table shop\.z at 'main'"):
+        clone_from_snapshot(warehouse.repository, "shop.z", "copies.z", **MAIN)
+
+
+def test_a_deleted_branch_comes_back(warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    warehouse.branch("feature")
+    head = warehouse.put("feature", b="1")
+    warehouse.repository.delete_branch("feature", author="bob")
+    made = undelete_branch(warehouse.repository, "feature", author="bob")
+    assert (made.head, warehouse.head("feature")) == (head, head)
+    with pytest.raises(InputError, match="is there"):
+        undelete_branch(warehouse.repository, "feature", author="bob")
+    with pytest.raises(NotFoundError, match="Did you mean 'feature'"):
+        undelete_branch(warehouse.repository, "featur", author="bob")
+
+
+def test_names_are_of_relations(warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    for odd in ("a", "x.y.z"):
+        with pytest.raises(InputError, match=r"expected schema\.table"):
+            restore_relation(warehouse.repository, odd, "main", **MAIN)
+    assert list_snapshots(warehouse.repository, "shop.a") == []

@@ -1,0 +1,270 @@
+"""Collection and checks: what is kept for how long, and what is said when it is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import (
+    DamagedError,
+    InputError,
+    NotFoundError,
+    RetryError,
+    StorageError,
+)
+from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import DAY, change_retention, read_retention
+from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.verbs.branches import create_branch
+from dbt.adapters.vcs.verbs.clone import clone_from_snapshot
+from dbt.adapters.vcs.verbs.fsck import check_repository
+from dbt.adapters.vcs.verbs.gc import collect, set_retention
+from dbt.adapters.vcs.verbs.log import read_log
+from dbt.adapters.vcs.verbs.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.verbs.snapshots import create_snapshot
+from dbt.adapters.vcs.verbs.tags import create_tag
+from dbt.adapters.vcs.verbs.undelete import undelete_branch
+from dbt.adapters.vcs.workspace.runs import Status
+from verbs.tables import Tables
+from verbs.warehouse import Clock, Warehouse
+
+MAIN = {"branch": "main", "author": "bob"}
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    clock = Clock()
+    return Warehouse(MemoryBlobs(clock), clock)
+
+
+@pytest.fixture
+def tables(warehouse: Warehouse) -> Tables:
+    return Tables(warehouse)
+
+
+def files(tables: Tables) -> int:
+    return sum(1 for _ in tables.warehouse.blobs.walk("data"))
+
+
+def later(tables: Tables, days: float) -> None:
+    tables.warehouse.clock.now += int(days * DAY)
+
+
+def replaced(tables: Tables) -> None:
+    """A table, and another version with other rows."""
+    tables.put(a=tables.entry([tables.block({1: "a"})]))
+    tables.put(a=tables.entry([tables.block({2: "b"})]))
+
+
+def test_replaced_rows_go_after_the_retention(tables: Tables) -> None:
+    replaced(tables)
+    repository = tables.warehouse.repository
+    assert collect(repository, author="gc").files == 0
+    later(tables, 7.5)
+    assert collect(repository, author="gc").files == 0
+    later(tables, 1)
+    foretold = collect(repository, author="gc", dry_run=True)
+    assert (foretold.files, foretold.dry_run, files(tables)) == (1, True, 2)
+    done = collect(repository, author="gc")
+    assert (done.files, done.objects, done.bytes) == (1, 0, foretold.bytes)
+    assert (files(tables), done.kept_files) == (1, 1)
+    assert check_repository(repository).problems == ()
+    assert len(read_log(repository, "main", relation="shop.a")) == 2
+
+
+@pytest.mark.parametrize("how", ["tag", "snapshot", "branch"])
+def test_what_has_a_name_is_kept(tables: Tables, how: str) -> None:
+    replaced(tables)
+    repository = tables.warehouse.repository
+    old = repository.resolve("main~1")
+    if how == "tag":
+        repository.create_tag("v1", old, author="bob")
+    elif how == "branch":
+        repository.create_branch("old", old, author="bob")
+    else:
+        create_snapshot(repository, "shop.a", "sn1", "main~1", author="bob")
+    later(tables, 100)
+    assert collect(repository, author="gc").files == 0
+    if how == "tag":
+        repository.delete_tag("v1", author="bob")
+    elif how == "branch":
+        repository.delete_branch("old", author="bob")
+    else:
+        tables.warehouse.repository.snapshots.delete(
+            next(iter(repository.snapshots.all())).relation, "sn1", author="bob"
+        )
+    later(tables, 5)
+    assert collect(repository, author="gc").files == 0
+    later(tables, 5)
+    assert collect(repository, author="gc").files == 1
+
+
+def test_what_is_gone_is_not_brought_back(tables: Tables) -> None:
+    replaced(tables)
+    repository = tables.warehouse.repository
+    old = repository.resolve("main~1")
+    repository.create_branch("old", old, author="bob")
+    repository.delete_branch("old", author="bob")
+    later(tables, 9)
+    head = tables.warehouse.head()
+    collect(repository, author="gc")
+    for attempt in (
+        lambda: restore_relation(repository, "shop.a", "main~1", **MAIN),
+        lambda: restore_branch(repository, "main~1", **MAIN),
+        lambda: clone_from_snapshot(repository, "shop.a", "shop.b", "main~1", **MAIN),
+        lambda: create_snapshot(repository, "shop.a", "sn", "main~1", author="bob"),
+        lambda: undelete_branch(repository, "old", author="bob"),
+        lambda: create_branch(repository, "again", "main~1", author="bob"),
+        lambda: create_tag(repository, "v1", "main~1", author="bob"),
+    ):
+        with pytest.raises(NotFoundError, match="kept for 7 days"):
+            attempt()
+    assert (tables.warehouse.head(), len(repository.branches())) == (head, 1)
+    assert check_repository(repository).problems == ()
+
+
+def test_old_versions_come_back_while_they_are_there_and_stay(tables: Tables) -> None:
+    replaced(tables)
+    repository = tables.warehouse.repository
+    later(tables, 30)
+    restore_relation(repository, "shop.a", "main~1", **MAIN)
+    assert collect(repository, author="gc").files == 0
+    later(tables, 9)
+    assert collect(repository, author="gc").files == 1
+    assert check_repository(repository).problems == ()
+
+
+def test_a_collection_and_who_brings_back_see_each_other(tables: Tables) -> None:
+    replaced(tables)
+    repository = tables.warehouse.repository
+    later(tables, 30)
+    until = Micros(repository.clock() + 1_000_000_000)
+    change_retention(repository, author="gc", action="begin", at_work_until=until)
+    with pytest.raises(RetryError, match="A collection is at work"):
+        restore_relation(repository, "shop.a", "main~1", **MAIN)
+    with pytest.raises(RetryError, match="A collection is at work"):
+        collect(repository, author="gc")
+    later(tables, 0.1)
+    restore_relation(repository, "shop.a", "main~1", dry_run=True, **MAIN)
+    # What was held is pinned, and so outlives a collection that comes before it has a name.
+    assert collect(repository, author="gc").files == 0
+    restore_relation(repository, "shop.a", "main~1", **MAIN)
+    assert check_repository(repository).problems == ()
+
+
+def test_a_collection_that_dies_half_way_is_begun_again(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository, blobs = tables.warehouse.repository, tables.warehouse.blobs
+    for number in range(5):
+        tables.put(a=tables.entry([tables.block({number: "a"})]))
+    later(tables, 30)
+    delete, calls = blobs.delete, []
+
+    def dies(path: str) -> None:
+        calls.append(path)
+        if len(calls) == 3:
+            raise StorageError("The disk went away.")
+        delete(path)
+
+    monkeypatch.setattr(blobs, "delete", dies)
+    with pytest.raises(StorageError):
+        collect(repository, author="gc")
+    assert check_repository(repository).problems == ()
+    assert files(tables) == 3
+    collect(repository, author="gc")
+    assert (files(tables), check_repository(repository).problems) == (1, ())
+
+
+def test_the_retention_is_the_repositorys(tables: Tables) -> None:
+    replaced(tables)
+    repository = tables.warehouse.repository
+    assert set_retention(repository, 30, author="bob").keep == 30 * DAY
+    later(tables, 20)
+    assert collect(repository, author="gc").files == 0
+    assert read_retention(Repository.open(tables.warehouse.blobs)).keep == 30 * DAY
+    set_retention(repository, 0, author="bob")
+    assert collect(repository, author="gc").files == 1
+    for days in (-1, 1e9):
+        with pytest.raises(InputError, match="expected 0 to 36500"):
+            set_retention(repository, days, author="bob")
+
+
+def test_young_files_of_nobody_are_left_alone(tables: Tables) -> None:
+    repository = tables.warehouse.repository
+    tables.entry([tables.block({1: "a"})])
+    repository.objects.flush()
+    report = collect(repository, author="gc")
+    assert (report.files, report.objects, report.young) == (0, 0, 3)
+    assert check_repository(repository).orphans == 3
+    later(tables, 1.1)
+    report = collect(repository, author="gc")
+    assert (report.files, report.objects, report.young) == (1, 2, 0)
+    assert check_repository(repository).orphans == 0
+
+
+def test_branches_of_expired_runs_go_for_good(tables: Tables) -> None:
+    repository = tables.warehouse.repository
+    tables.put(a=tables.entry([tables.block({1: "a"})]))
+    run = tables.warehouse.run("r1", Status.FAILED, b=tables.entry([tables.block({2: "b"})]))
+    later(tables, 5)
+    assert collect(repository, author="gc").runs == ()
+    later(tables, 3)
+    report = collect(repository, author="gc")
+    assert (report.runs, report.files) == ((run.name,), 1)
+    with pytest.raises(NotFoundError, match="outlived the retention"):
+        undelete_branch(repository, run.name, author="bob")
+
+
+def test_the_base_of_two_branches_stays_for_their_merge(tables: Tables) -> None:
+    """Trap 3: without it the update on one side would look like an insert."""
+    repository = tables.warehouse.repository
+    tables.put(a=tables.entry([tables.block({1: "a"})]))
+    base = tables.warehouse.head()
+    tables.warehouse.branch("feature")
+    tables.put(a=tables.entry([tables.block({1: "b"})]))
+    tables.put("feature", a=tables.entry([tables.block({1: "c"})]))
+    later(tables, 100)
+    assert collect(repository, author="gc").files == 0
+    assert repository.merge_base(repository.resolve("feature"), tables.warehouse.head()) == base
+    repository.delete_branch("feature", author="bob")
+    later(tables, 5)
+    assert collect(repository, author="gc").files == 0, "it could be undeleted, then merged"
+    later(tables, 5)
+    assert collect(repository, author="gc").files == 2
+
+
+def test_fsck_names_what_is_missing_or_damaged(tables: Tables) -> None:
+    replaced(tables)
+    blobs = tables.warehouse.blobs
+    repository = Repository.open(blobs, clock=tables.warehouse.clock)
+    well = check_repository(repository)
+    assert (well.problems, well.commits, well.files) == ((), 3, 2)
+    (path,) = [info.path for info in blobs.walk("data") if "part-2" in info.path]
+    data = blobs.get(path)
+    blobs.delete(path)
+    (problem,) = check_repository(repository).problems
+    assert problem.startswith(f"The data file {path} is missing")
+    blobs.create(path, data + b"x")
+    (problem,) = check_repository(repository).problems
+    assert "bytes, and" in problem
+    blobs.delete(path)
+    blobs.create(path, data)
+    snapshot = next(info.path for info in blobs.walk("objects/snapshot"))
+    stored = blobs.get(snapshot)
+    blobs.delete(snapshot)
+    assert any("is missing" in problem for problem in check_repository(repository).problems)
+    blobs.create(snapshot, stored.replace(b"append", b"rebild"))
+    assert any("is damaged" in problem for problem in check_repository(repository).problems)
+    with pytest.raises(DamagedError):
+        collect(Repository.open(blobs, clock=tables.warehouse.clock), author="gc")
+    blobs.delete(snapshot)
+    blobs.create(snapshot, stored)
+    assert check_repository(repository).problems == ()
+    commit = next(
+        info.path
+        for info in blobs.walk("objects/commit")
+        if info.path.endswith(repository.resolve("main~1"))
+    )
+    blobs.delete(commit)
+    assert any("is missing" in problem for problem in check_repository(repository).problems)

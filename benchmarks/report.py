@@ -1,4 +1,4 @@
-"""What a benchmark found, as Markdown for people and JSON for programs."""
+"""What a benchmark found: Markdown and a picture for people, JSON for programs."""
 
 import json
 import os
@@ -6,15 +6,28 @@ import platform
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
+
+from plots import Chart
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """One table of results; ``figures`` holds the raw measurements behind it."""
+    """One table of results.
+
+    Attributes:
+        name: Of its files, without an ending.
+        title: Of the table and of the picture.
+        columns: Heads of the columns.
+        rows: Cells, row by row.
+        notes: What a reader has to know: how it was measured, on which rows.
+        figures: The raw measurements behind it.
+        chart: The picture, if there is one.
+    """
 
     name: str
     title: str
@@ -22,6 +35,7 @@ class Report:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     figures: Mapping[str, object] = field(default_factory=dict)
+    chart: Chart | None = None
 
     def markdown(self) -> str:
         """Lay the report out as a Markdown page."""
@@ -31,7 +45,7 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def save(self) -> Path:
-        """Write ``<name>.md`` and ``<name>.json`` into the folder of results.
+        """Write ``<name>.md``, ``.json`` and, with a chart, ``.png`` into the folder of results.
 
         Returns:
             The path of the Markdown file.
@@ -39,6 +53,8 @@ class Report:
         RESULTS.mkdir(parents=True, exist_ok=True)
         content = {**asdict(self), "machine": _machine()}
         (RESULTS / f"{self.name}.json").write_text(json.dumps(content, indent=2) + "\n")
+        if self.chart is not None:
+            self.chart.draw(RESULTS / f"{self.name}.png", self.title)
         path = RESULTS / f"{self.name}.md"
         path.write_text(self.markdown(), encoding="utf-8")
         return path
@@ -61,4 +77,17 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _machine() -> str:
-    return f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    versions = ", ".join(f"{name} {version(name)}" for name in ("dbt-vcs", "pyspark", "pyarrow"))
+    return (
+        f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} "
+        f"{platform.release()}, Python {platform.python_version()}, {versions}"
+    )
+
+
+def _processor() -> str:
+    """Return the processor's own name, where the system tells it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -27,6 +27,7 @@ LAYERS = (
     {"workspace", "seeds"},
     {
         "credentials",
+        "configs",
         "relation",
         "invocation",
         "interruption",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from dbt.adapters.base.relation import BaseRelation, InformationSchema
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.column import SparkColumn
-from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.base_types import EventLevel
 from dbt_common.events.event_manager_client import get_event_manager
@@ -23,6 +22,7 @@ from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs import catalog
+from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
@@ -37,31 +37,6 @@ from dbt.adapters.vcs.workspace.overlay import Overlay
 
 if TYPE_CHECKING:
     import agate
-
-
-@dataclass
-class VcsConfig(SparkConfig):
-    """Model configs that the adapter knows: dbt-spark's, and what a versioned table adds.
-
-    Attributes:
-        primary_key: Columns of the primary key.
-        enforce_primary_key: False to let rows lack or repeat it.
-        cluster_by: Columns that rows are sorted by within a write.
-        auto_optimize: Whether to compact the table when it is due, whatever the profile says.
-        on_conflict: What a merge does where both sides changed a row: `workspace.policy.Mode`.
-        write_mode: `auto`, `merge_on_read` or `copy_on_write`.
-        rebuild: `full`, or `delta` to write only what a rebuild changes.
-        partitions: Values, as SQL, of the partitions that insert_overwrite replaces.
-    """
-
-    primary_key: list[str] | str | None = None
-    enforce_primary_key: bool | None = None
-    cluster_by: list[str] | str | None = None
-    auto_optimize: bool | None = None
-    on_conflict: str | None = None
-    write_mode: str | None = None
-    rebuild: str | None = None
-    partitions: list[Any] | None = None
 
 
 class VcsAdapter(SparkAdapter):

@@ -159,6 +159,19 @@ def test_much_is_flushed_by_itself(blobs: Blobs) -> None:
     assert list(blobs.walk("objects"))
 
 
+def test_what_is_put_again_or_was_flushed_does_not_count_as_much(blobs: Blobs) -> None:
+    store = ObjectStore(blobs)
+    views = [View(text=random.Random(n).randbytes(5_000_000).hex(), columns=()) for n in range(2)]
+    for _ in range(5):
+        store.put(views[0])
+    assert list(blobs.walk("objects")) == []
+    store.flush()
+    for number in range(5):
+        store.put(commit(number))
+        store.put(views[1])
+    assert len(list(blobs.walk("objects"))) == 1
+
+
 def test_threads_that_flush_at_once_all_find_their_objects_stored(blobs: Blobs) -> None:
     store = ObjectStore(blobs)
 

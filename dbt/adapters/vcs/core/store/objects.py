@@ -36,6 +36,7 @@ class ObjectStore:
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
         self._waiting: dict[str, bytes] = {}
+        self._weight = 0
         self._files: dict[str, None] = {}
 
     def put(self, value: Value) -> str:
@@ -45,12 +46,15 @@ class ObjectStore:
         """
         id, data = encode(value)
         key = (type(value), id)
+        path, packed = _path(kind_of(type(value)), id), pack(data)
         with self._lock:
-            self._waiting[_path(kind_of(type(value)), id)] = pack(data)
+            # Equal ids are equal bytes, so one that waits already weighs nothing more.
+            self._weight += 0 if path in self._waiting else len(packed)
+            self._waiting[path] = packed
             if isinstance(value, Segment):
                 self._files.update(dict.fromkeys(block.path for block in value.blocks))
                 self._files.update(dict.fromkeys(file.path for file in value.tombstones))
-            much = sum(map(len, self._waiting.values())) > _MAX_WAITING
+            much = self._weight > _MAX_WAITING
         self._cache.put(key, value, len(data))
         if much:
             self.flush()
@@ -73,7 +77,7 @@ class ObjectStore:
                 self._blobs.create_all(waiting)
             with self._lock:
                 for path in waiting:
-                    self._waiting.pop(path, None)
+                    self._weight -= len(self._waiting.pop(path, b""))
                 for path in files:
                     self._files.pop(path, None)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
@@ -55,7 +56,7 @@ def connect(
         InputError: The Spark session already shows another branch or repository.
     """
     blobs = open_blobs(repository, storage_options or {})
-    author = author or os.environ.get("DBT_VCS_AUTHOR") or getpass.getuser()
+    author = author or os.environ.get(variables.AUTHOR) or getpass.getuser()
     opened = Repository.open_or_create(blobs, author=author) if create else Repository.open(blobs)
     workspace = Workspace(
         opened,

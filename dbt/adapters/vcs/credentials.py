@@ -17,15 +17,22 @@ class VcsCredentials(Credentials):
     """One output of a profile.
 
     Attributes:
-        repository: Folder or URI (`s3://`, `gs://`, `az://`) that holds tables and history.
+        repository: Folder or URI (`s3://`, `gs://`, `az://`) that holds tables and history; made
+            by the first run. A relative folder is meant from the project's folder.
         branch: The branch that this target reads and publishes to.
-        base: The branch that a missing `branch` is created from.
-        publish: `on_success`, `after_tests` or `manual`.
-        auto_optimize: True to compact tables after the node that made them due for it.
-        method: Where Spark runs: `session` (in this process; a cluster through `spark.master`).
+        base: The branch that a missing `branch` is created from, and that differences are taken
+            from where nothing else is said.
+        publish: When a run that ended well is published: `on_success`, at once; `after_tests`,
+            once `dbt build` or a later `dbt test` has passed; `manual`, when somebody does it.
+        auto_optimize: `true` compacts tables after the node that made them due for it. A model's
+            config wins.
+        method: Where Spark runs: `session` is dbt's own process; `spark.master` in `spark_config`
+            may name a cluster.
         spark_config: Any Spark setting.
         storage_options: Settings of the object store, credentials included; never stored, never
-            shown.
+            shown. The environment variables of the store work as well.
+        schema: Where dbt builds. It must be given.
+        database: The same as `schema`, if given at all: on Spark they are one.
     """
 
     repository: str = "./warehouse"

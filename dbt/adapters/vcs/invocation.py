@@ -15,6 +15,8 @@ import click
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt_common.invocation import get_invocation_id
 
+from dbt.adapters.vcs import variables
+
 _WRITING = frozenset({"build", "clone", "run", "run-operation", "seed", "snapshot", "test"})
 _TESTING = frozenset({"build", "test"})
 
@@ -90,7 +92,7 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         target=getattr(config, "target_name", ""),
         project_root=Path(getattr(config, "project_root", ".")),
         retry_of=retry_of,
-        author=os.environ.get("DBT_VCS_AUTHOR") or _user(),
+        author=os.environ.get(variables.AUTHOR) or _user(),
         dbt_version=_dbt_version(),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,6 +17,27 @@ from dbt.adapters.vcs.workspace.policy import Mode, Policy
 
 FILE: Final = "vcs.yml"
 """Name of the file, beside `dbt_project.yml`."""
+
+TOP: Final[Mapping[str, str]] = {
+    "on_conflict": "What merges do where both sides changed a row and nothing nearer says it: "
+    "`fail` (unless given), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
+    "relations": "Rules of single relations, by `schema.table`.",
+    "branches": "Rules of branches, by name or pattern (`*`, `?`, `[...]`); the first that fits "
+    "counts.",
+}
+"""What the file may say, and what it means."""
+
+OF_RELATION: Final[Mapping[str, str]] = {
+    "on_conflict": "The same for this relation; it wins over the model's config.",
+}
+"""What it may say of a relation."""
+
+OF_BRANCH: Final[Mapping[str, str]] = {
+    "protected": "`true` lets the branch take promotions alone.",
+    "require": "What a promotion asks for beside: `[tests]`, that passed on the very versions. "
+    "Needs `protected: true`.",
+}
+"""What it may say of branches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +97,7 @@ def read_rules(folder: Path) -> Rules:
         line = f", line {mark.line + 1}" if mark else ""
         raise InputError(f"{path}{line} is no YAML. Correct it.") from error
     top = _mapping({} if found is None else found, str(path))
-    _known(top, ("on_conflict", "relations", "branches"), str(path))
+    _known(top, TOP, str(path))
     return Rules(policy=_policy(top, path), branches=_branches(top.get("branches"), path))
 
 
@@ -88,7 +109,7 @@ def _policy(top: Mapping[str, Any], path: Path) -> Policy:
         if not (schema and dot and identifier):
             raise InputError(f"Found {name!r} under relations in {path}; expected schema.table.")
         given = _mapping(value, where)
-        _known(given, ("on_conflict",), where)
+        _known(given, OF_RELATION, where)
         if "on_conflict" in given:
             modes[RelationName(schema, identifier)] = Mode.of(given["on_conflict"], where)
     default = Mode.of(top.get("on_conflict", "fail"), f"on_conflict in {path}")
@@ -100,7 +121,7 @@ def _branches(given: Any, path: Path) -> tuple[BranchRule, ...]:
     for pattern, value in _mapping(given or {}, f"branches in {path}").items():
         where = f"branches.{pattern} in {path}"
         rule = _mapping(value, where)
-        _known(rule, ("protected", "require"), where)
+        _known(rule, OF_BRANCH, where)
         protected, require = rule.get("protected", False), rule.get("require") or []
         if not isinstance(protected, bool):
             raise InputError(f"Found protected: {protected!r} in {where}; expected true or false.")
@@ -125,7 +146,7 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
-def _known(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _known(given: Mapping[str, Any], known: Collection[str], where: str) -> None:
     unknown = [key for key in given if key not in known]
     if unknown:
         raise InputError(f"Found {unknown[0]!r} in {where}; expected one of {', '.join(known)}.")

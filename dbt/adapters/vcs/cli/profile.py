@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
+from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.cli.rendering import render
 from dbt.adapters.vcs.cli.settings import Settings
 from dbt.adapters.vcs.core.errors import InputError
@@ -51,7 +52,9 @@ def read_target(settings: Settings) -> ProfileTarget:
     profile = _mapping(_load(path).get(name), f"no profile {name!r} in {path}")
     outputs = _mapping(profile.get("outputs"), f"no outputs in the profile {name!r} of {path}")
     target = (
-        settings.profile_target or os.environ.get("DBT_TARGET") or profile.get("target", "default")
+        settings.profile_target
+        or os.environ.get(variables.TARGET)
+        or profile.get("target", "default")
     )
     target = str(render(target, f"target of the profile {name!r}"))
     place = f"the target {target!r} of the profile {name!r} in {path}"
@@ -91,7 +94,7 @@ def _settings(found: Mapping[Any, Any], name: str, place: str) -> dict[str, str]
 
 
 def _project_folder(settings: Settings) -> Path:
-    given = settings.project_dir or os.environ.get("DBT_PROJECT_DIR")
+    given = settings.project_dir or os.environ.get(variables.PROJECT_DIR)
     here = Path.cwd()
     folders = [Path(given).expanduser()] if given else [here, *here.parents]
     for folder in folders:
@@ -102,7 +105,7 @@ def _project_folder(settings: Settings) -> Path:
 
 
 def _profile_name(settings: Settings, project: Path) -> str:
-    given = settings.profile or os.environ.get("DBT_PROFILE")
+    given = settings.profile or os.environ.get(variables.PROFILE)
     if given:
         return given
     path = project / "dbt_project.yml"
@@ -113,7 +116,7 @@ def _profile_name(settings: Settings, project: Path) -> str:
 
 
 def _profiles_file(settings: Settings, project: Path) -> Path:
-    given = settings.profiles_dir or os.environ.get("DBT_PROFILES_DIR")
+    given = settings.profiles_dir or os.environ.get(variables.PROFILES_DIR)
     # dbt looks in the first two; the project's own is for who calls from elsewhere.
     folders = [Path(given).expanduser()] if given else [Path.cwd(), Path.home() / ".dbt", project]
     for folder in folders:

@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.cli.author import find_author
 from dbt.adapters.vcs.cli.output import print_blocks, print_json
 from dbt.adapters.vcs.cli.profile import ProfileTarget, read_target
@@ -42,7 +43,7 @@ class Session:
 
     @property
     def _given(self) -> str | None:
-        return self.settings.repository or os.environ.get("DBT_VCS_REPOSITORY")
+        return self.settings.repository or os.environ.get(variables.REPOSITORY)
 
     def blobs(self) -> Blobs:
         """Return the store that is meant; there may be no repository in it."""

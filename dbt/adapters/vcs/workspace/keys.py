@@ -28,10 +28,10 @@ from dbt.adapters.vcs.engines.tombstones import deleted_positions
 from dbt.adapters.vcs.workspace.scope import Scope
 
 PRIMARY_KEY: Final = "primary_key"
-"""Table property that names the columns of the key, separated by commas."""
+"""Table property: the columns of the primary key, separated by commas."""
 
 ENFORCED: Final = "vcs.enforce_primary_key"
-"""Table property; `false` turns the check of the key off."""
+"""Table property: `false` turns the check of the key off; `true` unless said."""
 
 UNIQUE_KEY: Final = "vcs.unique_key"
 """Table property: dbt's `unique_key`, which is the key as long as no row lacks or repeats it."""

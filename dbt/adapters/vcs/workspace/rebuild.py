@@ -24,7 +24,7 @@ from dbt.adapters.vcs.workspace.targets import Target
 from dbt.adapters.vcs.workspace.versions import joined
 
 REBUILD: Final = "vcs.rebuild"
-"""Table property: `full` | `delta`."""
+"""Table property: `delta` keeps of a rebuild only what it changes; `full` unless said."""
 
 MAX_CHANGED: Final = 0.5
 """Where more of the rows change than this, the table is kept as it was written."""

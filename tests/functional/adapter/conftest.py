@@ -1,0 +1,60 @@
+"""What dbt's own conformance suite asks for: a fresh repository a class, one Spark a process."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .part import is_in_part
+
+pytest.register_assert_rewrite("dbt.tests")
+
+# The suite's fixtures: imported, not named in pytest_plugins, so that only this folder has them.
+from dbt.tests.fixtures.project import *  # noqa: E402, F403
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test` leaves to `make conformance`."""
+    for item in items:
+        if HERE in item.path.parents and not is_in_part(item):
+            item.add_marker(pytest.mark.conformance)
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the profile's output; Spark starts with the process's first class."""
+    return {
+        "type": "vcs",
+        "method": "session",
+        "repository": str(tmp_path_factory.mktemp("warehouse")),
+        "branch": "main",
+        "threads": 4,
+        "spark_config": {
+            "spark.master": "local[2]",
+            "spark.driver.memory": "2g",
+            "spark.sql.shuffle.partitions": 2,
+        },
+    }
+
+
+@pytest.fixture(scope="class")
+def profile_user() -> str:
+    """Return who runs the tests: Spark itself knows no users."""
+    return getpass.getuser()
+
+
+@pytest.fixture(scope="class")
+def logs_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return where dbt logs to: outside of the checkout."""
+    folder = str(tmp_path_factory.mktemp("logs"))
+    os.environ["DBT_LOG_PATH"] = folder
+    yield folder
+    del os.environ["DBT_LOG_PATH"]

@@ -1,0 +1,42 @@
+"""No class of the suite is left out, in this release of it or in a later one."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import suite
+from .part import PART
+
+HERE = Path(__file__).parent
+
+
+def ours() -> Iterator[tuple[str, type]]:
+    """Return group and class of everything that pytest runs in this folder's groups."""
+    for path in sorted(HERE.glob("*/test_*.py")):
+        group = path.parent.name
+        module = importlib.import_module(f"{__package__}.{group}.{path.stem}")
+        for name, value in vars(module).items():
+            if inspect.isclass(value) and name.startswith("Test") and suite.has_tests(value):
+                yield group, value
+
+
+def test_every_class_of_the_suite_is_here() -> None:
+    covered = {base for _, cls in ours() for base in cls.__mro__}
+    missing: dict[str, list[str]] = defaultdict(list)
+    for cls in suite.classes():
+        if cls not in covered:
+            missing[cls.__module__.removeprefix(f"{suite.PACKAGE}.")].append(cls.__name__)
+    lines = [f"{module}: {', '.join(names)}" for module, names in missing.items()]
+    assert not missing, "Subclass these, or skip them with a reason:\n" + "\n".join(lines)
+
+
+def test_the_part_names_classes_that_are_here() -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for group, cls in ours():
+        found[group].add(cls.__name__)
+    gone = {group: names - found[group] for group, names in PART.items() if names - found[group]}
+    assert not gone

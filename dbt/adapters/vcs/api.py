@@ -6,26 +6,26 @@ import getpass
 import os
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from dbt.adapters.vcs import variables
-from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.workspace.direct import landed
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["Client", "connect"]
-
-_ATTEMPTS: Final = 5
 
 
 def connect(
@@ -115,24 +115,7 @@ class Client:
             RetryError: Other writers won every time; the statement changed nothing.
             EngineError: Spark refused or failed.
         """
-        for _ in range(_ATTEMPTS):
-            overlay = self._workspace.begin()
-            outcome = self._connection.execute(text, overlay, origin=Origin())
-            for warning in outcome.warnings:
-                warnings.warn(warning, stacklevel=2)
-            table = _table(outcome)
-            if overlay.is_empty:
-                return table
-            try:
-                self._workspace.line.land(overlay, " ".join(text.split())[:200])
-            except ConflictError as error:
-                last = error
-            else:
-                return table
-        raise RetryError(
-            f"Other writers changed the same relation {_ATTEMPTS} times while this statement ran: "
-            f"{last} Nothing was changed; run it again."
-        )
+        return landed(self._workspace, lambda overlay: self._answer(text, overlay), text)
 
     def cancel(self) -> None:
         """Stop the statement that runs now, from another thread."""
@@ -142,6 +125,12 @@ class Client:
         """Let go of the session; the Spark context stays for others in this process."""
         self._connection.close()
         self._workspace.close()
+
+    def _answer(self, text: str, overlay: Overlay) -> pa.Table:
+        outcome = self._connection.execute(text, overlay, origin=Origin())
+        for warning in outcome.warnings:
+            warnings.warn(warning, stacklevel=4)
+        return _table(outcome)
 
 
 def _line(repository: Repository, branch: str, author: str) -> Line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
@@ -24,7 +25,8 @@ from dbt.adapters.vcs.externals import externals_of
 from dbt.adapters.vcs.invocation import current_invocation
 from dbt.adapters.vcs.rules import Rules, read_rules
 from dbt.adapters.vcs.run import RunLife
-from dbt.adapters.vcs.workspace.lines import Line, PinnedLine
+from dbt.adapters.vcs.workspace.direct import landed
+from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.workspace.mounts import Externals
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -46,6 +48,8 @@ class Environment:
     """What one invocation works with; made by the adapter, opened by the first statement.
 
     A command that only reads sees one commit throughout. A command that may write gets a run.
+    Where no command runs, or none any more, a program holds the adapter: each statement sees the
+    branch as it is then, and what it changes is committed at once.
     """
 
     def __init__(
@@ -101,6 +105,12 @@ class Environment:
         life, origin = self._begun(), self._origin(name)
         if life is not None:
             return life.execute(connection, name, text, origin)
+        if self.invocation.is_direct:
+            return landed(
+                self.workspace,
+                lambda overlay: connection.execute(text, overlay, origin=origin),
+                text,
+            )
         return connection.execute(text, self.overlay(name), origin=origin, read_only=True)
 
     def change(
@@ -111,6 +121,8 @@ class Environment:
     ) -> Outcome:
         """Do work that no statement says, such as loading a seed, as `execute` does."""
         life, origin = self._begun(), self._origin(name)
+        if life is None and self.invocation.is_direct:
+            return landed(self.workspace, lambda overlay: work(connection, overlay, origin), name)
         if life is None:
             return work(connection, self.overlay(name), origin)
         return life.change(name, lambda overlay: work(connection, overlay, origin))
@@ -120,16 +132,20 @@ class Environment:
         life = self._begun()
         if life is not None:
             return life.overlay(name)
+        if self.invocation.is_direct:
+            return self.workspace.begin()
         with self._lock:
             if self._reading is None:
                 self._reading = self.workspace.begin()
             return self._reading
 
     def close(self) -> None:
-        """Let go of the engine."""
+        """End the command and let go of the engine; who goes on is a program."""
         with self._lock:
             if self._workspace is not None:
                 self._workspace.close()
+            self._workspace = self._life = self._reading = None
+            self.invocation = replace(self.invocation, command="", retry_of=None)
 
     def open_repository(self) -> Repository:
         """Return the repository; a command that may write makes it where there is none.
@@ -186,6 +202,9 @@ class Environment:
             head = self._head(repository)
             why = f"dbt {invocation.command} only reads"
             line = PinnedLine(lambda: head, why, branch=credentials.branch)
+        elif invocation.is_direct:
+            self._make_target(repository)
+            line = BranchLine(repository, credentials.branch, invocation.author)
         else:
             line = run_line = self._run_line(repository)
         workspace = Workspace(

@@ -80,6 +80,12 @@ class VcsAdapter(SparkAdapter):
                 raise
             self._end_operation(success=True)
 
+    def cleanup_connections(self) -> None:
+        """Close every connection, and let go of the engine if no command will."""
+        super().cleanup_connections()
+        if self.environment.invocation.is_direct:
+            self.environment.close()
+
     def valid_incremental_strategies(self) -> list[str]:
         """Return dbt's own strategies: every one works on every table."""
         return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]

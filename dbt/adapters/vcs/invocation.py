@@ -27,7 +27,8 @@ class Invocation:
 
     Attributes:
         id: dbt's invocation id.
-        command: The sub-command that does the work: for `retry`, the one that is retried.
+        command: The sub-command that does the work: for `retry`, the one that is retried. Empty
+            where no command runs: a program holds the adapter itself.
         target: Name of the profile target.
         project_root: Folder of the project.
         retry_of: Invocation id of the run that `dbt retry` goes on with, or None.
@@ -44,9 +45,14 @@ class Invocation:
     dbt_version: str
 
     @property
+    def is_direct(self) -> bool:
+        """True where no command runs, so that no verdict of dbt's will ever publish a run."""
+        return not self.command
+
+    @property
     def is_read_only(self) -> bool:
         """True for the commands that only read: compile, show, list, docs, parse, debug."""
-        return self.command not in _WRITING
+        return not self.is_direct and self.command not in _WRITING
 
     @property
     def is_testing(self) -> bool:
@@ -75,13 +81,17 @@ class Invocation:
 
 
 def current_invocation(config: AdapterRequiredConfig) -> Invocation:
-    """Return the facts of the dbt command that runs now."""
+    """Return the facts of the dbt command that runs now.
+
+    Every command of dbt's, dbtRunner's too, has a click context; dbt's flags name some command
+    even where none runs.
+    """
     from dbt import flags as dbt_flags
 
     flags: Any = dbt_flags.get_flags()  # type: ignore[no-untyped-call]
     retry_of = None
-    command = getattr(flags, "WHICH", None) or "unknown"
     context = click.get_current_context(silent=True)
+    command = getattr(flags, "WHICH", None) or "unknown" if context is not None else ""
     if context is not None and context.command.name == "retry":
         previous = _previous_run(config, getattr(flags, "STATE", None))
         retry_of = previous.get("metadata", {}).get("invocation_id")

@@ -1,0 +1,39 @@
+"""Work that lands by itself, statement by statement, instead of as part of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from dbt.adapters.vcs.core.errors import ConflictError, RetryError
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.workspace import Workspace
+
+_ATTEMPTS: Final = 5
+_T = TypeVar("_T")
+
+
+def landed(workspace: Workspace, work: Callable[[Overlay], _T], message: str) -> _T:
+    """Do work on an overlay of the line's head, and commit what it changed.
+
+    If another writer changed the same relation meanwhile, it is done again on what is there then.
+
+    Raises:
+        RetryError: Other writers won every time; nothing was changed.
+        VcsError: What the work raises.
+    """
+    for _ in range(_ATTEMPTS):
+        overlay = workspace.begin()
+        result = work(overlay)
+        if overlay.is_empty:
+            return result
+        try:
+            workspace.line.land(overlay, " ".join(message.split())[:200])
+        except ConflictError as error:
+            last = error
+        else:
+            return result
+    raise RetryError(
+        f"Other writers changed the same relation {_ATTEMPTS} times while this statement ran: "
+        f"{last} Nothing was changed; run it again."
+    )

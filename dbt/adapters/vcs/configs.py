@@ -29,7 +29,8 @@ class VcsConfig(SparkConfig):
             profile says.
         partitions: Values, as SQL, of the partitions that `insert_overwrite` replaces, whether
             there are new rows in them or not. Without it, those that there are new rows in.
-        merge_update_columns: Columns that `merge` updates in rows that match. Without it, all.
+        merge_update_columns: Columns that `merge` updates in rows that match. Without it, all but
+            those in `merge_exclude_columns`.
         file_format: `parquet`; any other is refused.
         location_root: Refused: a table lies in the repository.
         clustered_by: Refused, with `buckets`: use `cluster_by` or `partition_by`.
@@ -45,3 +46,4 @@ class VcsConfig(SparkConfig):
     write_mode: str | None = None
     rebuild: str | None = None
     partitions: list[Any] | None = None
+    merge_update_columns: list[str] | str | None = None  # type: ignore[assignment]

@@ -25,6 +25,7 @@ LAYERS = (
     {"statements", "engines"},
     {"changes"},
     {"workspace", "seeds"},
+    {"statistics"},
     {
         "credentials",
         "configs",
@@ -35,6 +36,7 @@ LAYERS = (
         "rules",
         "externals",
         "catalog",
+        "freshness",
         "seeding",
         "python_models",
     },

@@ -11,9 +11,9 @@ from typing import Any
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.header import check_vacant
-from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -199,9 +199,9 @@ class Environment:
         line: Line
         run_line: RunLine | None = None
         if invocation.is_read_only:
-            head = self._head(repository)
+            shown = self._shown(repository)
             why = f"dbt {invocation.command} only reads"
-            line = PinnedLine(lambda: head, why, branch=credentials.branch)
+            line = PinnedLine(lambda: shown.head, why, branch=shown.name)
         elif invocation.is_direct:
             self._make_target(repository)
             line = BranchLine(repository, credentials.branch, invocation.author)
@@ -212,7 +212,7 @@ class Environment:
             line,
             lambda: self.make_engine(repository),
             schema=credentials.schema,
-            externals=self._known_externals,
+            externals=self.externals,
         )
         if run_line is not None:
             self._life = RunLife(
@@ -231,11 +231,15 @@ class Environment:
             )
         return workspace
 
-    def _head(self, repository: Repository) -> CommitId:
-        branch = repository.find_branch(self.credentials.branch)
-        if branch is None:
-            branch = repository.find_branch(self.credentials.base)
-        return (branch or repository.branch(repository.default_branch)).head
+    def _shown(self, repository: Repository) -> Branch:
+        """Return the branch to read: the target, or what it would start from."""
+        credentials = self.credentials
+        target = repository.find_branch(credentials.branch)
+        return (
+            target
+            or repository.find_branch(credentials.base)
+            or repository.branch(repository.default_branch)
+        )
 
     def _run_line(self, repository: Repository) -> RunLine:
         credentials, invocation = self.credentials, self.invocation
@@ -293,7 +297,8 @@ class Environment:
         waiting = [run for run in known if run.status is Status.PASSED]
         return waiting[0] if waiting else None
 
-    def _known_externals(self) -> Externals:
+    def externals(self) -> Externals:
+        """Return the project's sources that are files outside the repository."""
         with self._lock:
             if self._externals is None:
                 sources: Mapping[str, Any] = getattr(self._manifest(), "sources", {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.relation import BaseRelation, InformationSchema
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.column import SparkColumn
@@ -25,9 +26,11 @@ from dbt.adapters.vcs import catalog
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.environment import Environment
 from dbt.adapters.vcs.events import RunListener
+from dbt.adapters.vcs.freshness import loaded_at
 from dbt.adapters.vcs.python_models import relations_of, run_python_model
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.seeding import allow_long_values, load_seed
@@ -53,6 +56,16 @@ class VcsAdapter(SparkAdapter):
         ConstraintType.primary_key: ConstraintSupport.ENFORCED,
         ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
     }
+    _capabilities = CapabilityDict(
+        {
+            capability: CapabilitySupport(support=Support.Full)
+            for capability in (
+                Capability.GetCatalogForSingleRelation,
+                Capability.SchemaMetadataByRelations,
+                Capability.TableLastModifiedMetadata,
+            )
+        }
+    )
 
     connections: VcsConnectionManager
 
@@ -134,6 +147,30 @@ class VcsAdapter(SparkAdapter):
         used_schemas: frozenset[tuple[str, str]],
     ) -> agate.Table:
         return catalog.table(self._overlay(), schemas)
+
+    def _get_one_catalog_by_relations(
+        self,
+        information_schema: InformationSchema,
+        relations: Iterable[BaseRelation],
+        used_schemas: frozenset[tuple[str, str]],
+    ) -> agate.Table:
+        names = {_name_of(relation) for relation in relations}
+        return catalog.table(self._overlay(), {name.schema for name in names}, only=names)
+
+    def calculate_freshness_from_metadata_batch(
+        self, sources: list[BaseRelation], macro_resolver: Any = None
+    ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, Any]]:
+        """Return when rows of tables were last written, from the branch's manifests alone."""
+        overlay, externals = self._overlay(), self.environment.externals()
+        now = datetime_of(overlay.repository.clock())
+        with self.connections.exception_handler("freshness"):
+            times = {
+                source: datetime_of(loaded_at(overlay, _name_of(source), externals))
+                for source in sources
+            }
+        return [], {
+            source: self._create_freshness_response(time, now) for source, time in times.items()
+        }
 
     @available.parse(lambda *a, **k: "")
     def load_seed(self, relation: BaseRelation, table: agate.Table) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
@@ -59,6 +60,41 @@ def appearances(repository: Repository, head: CommitId) -> Iterator[Appearance]:
                 continue
             if all(other.entry(change.name) != entry for other in others):
                 yield Appearance(change.name, entry.snapshot, id)
+
+
+class Introduction(NamedTuple):
+    """The commit that made a relation what a later one shows."""
+
+    id: CommitId
+    commit: Commit
+
+
+def introductions(
+    repository: Repository, head: CommitId, names: Iterable[RelationName], *, limit: int
+) -> dict[RelationName, Introduction]:
+    """Return where each of some relations, tables and views, became what the head shows.
+
+    Through a merge it follows the first parent that shows the same, as git does for a path.
+    Of the history, the `limit` newest commits are read; what is older is not among the answer,
+    nor is what the head doesn't show.
+    """
+    objects = repository.objects
+    tree = repository.tree(head)
+    followed = {head: {name for name in names if tree.entry(name) is not None}}
+    found: dict[RelationName, Introduction] = {}
+    for id, commit in islice(repository.log(head), limit):
+        own = followed.pop(id, set())
+        for parent in commit.parents if own else ():
+            old = objects.tree(objects.commit(parent).tree)
+            changes = diff_trees(old, objects.tree(commit.tree), objects.schema_tree)
+            same = own.difference(change.name for change in changes.relations)
+            if same:
+                followed.setdefault(parent, set()).update(same)
+                own -= same
+        found.update((name, Introduction(id, commit)) for name in own)
+        if not followed:
+            break
+    return found
 
 
 class Lineage:

@@ -30,6 +30,7 @@ def columns(shelf: Shelf, name: str = "t") -> list[tuple[str, str]]:
     [
         ("add columns (x int, y string)", "id price name x y"),
         ("add column x int first", "x id price name"),
+        ("add column x int default NULL", "id price name x"),
         ("add columns (x int after id, y int after x)", "id x y price name"),
         ("drop column price", "id name"),
         ("drop columns if exists (nix, id)", "price name"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -14,7 +15,7 @@ from dbt.adapters.vcs.core.model.schema import widens
 from dbt.adapters.vcs.engines.columns import count_nulls
 from dbt.adapters.vcs.engines.tombstones import deleted_positions
 from dbt.adapters.vcs.statements import AddColumns, AlterColumn, DropColumns, RenameColumn
-from dbt.adapters.vcs.statements.columns import Position
+from dbt.adapters.vcs.statements.columns import ColumnDef, Position
 from dbt.adapters.vcs.workspace.defaults import check_default
 from dbt.adapters.vcs.workspace.keys import PRIMARY_KEY
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -33,7 +34,8 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
-    for column in statement.columns:
+    columns = [_without_null_default(column) for column in statement.columns]
+    for column in columns:
         if snapshot.rows and (column.default is not None or not column.nullable):
             what = "be NOT NULL" if column.default is None else "have a default from the start"
             raise InputError(
@@ -52,14 +54,20 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
             comment=c.comment,
             default=c.default,
         )
-        for c in statement.columns
+        for c in columns
     ]
     schema = _partition_columns_last(snapshot.schema.add(fields), snapshot.partition_by)
-    for column in statement.columns:
+    for column in columns:
         if column.position is not None:
             schema = _moved(schema, column.name, column.position, snapshot.partition_by)
     changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome(relation=name)
+
+
+def _without_null_default(column: ColumnDef) -> ColumnDef:
+    """Return a column as it is where `default null` is not said: with the same rows."""
+    is_null = column.default is not None and column.default.lower() == "null"
+    return replace(column, default=None) if is_null else column
 
 
 def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:

@@ -30,6 +30,7 @@ LAYERS = (
         "credentials",
         "configs",
         "relation",
+        "column",
         "invocation",
         "interruption",
         "report",

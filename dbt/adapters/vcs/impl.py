@@ -13,7 +13,6 @@ from dbt.adapters.base.relation import BaseRelation, InformationSchema
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.base_types import EventLevel
@@ -23,6 +22,7 @@ from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs import catalog
+from dbt.adapters.vcs.column import VcsColumn
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import VcsError
@@ -46,7 +46,7 @@ class VcsAdapter(SparkAdapter):
     """dbt-spark on versioned tables."""
 
     Relation = VcsRelation
-    Column = SparkColumn
+    Column = VcsColumn
     ConnectionManager = VcsConnectionManager
     AdapterSpecificConfigs = VcsConfig
     CONSTRAINT_SUPPORT = {  # noqa: RUF012
@@ -131,7 +131,7 @@ class VcsAdapter(SparkAdapter):
         ]
 
     @available.parse_list
-    def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkColumn]:
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[VcsColumn]:
         """Return the columns of a relation; none if it isn't there."""
         with self.connections.exception_handler(f"columns of {relation}"):
             return self._columns_of(relation)
@@ -230,7 +230,7 @@ class VcsAdapter(SparkAdapter):
         with self.connections.exception_handler("listing"):
             return self.environment.overlay(name)
 
-    def _columns_of(self, relation: BaseRelation) -> list[SparkColumn]:
+    def _columns_of(self, relation: BaseRelation) -> list[VcsColumn]:
         scope = self.connections.handle().inner.scope("", self._overlay(), Origin())
         name = _name_of(relation)
         is_bare = not relation.schema or not relation.include_policy.schema
@@ -241,7 +241,7 @@ class VcsAdapter(SparkAdapter):
         else:
             found = columns_of(scope, name)
         return [
-            SparkColumn(
+            VcsColumn(
                 table_schema=relation.schema,
                 table_name=relation.name,
                 table_type=str(relation.type) if relation.type else None,

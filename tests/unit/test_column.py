@@ -1,0 +1,41 @@
+"""What kind of type a column's type is, by Spark's names."""
+
+import pytest
+
+from dbt.adapters.vcs.column import VcsColumn
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [
+        ("string", "string"),
+        ("STRING COLLATE UTF8_LCASE", "string"),
+        ("varchar(20)", "string"),
+        ("char(3)", "string"),
+        ("tinyint", "integer"),
+        ("int", "integer"),
+        ("bigint", "integer"),
+        ("float", "float"),
+        ("double", "float"),
+        ("decimal(38,18)", "numeric"),
+        ("boolean", None),
+        ("interval day to second", None),
+        ("array<string>", None),
+        ("map<int,int>", None),
+        ("struct<string:int>", None),
+    ],
+)
+def test_each_type_is_of_one_kind(dtype: str, kind: str | None) -> None:
+    column = VcsColumn("c", dtype)
+    kinds = {
+        "string": column.is_string(),
+        "integer": column.is_integer(),
+        "float": column.is_float(),
+        "numeric": column.is_numeric(),
+    }
+    assert {name for name, holds in kinds.items() if holds} == ({kind} if kind else set())
+    assert column.is_number() == (kind in ("integer", "float", "numeric"))
+
+
+def test_no_column_is_expanded() -> None:
+    assert not VcsColumn("c", "varchar(5)").can_expand_to(VcsColumn("c", "varchar(9)"))

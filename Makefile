@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly lint bench java clean
+.PHONY: help demo test nightly lint docs bench java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -24,6 +24,10 @@ lint: $(VENV)/.dev ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs ## write the user's guide to build/site
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m mkdocs build --strict
 
 SF ?= 1
 

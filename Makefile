@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly lint docs bench java clean
+.PHONY: help demo test conformance nightly lint docs bench java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -16,6 +16,10 @@ demo: java $(VENV)/.demo $(DATA) ## build, branch, break, mend and merge a dbt p
 
 test: java $(VENV)/.test,demo $(DATA) ## run all tests
 	$(BIN)/python -m pytest tests --durations=25
+
+conformance: java $(VENV)/.test,demo ## run all of dbt's own suite for adapters, and write docs/conformance.md
+	$(BIN)/python -m pytest tests/functional/adapter -m "" --junitxml=target/conformance.xml; ran=$$?; \
+	    $(BIN)/python tests/functional/adapter/report.py target/conformance.xml && exit $$ran
 
 nightly: java $(VENV)/.test ## state the laws on ten times as many random cases; takes hours
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit/workspace tests/unit/verbs tests/functional/rows/test_machine.py

@@ -1,0 +1,119 @@
+"""Every command that a page shows is one: its name, its options and its arguments are known."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+from dbt.cli.main import cli as dbt
+
+from dbt.adapters.vcs.cli import main as dbt_vcs
+
+CHECKOUT = Path(__file__).parents[3]
+PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^( *)```(?:console|sh|yaml)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+# What begins a command: the line, a shell's prompt or operator, a workflow's key.
+BEGINS = re.compile(r"(?:^|\$ |\$\(|; |&& |\|\| |run: )(?:\w+=\S+ )*(dbt(?:-vcs)? [^#;]*)")
+# In a sentence or a cell; <name>, [option], NAME and … stand for what a reader fills in.
+INLINE = re.compile(r"(?<!`)`(dbt(?:-vcs)? [^`<\[…A-Z]+)`(?!`)")
+PARAMETERS = re.compile(r"{%-?\s*macro (?:default__)?(\w+)\((.*?)\)\s*-?%}", re.DOTALL)
+
+
+def commands(text: str) -> Iterator[tuple[list[str], bool]]:
+    """Yield each command, and whether it is whole: a sentence may name it without arguments."""
+    for fence in FENCE.finditer(text):
+        for line in fence[2].splitlines():
+            for found in BEGINS.finditer(re.sub(r"\$\{\{.*?\}\}", "x", line.strip())):
+                yield words_of(found[1]), True
+    for inline in INLINE.finditer(FENCE.sub("", text)):
+        yield words_of(inline[1]), False
+
+
+def words_of(command: str) -> list[str]:
+    words = shlex.split(re.sub(r"\$\w+|\$\(.*?\)", "x", command).rstrip(")"))
+    ends = [place for place, word in enumerate(words) if word in ("|", "||", "&&", ">")]
+    return words[: min(ends, default=len(words))]
+
+
+SHOWN = [
+    pytest.param(words, whole, id=f"{page.name}: {' '.join(words)}"[:90])
+    for page in PAGES
+    for words, whole in commands(page.read_text(encoding="utf-8"))
+]
+
+
+@cache
+def parameters_of_macros() -> dict[str, set[str]]:
+    texts = [path.read_text(encoding="utf-8") for path in (CHECKOUT / "macros").rglob("*.sql")]
+    return {
+        name: {item.partition("=")[0].strip() for item in parameters.split(",")}
+        for text in texts
+        for name, parameters in PARAMETERS.findall(text)
+    }
+
+
+@pytest.fixture(autouse=True)
+def _a_folder_of_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options are looked at with their defaults, and dbt's default is a folder that must exist."""
+    for option in (item for name in dbt.commands for item in dbt.commands[name].params):
+        if option.name == "profiles_dir":
+            monkeypatch.setattr(option, "default", str(tmp_path))
+
+
+def parse(words: list[str]) -> None:
+    """Take a command line apart, as the command itself would, and run nothing.
+
+    Raises:
+        click.UsageError: It is none.
+    """
+    command: click.Command = dbt_vcs if words[0] == "dbt-vcs" else dbt
+    rest, context = words[1:], None
+    while True:
+        context = command.make_context(words[0], list(rest), parent=context)
+        left = [*context.protected_args, *context.args]
+        if not isinstance(command, click.Group) or not left:
+            return
+        _, found, rest = command.resolve_command(context, left)
+        assert found is not None
+        command = found
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("words", "whole"), SHOWN)
+def test_a_command_is_known(words: list[str], whole: bool) -> None:
+    try:
+        parse(words)
+    except (click.MissingParameter, click.BadOptionUsage):
+        if whole:
+            raise
+    if words[:2] == ["dbt", "run-operation"]:
+        given = yaml.safe_load(words[words.index("--args") + 1]) if "--args" in words else {}
+        assert set(given) <= parameters_of_macros()[words[2]]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["dbt-vcs", "revert", "main", "--dry-run"],
+        ["dbt-vcs", "merg", "a"],
+        ["dbt", "build", "--targt", "prod"],
+    ],
+)
+def test_a_command_that_is_none_is_seen(words: list[str]) -> None:
+    with pytest.raises(click.UsageError):
+        parse(words)
+
+
+def test_commands_are_found_wherever_they_stand() -> None:
+    page = "`dbt-vcs tag` and `dbt-vcs show <id>`\n```sh\nA=b dbt build -s a+ || x # no\n```\n"
+    assert list(commands(page)) == [
+        (["dbt", "build", "-s", "a+"], True),
+        (["dbt-vcs", "tag"], False),
+    ]
+    assert len(SHOWN) > 150

@@ -14,6 +14,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
+from dbt.adapters.vcs.engines.errors import trace_of
 from dbt.adapters.vcs.environment import Environment
 from dbt.adapters.vcs.workspace import workspace as vcs
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -151,15 +152,13 @@ class VcsConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """Turn our errors into dbt's, each with its one readable message."""
+        """Turn our errors into dbt's, each with its one readable message; stacks go to the log."""
         try:
             yield
-        except EngineError as error:
-            logger.debug(f"Error while running:\n{sql}\n{error.__cause__!r}")
-            raise DbtDatabaseError(str(error)) from error
         except VcsError as error:
-            logger.debug(f"Error while running:\n{sql}")
-            raise DbtRuntimeError(str(error)) from error
+            logger.debug(f"Error while running:\n{sql}\n{trace_of(error)}")
+            kind = DbtDatabaseError if isinstance(error, EngineError) else DbtRuntimeError
+            raise kind(str(error)) from error
 
     def execute(
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None

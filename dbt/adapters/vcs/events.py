@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dbt_common.exceptions import DbtRuntimeError
+
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun
 from dbt.adapters.vcs.interruption import complete_record
@@ -18,6 +20,8 @@ class RunListener:
     for each node, EndRunResult with dbt's own verdict, ArtifactWritten once run_results.json is
     written, CommandCompleted. A publish that fails is raised when run_results.json is safe. On
     Ctrl-C there is no EndRunResult.
+
+    Errors are raised as dbt's: of any other dbt shows the stack.
     """
 
     def __init__(self, life: Callable[[], RunLife | None], close: Callable[[], None]) -> None:
@@ -34,13 +38,20 @@ class RunListener:
         }
 
     def __call__(self, message: Any) -> None:
-        """Take one event."""
+        """Take one event.
+
+        Raises:
+            DbtRuntimeError: What the event asks for failed.
+        """
         handler = self._handlers.get(message.info.name)
         if handler is None:
             return
         life = self._life()
         if life is not None:
-            handler(life, message.data)
+            try:
+                handler(life, message.data)
+            except VcsError as error:
+                raise DbtRuntimeError(str(error)) from error
         if message.info.name == "CommandCompleted":
             self._close()
 

@@ -105,21 +105,26 @@ class VcsAdapter(SparkAdapter):
 
     def list_schemas(self, database: str | None) -> list[str]:
         """Return the names of the branch's schemas."""
-        return self._overlay().schema_names()
+        with self._reading("schemas") as overlay:
+            return overlay.schema_names()
 
     @available.parse(lambda *a, **k: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
         """Tell whether the branch has a schema."""
-        return self._overlay().has_schema(schema.lower())
+        with self._reading(f"schema {schema}") as overlay:
+            return overlay.has_schema(schema.lower())
 
     @available.parse(lambda *a, **k: False)
     def vcs_is_table(self, relation: BaseRelation) -> bool:
         """Tell whether a relation is a table of the branch: no view, and not outside of it."""
-        return isinstance(self._overlay().entry(_name_of(relation)), TableEntry)
+        with self._reading(f"kind of {relation}") as overlay:
+            return isinstance(overlay.entry(_name_of(relation)), TableEntry)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """Return the relations of a schema, from the branch's tree alone."""
         schema = schema_relation.schema or ""
+        with self._reading(f"relations of {schema}") as overlay:
+            entries = overlay.entries(schema.lower())
         return [
             self.Relation.create(
                 schema=schema,
@@ -127,7 +132,7 @@ class VcsAdapter(SparkAdapter):
                 type=RelationType.Table if isinstance(entry, TableEntry) else RelationType.View,
                 quote_policy=schema_relation.quote_policy,
             )
-            for identifier, entry in self._overlay().entries(schema.lower()).items()
+            for identifier, entry in entries.items()
         ]
 
     @available.parse_list
@@ -138,7 +143,8 @@ class VcsAdapter(SparkAdapter):
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
         """Return what dbt's docs show of one relation, or None if it isn't there."""
-        return catalog.single(self._overlay(), relation)
+        with self._reading(f"catalog of {relation}") as overlay:
+            return catalog.single(overlay, relation)
 
     def _get_one_catalog(
         self,
@@ -146,7 +152,8 @@ class VcsAdapter(SparkAdapter):
         schemas: set[str],
         used_schemas: frozenset[tuple[str, str]],
     ) -> agate.Table:
-        return catalog.table(self._overlay(), schemas)
+        with self._reading("catalog") as overlay:
+            return catalog.table(overlay, schemas)
 
     def _get_one_catalog_by_relations(
         self,
@@ -155,15 +162,16 @@ class VcsAdapter(SparkAdapter):
         used_schemas: frozenset[tuple[str, str]],
     ) -> agate.Table:
         names = {_name_of(relation) for relation in relations}
-        return catalog.table(self._overlay(), {name.schema for name in names}, only=names)
+        with self._reading("catalog") as overlay:
+            return catalog.table(overlay, {name.schema for name in names}, only=names)
 
     def calculate_freshness_from_metadata_batch(
         self, sources: list[BaseRelation], macro_resolver: Any = None
     ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, Any]]:
         """Return when rows of tables were last written, from the branch's manifests alone."""
-        overlay, externals = self._overlay(), self.environment.externals()
-        now = datetime_of(overlay.repository.clock())
-        with self.connections.exception_handler("freshness"):
+        with self._reading("freshness") as overlay:
+            externals = self.environment.externals()
+            now = datetime_of(overlay.repository.clock())
             times = {
                 source: datetime_of(loaded_at(overlay, _name_of(source), externals))
                 for source in sources
@@ -224,11 +232,16 @@ class VcsAdapter(SparkAdapter):
             )
         return self.connections.response_of(outcome)
 
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[Overlay]:
+        """Give what this thread's connection sees; our errors inside the block become dbt's."""
+        with self.connections.exception_handler(what):
+            yield self._overlay()
+
     def _overlay(self) -> Overlay:
         connection = self.connections.get_if_exists()
         name = connection.name if connection is not None and connection.name else "master"
-        with self.connections.exception_handler("listing"):
-            return self.environment.overlay(name)
+        return self.environment.overlay(name)
 
     def _columns_of(self, relation: BaseRelation) -> list[VcsColumn]:
         scope = self.connections.handle().inner.scope("", self._overlay(), Origin())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -72,6 +73,20 @@ def renamed(private: str, shown: str) -> Iterator[None]:
         if isinstance(error, SparkError):
             raise SparkError(message, error.condition) from error.__cause__
         raise UnsupportedError(message) from error.__cause__
+
+
+def trace_of(error: BaseException) -> str:
+    """Return what a developer looks for in a log: Python's stack and, below it, Java's."""
+    lines = traceback.format_exception(error)
+    cause: BaseException | None = error
+    for _ in range(_MAX_CAUSES):
+        if cause is None:
+            break
+        stack = getattr(cause, "_stackTrace", None)
+        if stack:
+            lines.append(f"Java's stack:\n{stack}")
+        cause = cause.__cause__
+    return "".join(lines)
 
 
 def _is_lost(error: Exception) -> bool:

@@ -92,6 +92,15 @@ def test_a_folder_is_no_blob(blobs: Blobs) -> None:
         blobs.get("a/b")
 
 
+def test_nothing_lies_below_a_blob(blobs: Blobs) -> None:
+    blobs.create("a/b", b"one")
+    assert not blobs.exists("a/b/c")
+    assert blobs.folders("a/b") == []
+    for read in (blobs.get, blobs.size, lambda path: blobs.range(path, 0, 1)):
+        with pytest.raises(NotFoundError):
+            read("a/b/c")
+
+
 def test_nothing_is_found_in_an_empty_location(blobs: Blobs) -> None:
     assert blobs.folders("a") == []
     assert list(blobs.walk("a")) == []

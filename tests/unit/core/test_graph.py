@@ -71,3 +71,20 @@ def test_ten_thousand_commits_are_walked_without_recursion() -> None:
     graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
     assert sum(1 for _ in ancestors(["9999"], graph.__getitem__, int)) == 10_000
     assert merge_bases("9999", "0", graph.__getitem__) == ["0"]
+
+
+def test_what_is_older_than_a_commit_is_not_searched_for_it() -> None:
+    graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
+    graph |= {"9990.5": ["9980"]}
+    visited = []
+
+    def parents_of(node: str) -> list[str]:
+        visited.append(node)
+        return graph[node]
+
+    def age_of(node: str) -> int:
+        return int(10 * float(node))
+
+    assert not is_ancestor("9990.5", "9999", parents_of, age_of)
+    assert is_ancestor("9990", "9999", parents_of, age_of)
+    assert len(visited) < 25

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntFlag
+from itertools import takewhile
 from typing import Generic, TypeAlias, TypeVar
 
 N = TypeVar("N", bound=str)
@@ -50,8 +51,15 @@ def ancestors(
 def is_ancestor(
     node: N, descendant: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age
 ) -> bool:
-    """Tell whether a node can be reached from another one, which counts as its own ancestor."""
-    return any(found == node for found in ancestors([descendant], parents_of, age_of))
+    """Tell whether a node can be reached from another one, which counts as its own ancestor.
+
+    Ages must not go up from a node to a parent: what is younger than the node alone is visited.
+    """
+    age = age_of(node)
+    above = takewhile(
+        lambda found: age_of(found) >= age, ancestors([descendant], parents_of, age_of)
+    )
+    return any(found == node for found in above)
 
 
 def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age) -> list[N]:

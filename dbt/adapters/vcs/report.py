@@ -48,8 +48,12 @@ def count_change(repository: Repository, change: Change) -> RelationChange:
         objects.snapshot(entry.snapshot) if isinstance(entry, TableEntry) else None
         for entry in (old, new)
     )
-    moved = delta(before, after, objects.segment)
     kind = "table" if isinstance(old if new is Absent else new, TableEntry) else "view"
+    if before is None or after is None:
+        # The whole table came or went: its manifest tells how many rows, unread segments or not.
+        came, went = (0 if table is None else table.rows for table in (after, before))
+        return RelationChange(name, kind, how, came, went)
+    moved = delta(before, after, objects.segment)
     return RelationChange(name, kind, how, moved.rows_added, moved.rows_removed)
 
 

@@ -74,6 +74,14 @@ def shown(repository: Repository, revision: str = "main") -> dict[str, int]:
 # -- create and open
 
 
+def test_relations_are_kept_in_order_however_they_came(blobs: Blobs) -> None:
+    repository = Repository.create(blobs, author="ann")
+    first = land(repository, b=1, d=2, c=3).commit
+    second = land(repository, base=first, a=4, b=None).commit
+    assert list(repository.tree(first).relations("shop")) == ["b", "c", "d"]
+    assert list(repository.tree(second).relations("shop")) == ["a", "c", "d"]
+
+
 def test_a_new_repository_shows_nothing(repository: Repository) -> None:
     main = repository.branch("main")
     assert [branch.name for branch in repository.branches()] == ["main"]

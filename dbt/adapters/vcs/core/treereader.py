@@ -134,7 +134,8 @@ def _relations(
             relations[name.identifier] = entry
         else:
             relations.pop(name.identifier, None)
-    return relations
+    # The encoder sorts too, but takes quadratic time where one name stands behind many in order.
+    return {name: relations[name] for name in sorted(relations)}
 
 
 def _check_names(changes: TreeChanges) -> None:

@@ -18,9 +18,8 @@ from flights_project import (
     plain_results,
     vcs_results,
 )
+from projects import settings_of_vcs
 from report import Report, median
-
-from dbt.adapters.vcs.engines.settings import process_settings
 
 VARIANTS: Mapping[str, Callable[[Path], Copy]] = {
     "plain": lambda folder: copy_for_plain(folder, {}),
@@ -62,17 +61,6 @@ def measure(scratch: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
     check_same(expected, plain_results(copies["plain, same settings"]))
     check_same(expected, vcs_results(copies["vcs"]))
     return times
-
-
-def settings_of_vcs() -> dict[str, str]:
-    """Return what the adapter starts Spark with, its catalog aside.
-
-    Spark's own defaults are for clusters; the comparison shall not rest on that alone.
-    """
-    settings = process_settings({}, warehouse="")
-    for name in ("spark.sql.catalogImplementation", "spark.sql.warehouse.dir", "spark.app.name"):
-        settings.pop(name)
-    return settings
 
 
 def check_same(expected: Mapping[str, pa.Table], found: Mapping[str, pa.Table]) -> None:

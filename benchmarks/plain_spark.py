@@ -6,6 +6,7 @@ Run in the folder of a copy of the project, whose metastore and warehouse it sha
 import sys
 from pathlib import Path
 
+import pyarrow
 import pyarrow.parquet
 import yaml
 from pyspark.sql import SparkSession
@@ -37,6 +38,12 @@ def results(spark: SparkSession, schema: str, tables: list[str]) -> None:
         pyarrow.parquet.write_table(spark.table(f"{schema}.{table}").toArrow(), f"{table}.parquet")
 
 
+def queries(spark: SparkSession, path: str, texts: list[str]) -> None:
+    """Write the rows of all queries, which have the same columns, into one file."""
+    rows = pyarrow.concat_tables([spark.sql(text).toArrow() for text in texts])
+    pyarrow.parquet.write_table(rows, path)
+
+
 def main() -> None:
     """Do what the first argument names."""
     verb, *arguments = sys.argv[1:]
@@ -48,6 +55,8 @@ def main() -> None:
     )
     if verb == "prepare":
         prepare(spark, Path("models/staging/_sources.yml"))
+    elif verb == "queries":
+        queries(spark, arguments[0], arguments[1:])
     else:
         results(spark, arguments[0], arguments[1:])
     spark.stop()

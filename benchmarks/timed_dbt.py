@@ -1,0 +1,67 @@
+"""Run dbt in this process and tell how long it waited for Spark, and how long it worked itself.
+
+Usage: ``python timed_dbt.py <file for the answer> <dbt arguments>``, with one thread: then
+whatever is no time of Spark's is time of dbt and of the adapter.
+"""
+
+import json
+import sys
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+from dbt.cli.main import dbtRunner
+from py4j.clientserver import ClientServerConnection
+
+
+class Clock:
+    """Seconds since the first node began, in all, in Spark, and of this process's own work."""
+
+    def __init__(self) -> None:
+        self.in_spark = 0.0
+        self.started: tuple[float, float, float] | None = None
+
+    def hook(self) -> None:
+        """Count the time of every call that goes to Spark's process."""
+        inner = ClientServerConnection.send_command
+
+        def send_command(connection: Any, command: str) -> Any:
+            start = perf_counter()
+            try:
+                return inner(connection, command)
+            finally:
+                self.in_spark += perf_counter() - start
+
+        ClientServerConnection.send_command = send_command
+
+    def on_event(self, event: Any) -> None:
+        """Start at the first node: parsing and the start of Spark come before."""
+        if event.info.name == "NodeStart" and self.started is None:
+            self.started = perf_counter(), self.in_spark, process_time()
+
+    def read(self, nodes: int) -> dict[str, float]:
+        """Return seconds a node."""
+        assert self.started is not None, "dbt ran no node"
+        wall, spark, own = self.started
+        in_spark = self.in_spark - spark
+        return {
+            "nodes": nodes,
+            "spark": in_spark / nodes,
+            "beside": (perf_counter() - wall - in_spark) / nodes,
+            "python": (process_time() - own) / nodes,
+        }
+
+
+def main() -> None:
+    """Run, and write the answer as JSON."""
+    answer, *arguments = sys.argv[1:]
+    clock = Clock()
+    clock.hook()
+    result = dbtRunner(callbacks=[clock.on_event]).invoke(arguments)
+    if not result.success:
+        raise SystemExit(f"dbt {' '.join(arguments)} failed: {result.exception or result.result}")
+    Path(answer).write_text(json.dumps(clock.read(len(result.result.results))))
+
+
+if __name__ == "__main__":
+    main()

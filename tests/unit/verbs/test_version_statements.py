@@ -122,3 +122,18 @@ def test_a_conflict_of_long_values_is_told_shortly(warehouse: Warehouse) -> None
         run(warehouse, "snapshot merge table t from c")
     assert len(str(told.value)) < 1_000
     assert "dbt-vcs merge" in str(told.value)
+
+
+def test_a_small_difference_is_answered_row_by_row(warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    tables.put(t=tables.entry([tables.block({1: "a", 2: "b"})]))
+    run(warehouse, "create table old clone t")
+    tables.put(t=tables.entry([tables.block({1: "a", 3: None})]))
+    assert run(warehouse, "snapshot diff old and t") == [(-1, 2, "b"), (1, 3, None)]
+    wide = "snapshot diff old and t as wide"
+    assert sorted(run(warehouse, wide)) == [
+        ("added", None, 3, None, None),
+        ("removed", 2, None, "b", None),
+    ]
+    assert len(run(warehouse, f"{wide} limit 1")) == 1
+    assert run(warehouse, "snapshot diff t and t as changes") == []

@@ -28,6 +28,14 @@ def columns_of_schema(schema: StructType) -> tuple[Column, ...]:
     )
 
 
+def unfit(error: Exception) -> EngineError:
+    """Return the error for values that Python can't hold."""
+    return EngineError(
+        f"A date or timestamp of the result does not fit Python's years 1 to 9999 ({error}). "
+        "Cast the column to string."
+    )
+
+
 class SparkRows:
     """`Rows` over a DataFrame."""
 
@@ -45,10 +53,7 @@ class SparkRows:
             try:
                 rows = frame.collect()
             except (ValueError, OverflowError) as error:
-                raise EngineError(
-                    f"A date or timestamp of the result does not fit Python's years 1 to 9999 "
-                    f"({error}). Cast the column to string."
-                ) from error
+                raise unfit(error) from error
             return [tuple(_plain(value) for value in row) for row in rows]
 
     def run(self) -> None:

@@ -41,6 +41,22 @@ _SIMPLE: Final[dict[str, pa.DataType]] = {
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
 }
+_PLAIN_TEXTS: Final[dict[pa.DataType, str]] = {
+    _SIMPLE[text]: text
+    for text in (
+        "boolean",
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "float",
+        "double",
+        "string",
+        "binary",
+        "date",
+        "timestamp_ntz",
+    )
+}
 
 
 def type_text(data_type: DataType) -> str:
@@ -77,6 +93,16 @@ def arrow_type(text: str) -> pa.DataType:
     if tokens:
         raise _no_type(text)
     return parsed
+
+
+def plain_type_text(type_: pa.DataType) -> str | None:
+    """Return the Spark type of plain values; None for times with a zone, and for nested values.
+
+    Whoever reads plain values gets the same from Spark and from Arrow.
+    """
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
+    return _PLAIN_TEXTS.get(type_)
 
 
 def _field_name(name: str) -> str:

@@ -11,8 +11,8 @@ from dbt.adapters.vcs.changes.limits import TooLargeError
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements import DiffReference, SnapshotDiff, TableAt
 from dbt.adapters.vcs.statements.diffs import DiffShape
-from dbt.adapters.vcs.workspace.diffs import Difference, filtered, shaped, zone_of
-from dbt.adapters.vcs.workspace.outcome import ArrowRows, Outcome
+from dbt.adapters.vcs.workspace.diffs import Difference, filtered, zone_of
+from dbt.adapters.vcs.workspace.outcome import ArrowRows, Outcome, are_plain
 from dbt.adapters.vcs.workspace.points import TableText, find_points
 from dbt.adapters.vcs.workspace.scope import Scope
 
@@ -65,6 +65,18 @@ def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
             return _summary(scope, difference, statement)
         case "count":
             return _count(scope, difference, statement)
+    return _rows(scope, difference, statement)
+
+
+def _rows(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
+    if statement.where is None:
+        try:
+            table = difference.table(statement.shape)
+        except (TooLargeError, UnsupportedError):
+            pass  # the engine compares them
+        else:
+            if are_plain(table):
+                return Outcome(rows=ArrowRows(table.slice(0, statement.limit)))
     text = filtered(
         difference.relation(scope.session, statement.shape, name=_ALONE), statement.where
     )
@@ -94,11 +106,10 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
 def _count(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
     if statement.where is None and statement.limit is None:
         try:
-            found = difference.in_process()
+            count = difference.table(statement.shape).num_rows
         except (TooLargeError, UnsupportedError):
             pass  # the engine counts them
         else:
-            count = shaped(found, statement.shape).num_rows
             return Outcome(rows=ArrowRows(pa.table({"count": [count]})))
     return _counted(scope, difference, statement, statement.shape, "count(*) as `count`")
 

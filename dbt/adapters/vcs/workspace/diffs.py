@@ -78,6 +78,12 @@ class Difference:
         before, after = _matched(self.before, self.after)
         return count_changes(self.repository, before, after, limits=limits)
 
+    def table(self, shape: DiffShape, *, limits: Limits = LIMITS) -> pa.Table:
+        """Return the rows in a shape, compared as `in_process` does, which says what is raised."""
+        found = self.in_process(limits=limits)
+        _check_names(found.comparison.fields, shape)
+        return shaped(found, shape)
+
     def by_engine(self, session: Session, shape: DiffShape) -> str:
         """Return the query that compares the rows; what it reads is mounted now.
 
@@ -121,11 +127,10 @@ class Difference:
             UnsupportedError: A column has types that can't be compared.
         """
         try:
-            found = self.in_process(limits=limits)
+            table = self.table(shape, limits=limits)
         except (TooLargeError, UnsupportedError):
             return f"({self.by_engine(session, shape)})"
-        _check_names(found.comparison.fields, shape)
-        return session.mount_arrow(name or self._name(shape), shaped(found, shape))
+        return session.mount_arrow(name or self._name(shape), table)
 
     @property
     def _needs_names(self) -> bool:

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.engines.port import Column, Rows
+from dbt.adapters.vcs.engines.rows import unfit
+from dbt.adapters.vcs.engines.types import plain_type_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,20 +66,24 @@ class Listing:
 
 
 class ArrowRows:
-    """Rows that were worked out without an engine, as a table of numbers and texts."""
+    """Rows that were worked out without an engine, as a table of plain values."""
 
     def __init__(self, table: pa.Table) -> None:
-        """Take a table whose columns are of types int64 and string."""
-        names = {pa.int64(): "bigint", pa.string(): "string"}
+        """Take a table that `are_plain` is true of."""
         self._table = table
         self.columns = tuple(
-            Column(name=field.name, type=names[field.type]) for field in table.schema
+            Column(name=field.name, type=plain_type_text(field.type) or "")
+            for field in table.schema
         )
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
         """Return the rows, the first `limit` of them if given."""
         table = self._table if limit is None else self._table.slice(0, limit)
-        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        try:
+            values = [column.to_pylist() for column in table.columns]
+        except (ValueError, OverflowError) as error:
+            raise unfit(error) from error
+        return list(zip(*values, strict=True))
 
     def run(self) -> None:
         """Do nothing: the rows are there."""
@@ -85,3 +91,8 @@ class ArrowRows:
     def arrow(self) -> pa.Table:
         """Return the table."""
         return self._table
+
+
+def are_plain(table: pa.Table) -> bool:
+    """Tell whether the values mean the same to whoever reads them, and so need no engine."""
+    return all(plain_type_text(field.type) is not None for field in table.schema)

@@ -14,7 +14,8 @@ MAX_LENGTH: Final = 200
 MAX_QUOTED: Final = 240
 """Bytes in a quoted name: file systems allow 255."""
 
-_PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
+_ESCAPED: Final = re.compile(rb"[^a-z0-9._-]")
+_ANY: Final = re.compile(rb"(?s:.)")
 _QUOTED: Final = re.compile(r"(?:[a-z0-9._-]|=[0-9A-F]{2})+")
 _REFUSED_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
@@ -30,9 +31,8 @@ def quote(name: str) -> str:
         InputError: The name is empty, too long, or holds a control character.
     """
     _check(name)
-    data = name.encode()
-    plain = frozenset[int]() if not name.strip(".") else _PLAIN
-    quoted = "".join(chr(byte) if byte in plain else f"={byte:02X}" for byte in data)
+    escaped = _ESCAPED if name.strip(".") else _ANY
+    quoted = escaped.sub(lambda byte: b"=%02X" % byte[0][0], name.encode()).decode()
     if len(quoted) > MAX_QUOTED:
         raise InputError(
             f"The name {name!r} is too long: it takes {len(quoted)} bytes as a folder's name, at "
@@ -77,6 +77,8 @@ def _check(name: str) -> None:
             f"The name {name[:40]!r} has {len(name)} characters; a branch or tag needs "
             f"1 to {MAX_LENGTH}."
         )
+    if name.isprintable():
+        return
     for character in name:
         if unicodedata.category(character) in _REFUSED_CATEGORIES:
             raise InputError(

@@ -155,20 +155,21 @@ class RefStore:
     def _last(self, space: Space, name: str) -> int:
         known = self._remembered(space, name)
         low, step = known, 1
-        while self._exists(space, name, low + step):
+        folder = _folder(space, name)
+        while self._exists(folder, low + step):
             low, step = low + step, step * _STRIDE
         high = low + step
         while high - low > 1:
             middle = (low + high) // 2
-            if self._exists(space, name, middle):
+            if self._exists(folder, middle):
                 low = middle
             else:
                 high = middle
         self._remember(space, name, low)
         return low
 
-    def _exists(self, space: Space, name: str, seq: int) -> bool:
-        return self._blobs.exists(_path(space, name, seq))
+    def _exists(self, folder: str, seq: int) -> bool:
+        return self._blobs.exists(_move(folder, seq))
 
     def _remembered(self, space: Space, name: str) -> int:
         with self._lock:
@@ -180,4 +181,12 @@ class RefStore:
 
 
 def _path(space: Space, name: str, seq: int) -> str:
-    return f"refs/{space}/{quote(name)}/{seq:020d}"
+    return _move(_folder(space, name), seq)
+
+
+def _folder(space: Space, name: str) -> str:
+    return f"refs/{space}/{quote(name)}"
+
+
+def _move(folder: str, seq: int) -> str:
+    return f"{folder}/{seq:020d}"

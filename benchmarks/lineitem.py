@@ -17,6 +17,14 @@ KEY = ("l_orderkey", "l_linenumber")
 TABLE = "bench.lineitem"
 
 
+def settings(scale: float) -> dict[str, str]:
+    """Return the Spark settings for tables of a scale, the same for all that is compared.
+
+    More partitions let the sums over all rows of large tables stay in memory.
+    """
+    return {**SETTINGS, "spark.sql.shuffle.partitions": str(max(8, round(8 * scale)))}
+
+
 def lineitem(scale: float) -> Path:
     """Return the folder of lineitem at a scale factor; it is made if it isn't there."""
     folder = DATA / f"sf{scale:g}"
@@ -57,6 +65,10 @@ def scalar(client: Client, query: str) -> int:
     return int(client.sql(query).column(0)[0].as_py())
 
 
-def chosen(rows: int, total: int, salt: int = 0) -> str:
-    """Return a predicate that is true for about so many rows, picked at random by their key."""
-    return f"pmod(xxhash64({', '.join(KEY)}, {salt}), {total}) < {rows}"
+def chosen(rows: int, total: int, first: int = 0) -> str:
+    """Return a predicate that is true for about so many rows, picked at random by their key.
+
+    Ranges that start at another `first` and don't meet are of other rows.
+    """
+    number = f"pmod(xxhash64({', '.join(KEY)}, 0), {total})"
+    return f"{number} >= {first} and {number} < {first + rows}"

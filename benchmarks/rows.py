@@ -1,7 +1,7 @@
-"""Time changes of some rows of lineitem against writing the table anew, and reads through them.
+"""Time changes of some rows of lineitem against writing the table anew.
 
-For each number of rows a branch is made, the rows are updated, deleted or merged there, and the
-queries are run there and on the table as it was. Whatever is compared gives the same rows.
+For each number of rows a branch is made, and the rows are updated, deleted or merged there.
+Whatever is compared gives the same rows.
 """
 
 import argparse
@@ -17,16 +17,6 @@ from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.core.repository import Repository
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-READS = {
-    "one-column sum": f"select sum(l_extendedprice) from {TABLE}",
-    "Q1": f"""select l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice),
-        sum(l_extendedprice * (1 - l_discount)), avg(l_quantity), count(*) from {TABLE}
-        where l_shipdate <= date '1998-09-02' group by 1, 2 order by 1, 2""",
-    "Q6": f"""select sum(l_extendedprice * l_discount) from {TABLE}
-        where l_shipdate >= date '1994-01-01' and l_shipdate < date '1995-01-01'
-        and l_discount between 0.05 and 0.07 and l_quantity < 24""",
-    "point lookup": f"select * from {TABLE} where l_orderkey = 1 order by l_linenumber",
-}
 
 
 @dataclass(frozen=True)
@@ -45,24 +35,15 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="measurements each (default 3)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as folder:
-        writes, reads = measure(Path(folder), options.scale, options.repeat)
-    title = f"lineitem at SF {options.scale:g}, medians of {options.repeat}"
-    for report in (
-        Report(
-            name="rows_written",
-            title=f"Changing rows: {title}",
-            columns=("change", "rows", "seconds", "CTAS", "times faster", "rows written"),
-            rows=writes,
-        ),
-        Report(
-            name="rows_read",
-            title=f"Reading through changed rows, against the plain table: {title}",
-            columns=("rows updated", *READS),
-            rows=reads,
-        ),
-    ):
-        report.save()
-        print(report.markdown())
+        rows = measure(Path(folder), options.scale, options.repeat)
+    report = Report(
+        name="rows_written",
+        title=f"Changing rows: lineitem at SF {options.scale:g}, medians of {options.repeat}",
+        columns=("change", "rows", "seconds", "CTAS", "times faster", "rows written"),
+        rows=rows,
+    )
+    report.save()
+    print(report.markdown())
 
 
 def changes() -> list[Change]:
@@ -91,9 +72,9 @@ def changes() -> list[Change]:
     ]
 
 
-def measure(folder: Path, scale: float, repeat: int) -> tuple[list[list[str]], list[list[str]]]:
+def measure(folder: Path, scale: float, repeat: int) -> list[list[str]]:
     """Load the table, then make each change on branches of its own."""
-    writes, reads = [], []
+    writes = []
     with open_branch(folder) as main_branch:
         total = load(main_branch, scale)
         repository = main_branch.repository
@@ -117,9 +98,7 @@ def measure(folder: Path, scale: float, repeat: int) -> tuple[list[list[str]], l
                         f"{times[0][1]:,}",
                     ]
                 )
-            with open_branch(folder, f"update-{size}-0") as changed:
-                reads.append([f"{size:,}", *compare(main_branch, changed, repeat)])
-    return writes, reads
+    return writes
 
 
 def on_branch(
@@ -165,20 +144,6 @@ def check(client: Client, folder: Path, branch: str, change: Change, predicate: 
         found = scalar(changed, f"select sum(l_quantity * l_orderkey) + count(*) from {TABLE}")
     if found != wanted:
         raise SystemExit(f"{branch}: the change gives {found}, writing anew {wanted}")
-
-
-def compare(plain: Client, changed: Client, repeat: int) -> list[str]:
-    """Return how many times longer each query takes through the changes."""
-    cells = []
-    for query in READS.values():
-        for client in (plain, changed):
-            client.sql(query)
-        pairs = [
-            (seconds(lambda: changed.sql(query)), seconds(lambda: plain.sql(query)))  # noqa: B023
-            for _ in range(max(repeat, 3))
-        ]
-        cells.append(f"{median([a / b for a, b in pairs]):.2f}")
-    return cells
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
-PUBLISH_MODES = ("on_success", "after_tests", "manual")
+PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
 
 
 @dataclass
@@ -24,6 +24,7 @@ class VcsCredentials(Credentials):
             from where nothing else is said.
         publish: When a run that ended well is published: `on_success`, at once; `after_tests`,
             once `dbt build` or a later `dbt test` has passed; `manual`, when somebody does it.
+            `always` also publishes a run in which something failed, without what failed.
         auto_optimize: `true` compacts tables after the node that made them due for it. A model's
             config wins.
         method: Where Spark runs: `session` is dbt's own process; `spark.master` in `spark_config`

@@ -137,13 +137,13 @@ class RunLife:
         self._upkeep.tell()
         if not self.line.has_changes and any(node.inputs for node in self._nodes):
             self._record_tests(success)
-        elif not success:
+        elif not success and not self._publishes_part():
             self._keep_failed(self._what_failed())
         elif not self.line.has_changes:
             self.line.end(Status.PUBLISHED, "nothing changed")
             self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
         elif self._is_due():
-            self._publish(seconds)
+            self._publish(success, seconds)
         else:
             self._keep_passed()
 
@@ -180,14 +180,18 @@ class RunLife:
         if success:
             self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
 
+    def _publishes_part(self) -> bool:
+        """Tell whether what succeeded is published although something failed."""
+        return self._publish_mode == "always" and self.line.has_changes and self._is_due()
+
     def _is_due(self) -> bool:
         if self.repository.branch(self.line.run.target).protection is not None:
             return False
         if self._publish_mode == "after_tests":
             return self.invocation.is_testing
-        return self._publish_mode == "on_success"
+        return self._publish_mode in ("on_success", "always")
 
-    def _publish(self, seconds: float) -> None:
+    def _publish(self, success: bool, seconds: float) -> None:
         run = self.line.run
         before = self.repository.branch(run.target).head
         try:
@@ -203,7 +207,9 @@ class RunLife:
         except VcsError as error:
             self.line.end(Status.FAILED, f"it could not be published: {error}")
             raise self._explained(error) from error
-        self.line.end(Status.PUBLISHED, tested=self.invocation.is_testing)
+        self.line.end(Status.PUBLISHED, tested=success and self.invocation.is_testing)
+        if not success:
+            self._say(f"{self._what_failed()}; what succeeded is published (publish: always).")
         if not landed.moved:
             self._say(f"Nothing changed: {run.target} stays as it is.")
             return

@@ -29,13 +29,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="class")
-def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def publish() -> str:
+    """Return the profile's `publish`; `always` where a test looks at what a failed run made."""
+    return "on_success"
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory, publish: str) -> dict[str, Any]:
     """Return the profile's output; Spark starts with the process's first class."""
     return {
         "type": "vcs",
         "method": "session",
         "repository": str(tmp_path_factory.mktemp("warehouse")),
         "branch": "main",
+        "publish": publish,
         "threads": 4,
         "spark_config": {
             "spark.master": "local[2]",

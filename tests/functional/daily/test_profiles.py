@@ -39,7 +39,7 @@ def every_file(folder: Path) -> dict[str, bytes]:
     [
         ({"schema": None}, "names no schema"),
         ({"schema": ""}, "names no schema"),
-        ({"publish": "sometimes"}, "expected one of on_success, after_tests, manual"),
+        ({"publish": "sometimes"}, "expected one of on_success, after_tests, manual, always"),
         ({"method": "thrift"}, "expected session"),
         ({"database": "other"}, "Leave database out"),
         ({"brnach": "dev"}, "did you mean branch?"),

@@ -91,6 +91,36 @@ def test_a_failed_node_leaves_the_target_and_retry_goes_on(shop: Shop) -> None:
     assert shop.repository.objects.commit(shop.head()).parents == (before,)
 
 
+def test_always_publishes_what_succeeded_and_retry_runs_the_rest(shop: Shop) -> None:
+    assert shop.dbt("run", n=1).success
+    shop.write({"models/b.sql": FAILING})
+    shop.write_profile(publish="always")
+
+    assert not shop.dbt("run", n=2).success
+
+    assert shop.value("select a.n * 10 + b.n from a, b") == 21
+    assert shop.runs()[0].status is Status.PUBLISHED
+    shop.write({"models/b.sql": MENDED})
+    result = shop.dbt("retry")
+    assert result.success
+    assert [item.node.name for item in result.result] == ["b"]
+    assert shop.value("select a.n * 10 + b.n from a, b") == 23
+
+
+def test_always_publishes_nothing_where_nothing_succeeded_or_the_branch_is_protected(
+    shop: Shop,
+) -> None:
+    shop.write_profile(publish="always")
+    assert shop.dbt("run", n=1).success
+    before = shop.head()
+    shop.write({"models/b.sql": FAILING})
+    assert not shop.dbt("run", "--select", "b").success
+    shop.write({"vcs.yml": "branches: {main: {protected: true}}"})
+    assert not shop.dbt("run", n=2).success
+    assert shop.runs()[0].status is Status.FAILED
+    assert shop.head() == before
+
+
 def test_a_failing_test_stops_the_publish_of_build(shop: Shop) -> None:
     shop.write({"tests/t.sql": "{{ config(store_failures=true) }} " + FAILING_TEST})
 

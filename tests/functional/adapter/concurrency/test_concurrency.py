@@ -1,0 +1,12 @@
+"""Models that run at once, of which one fails."""
+
+import pytest
+from dbt.tests.adapter.concurrency.test_concurrency import BaseConcurrency
+
+
+class TestConcurrency(BaseConcurrency):
+    """What succeeded is looked at beside what failed."""
+
+    @pytest.fixture(scope="class")
+    def publish(self):
+        return "always"

@@ -25,8 +25,8 @@ class RelationChange(NamedTuple):
     rows_removed: int
 
     def __str__(self) -> str:
-        if self.kind == "view":
-            return f"  {self.how:<8} view  {self.name}"
+        if self.kind != "table":
+            return f"  {self.how:<8} {self.kind:<5} {self.name}"
         return f"  {self.how:<8} table {self.name}  +{self.rows_added} -{self.rows_removed}"
 
 
@@ -48,7 +48,9 @@ def count_change(repository: Repository, change: Change) -> RelationChange:
         objects.snapshot(entry.snapshot) if isinstance(entry, TableEntry) else None
         for entry in (old, new)
     )
-    kind = "table" if isinstance(old if new is Absent else new, TableEntry) else "view"
+    shown = old if new is Absent else new
+    assert shown is not Absent
+    kind = shown.noun
     if before is None or after is None:
         # The whole table came or went: its manifest tells how many rows, unread segments or not.
         came, went = (0 if table is None else table.rows for table in (after, before))

@@ -314,8 +314,7 @@ class _Step:
     def note(self, inputs: Iterable[Input]) -> None:
         """Note what it read: a difference reads two versions of one relation."""
         for item in inputs:
-            version = item.snapshot or item.view or item.external or ""
-            self._inputs[item.relation, version] = item
+            self._inputs[item.relation, item.version] = item
 
     def read(self) -> tuple[Input, ...]:
         """Return the versions that it read, by relation name."""

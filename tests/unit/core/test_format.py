@@ -20,6 +20,7 @@ from dbt.adapters.vcs.core.header import Header
 from dbt.adapters.vcs.core.ids import Micros, TableId
 from dbt.adapters.vcs.core.model import (
     Commit,
+    Function,
     RefMove,
     Schema,
     SchemaTree,
@@ -42,6 +43,7 @@ OBJECTS = {
     "snapshot": Snapshot,
     "segment": Segment,
     "view": View,
+    "function": Function,
 }
 TITLES = [title for title in EXAMPLES if title.partition(" ")[2] and "names" not in title]
 

@@ -61,7 +61,9 @@ def test_the_status_counts_what_the_branch_holds(warehouse: Warehouse) -> None:
     warehouse.branch("feature")
     warehouse.repository.create_tag("v1", warehouse.head(), author="ann")
     found = read_status(warehouse.repository, "main")
-    assert found.contents == Contents(schemas=2, tables=2, views=1, rows=20, bytes=3 * BYTES)
+    assert found.contents == Contents(
+        schemas=2, tables=2, views=1, functions=0, rows=20, bytes=3 * BYTES
+    )
     assert (found.branches, found.tags, found.default_branch) == (2, 1, "main")
     assert (found.head, found.summary, found.author) == (warehouse.head(), "Latest", "ann")
     assert found.runs == ()

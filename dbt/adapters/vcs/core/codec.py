@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from typing import Any, Final, TypeVar, cast
 
@@ -9,7 +10,15 @@ import msgspec
 import zstandard
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.model import Commit, SchemaTree, Segment, Snapshot, Tree, View
+from dbt.adapters.vcs.core.model import (
+    Commit,
+    Function,
+    SchemaTree,
+    Segment,
+    Snapshot,
+    Tree,
+    View,
+)
 from dbt.adapters.vcs.core.model.value import Value
 
 FORMAT_VERSION: Final = 1
@@ -17,6 +26,9 @@ FORMAT_VERSION: Final = 1
 
 COMPRESS_ABOVE: Final = 4_096
 """Objects longer than this many bytes are stored zstd-compressed."""
+
+_LARGE: Final = 64 * 1024
+"""Bytes of JSON from which on Python's garbage collector is kept from walking what it becomes."""
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _KINDS: Final[dict[type[Value], str]] = {
@@ -26,6 +38,7 @@ _KINDS: Final[dict[type[Value], str]] = {
     Snapshot: "snapshot",
     Segment: "segment",
     View: "view",
+    Function: "function",
 }
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _DECODERS: Final[dict[type[Value], msgspec.json.Decoder[Any]]] = {
@@ -63,9 +76,20 @@ def decode(type_: type[V], id: str, stored: bytes) -> V:
             "Restore the object from a backup of the repository."
         )
     try:
-        return cast(V, _DECODERS[type_].decode(data))
+        return cast(V, _parsed(_DECODERS[type_], data))
     except msgspec.MsgspecError as error:
         raise DamagedError(f"The {kind} {id} does not parse: {error}.") from error
+
+
+def _parsed(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
+    """Parse JSON; thousands of blocks at once would be looked through for garbage many times."""
+    if len(data) < _LARGE or not gc.isenabled():
+        return decoder.decode(data)
+    gc.disable()
+    try:
+        return decoder.decode(data)
+    finally:
+        gc.enable()
 
 
 def pack(data: bytes) -> bytes:

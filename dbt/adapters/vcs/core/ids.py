@@ -12,6 +12,7 @@ TreeId = NewType("TreeId", str)
 SnapshotId = NewType("SnapshotId", str)
 SegmentId = NewType("SegmentId", str)
 ViewId = NewType("ViewId", str)
+FunctionId = NewType("FunctionId", str)
 
 TableId = NewType("TableId", str)
 """Identity of a table's lineage, and the name of its folder under ``data/``."""

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.history.revision import MIN_PREFIX
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
-from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.names import is_name
 
@@ -117,10 +117,10 @@ def _shown(
     entry = tree.entry(relation)
     if isinstance(entry, TableEntry):
         return entry.snapshot
-    if isinstance(entry, ViewEntry):
+    if entry is not None:
         raise InputError(
-            f"{relation} is a view {where}; versions are of tables. Read the tables that it "
-            f"reads, or connect to that commit: {commit[:12]}."
+            f"{relation} is a {entry.noun} {where}; versions are of tables. Read the tables that "
+            f"it reads, or connect to that commit: {commit[:12]}."
         )
     near = difflib.get_close_matches(relation.identifier, tree.relations(relation.schema), n=_NEAR)
     hint = f" Did you mean {' or '.join(f'{relation.schema}.{name}' for name in near)}?"

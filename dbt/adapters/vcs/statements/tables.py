@@ -137,8 +137,8 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropRelation:
-    """`drop table t` or `drop view v`; an unqualified view may be a temporary one."""
+    """`drop table t`, `drop view v`, `drop function f`; an unqualified view may be temporary."""
 
-    kind: Literal["table", "view"]
+    kind: Literal["table", "view", "function"]
     target: Target
     if_exists: bool = False

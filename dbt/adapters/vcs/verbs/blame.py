@@ -115,7 +115,7 @@ def _version(
 ) -> SnapshotId:
     entry = repository.tree(commit).entry(name)
     if not isinstance(entry, TableEntry):
-        what = "is a view" if entry is not None else "is not there"
+        what = f"is a {entry.noun}" if entry is not None else "is not there"
         raise NotFoundError(
             f"{name} {what} at {revision!r}; blame needs a table. "
             f"dbt-vcs log --relation {name} lists the commits that changed it."

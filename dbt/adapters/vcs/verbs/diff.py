@@ -9,7 +9,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.changes.limits import LIMITS, Limits, TooLargeError
 from dbt.adapters.vcs.changes.net import Counts
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model import Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.trees import Change
@@ -48,7 +48,7 @@ class RelationDiff:
 
     Attributes:
         name: `schema.identifier`; two of them, `a -> b`, where two tables are compared.
-        kind: `table` or `view`.
+        kind: `table`, `view` or `function`.
         how: `added`, `removed`, `changed`, or `equal`.
         rows_added: Rows that come.
         rows_removed: Rows that go.
@@ -162,11 +162,9 @@ def _commits(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
 
 def _relation(repository: Repository, change: Change, limits: Limits) -> RelationDiff:
     name, old, new = change
-    kind = (
-        "view"
-        if isinstance(new if not isinstance(new, AbsentType) else old, ViewEntry)
-        else ("table")
-    )
+    shown = old if isinstance(new, AbsentType) else new
+    assert not isinstance(shown, AbsentType)
+    kind = shown.noun
     how = "changed"
     if isinstance(old, AbsentType) or isinstance(new, AbsentType):
         how = "added" if isinstance(old, AbsentType) else "removed"

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.history.revision import parse_range
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.statements.diffs import table_at
@@ -128,7 +128,7 @@ def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point,
 
 
 def _version(repository: Repository, relation: RelationName, text: str) -> Point | None:
-    """Return a version by snapshot's name or revision, None for a view."""
+    """Return a version by snapshot's name or revision, None for what has no rows of its own."""
     try:
         return Point(relation, find_version(repository, relation, text).snapshot)
     except NotFoundError:
@@ -136,9 +136,9 @@ def _version(repository: Repository, relation: RelationName, text: str) -> Point
         assert not isinstance(entry, TableEntry)
     except InputError:
         entry = repository.tree(repository.resolve(text)).entry(relation)
-        if not isinstance(entry, ViewEntry):
+        if entry is None or isinstance(entry, TableEntry):
             raise
-    return None if isinstance(entry, ViewEntry) else Point(relation, None)
+    return Point(relation, None) if entry is None else None
 
 
 def _is_table(repository: Repository, word: str) -> bool:

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.model import Commit, Segment, Snapshot, Tree, View
+from dbt.adapters.vcs.core.model import Commit, Function, Segment, Snapshot, Tree, View
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.plan.collect import Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
@@ -24,6 +24,7 @@ _KINDS: Final[Mapping[str, type[Value]]] = {
     "snapshot": Snapshot,
     "segment": Segment,
     "view": View,
+    "function": Function,
 }
 
 

@@ -119,4 +119,6 @@ def _leaf(item: Input) -> LineageNode:
         return LineageNode(relation=item.relation, kind="table", version=item.snapshot)
     if item.view is not None:
         return LineageNode(relation=item.relation, kind="view", version=item.view)
+    if item.function is not None:
+        return LineageNode(relation=item.relation, kind="function", version=item.function)
     return LineageNode(relation=item.relation, kind="external", version=None)

@@ -158,7 +158,7 @@ def _rows_undone(
         and isinstance(ours, TableEntry)
         and isinstance(theirs, TableEntry)
     ):
-        return f"{name} (made, dropped, or a view)"
+        return f"{name} (made, dropped, or no table)"
     found = merge_tables(
         repository,
         TableMerge(

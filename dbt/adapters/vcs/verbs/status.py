@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
-from dbt.adapters.vcs.core.model import Commit, TableEntry
+from dbt.adapters.vcs.core.model import Commit, FunctionEntry, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.verbs.parallel import each
 from dbt.adapters.vcs.verbs.runs import RunSummary, list_runs
@@ -25,6 +25,7 @@ class Contents:
         schemas: How many.
         tables: How many.
         views: How many.
+        functions: How many.
         rows: Rows of all tables.
         bytes: Size of the files that the tables are read from.
     """
@@ -32,6 +33,7 @@ class Contents:
     schemas: int
     tables: int
     views: int
+    functions: int
     rows: int
     bytes: int
 
@@ -97,7 +99,8 @@ def count_contents(repository: Repository, commit: Commit) -> Contents:
     return Contents(
         schemas=len(schemas),
         tables=len(ids),
-        views=len(entries) - len(ids),
+        views=sum(1 for entry in entries if isinstance(entry, ViewEntry)),
+        functions=sum(1 for entry in entries if isinstance(entry, FunctionEntry)),
         rows=sum(snapshot.rows for snapshot in snapshots),
         bytes=sum(snapshot.bytes for snapshot in snapshots),
     )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry
+from dbt.adapters.vcs.core.model import Absent, RelationName
 from dbt.adapters.vcs.statements import DropRelation, RenameRelation
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.scope import Scope
 
 
 def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
-    """Drop a table or a view; the versions that it had stay in the history.
+    """Drop a table, a view or a function; the versions that it had stay in the history.
 
     Raises:
         NotFoundError: There is no such relation.
         InputError: It is of the other kind.
     """
-    if scope.is_temporary(statement.target.name):
+    if statement.kind != "function" and scope.is_temporary(statement.target.name):
         return _drop_temporary(scope, statement)
     name = scope.name(statement.target.name)
     entry = scope.overlay.entry(name)
@@ -24,9 +24,8 @@ def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
         if statement.if_exists:
             return Outcome()
         raise NotFoundError(f"There is no {statement.kind} {name} to drop.")
-    kind = "table" if isinstance(entry, TableEntry) else "view"
-    if kind != statement.kind:
-        raise InputError(f"{name} is a {kind}; say drop {kind} {name}.")
+    if entry.noun != statement.kind:
+        raise InputError(f"{name} is a {entry.noun}; say drop {entry.noun} {name}.")
     scope.overlay.put(name, Absent)
     _hide(scope, name)
     return Outcome(relation=name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, Micros
-from dbt.adapters.vcs.core.model import Entry, NodeRun, RelationName, TableEntry
+from dbt.adapters.vcs.core.model import Entry, NodeRun, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeReader
 from dbt.adapters.vcs.workspace.runs import runs
@@ -47,7 +47,7 @@ def findings(
         if node.inputs:
             saw: dict[str, set[str]] = {}
             for item in node.inputs:
-                saw.setdefault(item.relation, set()).add(item.snapshot or item.view or "")
+                saw.setdefault(item.relation, set()).add(item.version)
             good = node.status in _GOOD
             found.setdefault(node.id, []).append(Finding(node.id, good, saw, at))
     for items in found.values():
@@ -127,7 +127,7 @@ def _id(tree: TreeReader, name: str) -> str | None:
     entry: Entry | None = tree.entry(RelationName(schema, identifier))
     if entry is None:
         return None
-    return entry.snapshot if isinstance(entry, TableEntry) else entry.view
+    return entry.version
 
 
 def _joined(items: list[str]) -> str:

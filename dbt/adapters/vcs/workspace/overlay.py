@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, ViewId
+from dbt.adapters.vcs.core.ids import CommitId, FunctionId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import (
     Absent,
     Entry,
+    Function,
+    FunctionEntry,
+    Readable,
     RelationName,
     Snapshot,
     TableEntry,
@@ -26,8 +29,8 @@ from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader
 class Overlay:
     """Changes over the tree of one commit, not yet committed.
 
-    Snapshots and views are written as objects when they are made; until a commit names them
-    they are garbage, so dropping an overlay undoes everything in it.
+    Snapshots, views and functions are written as objects when they are made; until a commit names
+    them they are garbage, so dropping an overlay undoes everything in it.
 
     Attributes:
         repository: Where it is.
@@ -95,7 +98,7 @@ class Overlay:
         return self.tree.entry(name)
 
     def entries(self, schema: str) -> Mapping[str, Entry]:
-        """Return the relations of a schema by identifier, sorted; empty if it isn't there."""
+        """Return what a schema holds by identifier, sorted; empty if it isn't there."""
         found = dict(self.tree.relations(schema))
         for name, entry in self.relations.items():
             if name.schema != schema:
@@ -111,20 +114,23 @@ class Overlay:
 
         Raises:
             NotFoundError: There is no such relation.
-            InputError: It is a view.
+            InputError: It is a view or a function.
         """
         entry = self.require(name)
         if isinstance(entry, ViewEntry):
             raise InputError(f"{name} is a view and a table is needed here.")
         return self.snapshot(entry.snapshot)
 
-    def require(self, name: RelationName) -> Entry:
-        """Return what a name stands for.
+    def require(self, name: RelationName) -> Readable:
+        """Return the table or view that a name stands for.
 
         Raises:
             NotFoundError: There is no such relation.
+            InputError: It is a function.
         """
         entry = self.entry(name)
+        if isinstance(entry, FunctionEntry):
+            raise InputError(f"{name} is a function and a table or view is needed here.")
         if entry is None:
             raise NotFoundError(
                 f"There is no table or view {name} here. Check the spelling, or look at "
@@ -140,6 +146,10 @@ class Overlay:
         """Return a view by id."""
         return self.repository.objects.view(id)
 
+    def function(self, id: FunctionId) -> Function:
+        """Return a function by id."""
+        return self.repository.objects.function(id)
+
     def put_table(self, name: RelationName, snapshot: Snapshot) -> SnapshotId:
         """Write a snapshot and let a name stand for it; return its id."""
         id = SnapshotId(self.repository.objects.put(snapshot))
@@ -150,6 +160,12 @@ class Overlay:
         """Write a view and let a name stand for it; return its id."""
         id = ViewId(self.repository.objects.put(view))
         self.put(name, ViewEntry(view=id))
+        return id
+
+    def put_function(self, name: RelationName, function: Function) -> FunctionId:
+        """Write a function and let a name stand for it; return its id."""
+        id = FunctionId(self.repository.objects.put(function))
+        self.put(name, FunctionEntry(function=id))
         return id
 
     def put(self, name: RelationName, entry: Entry | AbsentType) -> None:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, ViewEntry
+from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version, find_version_at
 from dbt.adapters.vcs.statements import At
@@ -148,9 +148,9 @@ def _at_merge_base(overlay: Overlay, relation: RelationName, revision: str) -> P
 
 
 def _table(entry: Entry, relation: RelationName) -> SnapshotId:
-    if isinstance(entry, ViewEntry):
+    if not isinstance(entry, TableEntry):
         raise InputError(
-            f"{relation} is a view; differences are of tables. Compare the tables that it reads, "
-            "or build it as a table: materialized='table'."
+            f"{relation} is a {entry.noun}; differences are of tables. Compare the tables that it "
+            "reads, or build it as a table: materialized='table'."
         )
     return entry.snapshot

@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model import (
+    Entry,
+    FunctionEntry,
+    RelationName,
+    TableEntry,
+    ViewEntry,
+)
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store.names import is_name
@@ -60,7 +66,7 @@ def past_of(repository: Repository, name: RelationName, revision: str) -> Past:
             pass
         else:
             entry = repository.tree(commit).entry(name)
-            if isinstance(entry, ViewEntry):
+            if isinstance(entry, ViewEntry | FunctionEntry):
                 return Past(entry, commit)
     found = find_version(repository, name, revision)
     return Past(TableEntry(snapshot=found.snapshot), found.commit)
@@ -145,8 +151,9 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
         InputError: The name stands for a view.
     """
     name, source = scope.name(statement.target.name), scope.name(statement.source.name)
-    if isinstance(scope.overlay.entry(name), ViewEntry):
-        raise InputError(f"{name} is a view; restore table needs a table.")
+    standing = scope.overlay.entry(name)
+    if isinstance(standing, ViewEntry | FunctionEntry):
+        raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
     if statement.source.at is None:
         entry = scope.overlay.require(source)
         past = Past(entry, scope.overlay.base)
@@ -177,7 +184,7 @@ def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
 
 
 def _answer(name: RelationName, past: Past, stays: str) -> Outcome:
-    version = past.entry.snapshot if isinstance(past.entry, TableEntry) else past.entry.view
+    version = past.entry.version
     rows = Listing.of(
         ["relation", "snapshot", "commit", "stays"], [[str(name), version, past.commit, stays]]
     )

@@ -184,8 +184,9 @@ def _may_create(scope: Scope, name: RelationName, *, replace: bool, if_not_exist
         raise InputError(
             f"{name} is there already. Drop it first, or say create or replace table."
         )
-    if isinstance(existing, ViewEntry):
-        raise InputError(f"{name} is a view. Drop it first: drop view {name}.")
+    if not isinstance(existing, TableEntry):
+        noun = existing.noun
+        raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
     return True
 
 

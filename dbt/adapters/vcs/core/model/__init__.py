@@ -2,6 +2,7 @@
 
 from dbt.adapters.vcs.core.model.block import Block, ColumnStats, Scalar
 from dbt.adapters.vcs.core.model.commit import Commit, NodeRun, Run
+from dbt.adapters.vcs.core.model.function import Function, Parameter
 from dbt.adapters.vcs.core.model.ref import RefMove
 from dbt.adapters.vcs.core.model.schema import Field, Schema
 from dbt.adapters.vcs.core.model.segment import Derivation, Segment, SegmentRef
@@ -10,6 +11,8 @@ from dbt.adapters.vcs.core.model.tombstone import Tombstone
 from dbt.adapters.vcs.core.model.tree import (
     Absent,
     Entry,
+    FunctionEntry,
+    Readable,
     RelationName,
     SchemaRef,
     SchemaTree,
@@ -27,9 +30,13 @@ __all__ = [
     "Derivation",
     "Entry",
     "Field",
+    "Function",
+    "FunctionEntry",
     "Input",
     "NodeRun",
     "Origin",
+    "Parameter",
+    "Readable",
     "RefMove",
     "RelationName",
     "Run",

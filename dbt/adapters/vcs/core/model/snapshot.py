@@ -11,14 +11,20 @@ from dbt.adapters.vcs.core.model.value import Value
 class Input(Value, frozen=True, kw_only=True):
     """One relation that was read to make a snapshot.
 
-    Exactly one of `snapshot`, `view` and `external` is set: the version of a table, the version
-    of a view, or the location of files that are not versioned.
+    Exactly one of `snapshot`, `view`, `function` and `external` is set: the version of a table, of
+    a view, of a function, or the location of files that are not versioned.
     """
 
     relation: str
     snapshot: str | None = None
     view: str | None = None
     external: str | None = None
+    function: str | None = None
+
+    @property
+    def version(self) -> str:
+        """The one that is set; empty if none is."""
+        return self.snapshot or self.view or self.function or self.external or ""
 
 
 class Origin(Value, frozen=True, kw_only=True):

@@ -1,11 +1,11 @@
-"""A tree: schema -> relation -> table or view, in two levels that versions share."""
+"""A tree: schema -> relation -> table, view or function, in two levels that versions share."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
-from dbt.adapters.vcs.core.ids import SnapshotId, TreeId, ViewId
+from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, TreeId, ViewId
 from dbt.adapters.vcs.core.model.value import Value
 
 
@@ -35,16 +35,46 @@ class RelationName(NamedTuple):
 class TableEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="table"):
     """A relation that is a table, at one snapshot."""
 
+    noun: ClassVar[str] = "table"
+
     snapshot: SnapshotId
+
+    @property
+    def version(self) -> str:
+        """Id of the snapshot."""
+        return self.snapshot
 
 
 class ViewEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="view"):
     """A relation that is a view, at one version."""
 
+    noun: ClassVar[str] = "view"
+
     view: ViewId
 
+    @property
+    def version(self) -> str:
+        """Id of the view."""
+        return self.view
 
-Entry: TypeAlias = TableEntry | ViewEntry
+
+class FunctionEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="function"):
+    """A function, at one version; it shares the names of a schema with tables and views."""
+
+    noun: ClassVar[str] = "function"
+
+    function: FunctionId
+
+    @property
+    def version(self) -> str:
+        """Id of the function."""
+        return self.function
+
+
+Readable: TypeAlias = TableEntry | ViewEntry
+"""What has rows."""
+
+Entry: TypeAlias = Readable | FunctionEntry
 
 
 class SchemaTree(Value, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ class View(Value, frozen=True, kw_only=True):
         aliased: True if `columns` rename the query's columns by position; else they are the
             query's own, by name.
         reads: `schema.relation` of every relation that the query names, sorted.
+        calls: `schema.function` of every function of the branch that it calls, sorted.
         comment: Free text, or None.
         properties: View properties.
     """
@@ -30,5 +31,6 @@ class View(Value, frozen=True, kw_only=True):
     columns: tuple[ViewColumn, ...]
     aliased: bool = False
     reads: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
     comment: str | None = None
     properties: dict[str, str] = {}

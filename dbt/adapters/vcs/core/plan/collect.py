@@ -203,7 +203,7 @@ class _Marking:
             if isinstance(entry, TableEntry):
                 self.version(entry.snapshot)
             else:
-                self.is_new("view", entry.view)
+                self.is_new(entry.noun, entry.version)
 
     def _first(self, key: str) -> bool:
         if key in self._done:

@@ -8,8 +8,16 @@ from typing import Final, TypeVar, cast
 
 from dbt.adapters.vcs.core.codec import decode, encode, kind_of, pack
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
-from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId, ViewId
-from dbt.adapters.vcs.core.model import Commit, SchemaTree, Segment, Snapshot, Tree, View
+from dbt.adapters.vcs.core.ids import CommitId, FunctionId, SegmentId, SnapshotId, TreeId, ViewId
+from dbt.adapters.vcs.core.model import (
+    Commit,
+    Function,
+    SchemaTree,
+    Segment,
+    Snapshot,
+    Tree,
+    View,
+)
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.cache import ObjectCache
@@ -153,6 +161,10 @@ class ObjectStore:
     def view(self, id: ViewId) -> View:
         """Return a version of a view."""
         return self.get(View, id)
+
+    def function(self, id: FunctionId) -> Function:
+        """Return a version of a function."""
+        return self.get(Function, id)
 
     def with_prefix(self, kind: str, prefix: str) -> list[str]:
         """Return the ids of one kind (`commit`, `tree`, ...) that start with a prefix, sorted.

@@ -37,7 +37,9 @@ def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
         yield line(
             Span("            ", "heading"),
             f"{counted(held.schemas, 'schema')}, {counted(held.tables, 'table')}, "
-            f"{counted(held.views, 'view')}, {counted(held.rows, 'row')}, {size(held.bytes)}",
+            f"{counted(held.views, 'view')}, "
+            + (f"{counted(held.functions, 'function')}, " if held.functions else "")
+            + f"{counted(held.rows, 'row')}, {size(held.bytes)}",
         )
     if status.runs:
         yield line(Span("Runs", "heading"), " that are not done with")

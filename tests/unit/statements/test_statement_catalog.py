@@ -104,10 +104,10 @@ def test_what_a_statement_about_the_catalog_means(case: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "show functions",
+        "show system functions",
         "show catalogs",
         "show current schema",
-        "describe function f",
+        "describe function <=>",
         "describe schema s",
         "desc database extended s",
         "describe query select 1",

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.statements.alterations import (
 )
 from dbt.adapters.vcs.statements.catalog import (
     Describe,
+from dbt.adapters.vcs.statements.calls import Call, calls_of
     ShowColumns,
     ShowCreateTable,
     ShowPartitions,
@@ -27,12 +28,13 @@ from dbt.adapters.vcs.statements.conjuncts import Comparison, Constant, KeyPair
 from dbt.adapters.vcs.statements.diffs import DiffReference
 from dbt.adapters.vcs.statements.literals import quote_name, quote_text
 from dbt.adapters.vcs.statements.names import At, Name, Reference, TableAt, Target
-from dbt.adapters.vcs.statements.parser import parse, split
+from dbt.adapters.vcs.statements.parser import parse, read, split
 from dbt.adapters.vcs.statements.query import Query, qualified
 from dbt.adapters.vcs.statements.rows import Insert, Slice
 from dbt.adapters.vcs.statements.schemas import (
     CommentOnSchema,
     CreateSchema,
+from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
     DropSchema,
     SetSchemaProperties,
     Use,
@@ -76,6 +78,7 @@ __all__ = [
     "CreateSchema",
     "CreateSnapshot",
     "CreateTable",
+    "Call",
     "CreateTableLike",
     "CreateTemporaryView",
     "CreateView",
@@ -83,6 +86,7 @@ __all__ = [
     "Describe",
     "DiffReference",
     "DropColumns",
+    "CreateFunction",
     "DropRelation",
     "DropSchema",
     "DropSnapshot",
@@ -91,6 +95,7 @@ __all__ = [
     "Merge",
     "MergeClause",
     "MergeSource",
+    "DescribeFunction",
     "Name",
     "Optimize",
     "PartitionSpec",
@@ -115,6 +120,7 @@ __all__ = [
     "SnapshotMerge",
     "SnapshotPick",
     "SparkCommand",
+    "ShowFunctions",
     "Statement",
     "TableAt",
     "Target",
@@ -131,3 +137,5 @@ __all__ = [
     "quote_text",
     "split",
 ]
+    "calls_of",
+    "read",

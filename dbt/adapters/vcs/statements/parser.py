@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.statements.calls import called_names
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.cursor import Cursor, ForeignError
 from dbt.adapters.vcs.statements.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.mentions import mentions_of, reads_or_mentions
+from dbt.adapters.vcs.statements.names import Name
 from dbt.adapters.vcs.statements.readers.alter import read_alter, read_comment_on
 from dbt.adapters.vcs.statements.readers.changes import read_row_change
 from dbt.adapters.vcs.statements.readers.create import read_create
@@ -44,8 +46,25 @@ _REFUSED: Final = {
 }
 
 
+class Read(NamedTuple):
+    """What was read of a text.
+
+    Attributes:
+        statement: What it means.
+        calls: Each name in it that may be a function's, once.
+    """
+
+    statement: Statement
+    calls: tuple[Name, ...]
+
+
 def parse(text: str) -> Statement:
-    """Return what a statement means.
+    """Return what a statement means; `read` says more."""
+    return read(text).statement
+
+
+def read(text: str) -> Read:
+    """Return what a statement means, and what it may call.
 
     One statement, a semicolon behind it allowed. Nothing but the text is looked at: whether
     the relations exist, and whether they are versioned, is for the caller to say.
@@ -59,17 +78,18 @@ def parse(text: str) -> Statement:
         tokens = tokenize(text)
     except InputError:
         if _RAW_COMMAND.match(text):
-            return SparkCommand(text=text)
+            return Read(SparkCommand(text=text), ())
         raise
     tokens = _single(text, tokens)
+    calls = called_names(tokens)
     if tokens[0].word in _RAW:
-        return SparkCommand(text=text, mentions=mentions_of(tokens))
+        return Read(SparkCommand(text=text, mentions=mentions_of(tokens)), calls)
     text = text[: tokens[-2].end]
     try:
-        return _statement(text, tokens)
+        return Read(_statement(text, tokens), calls)
     except ForeignError:
         found = reads_or_mentions(tokens)
-        return SparkCommand(text=text, mentions=found.reads, diffs=found.diffs)
+        return Read(SparkCommand(text=text, mentions=found.reads, diffs=found.diffs), calls)
 
 
 def split(text: str) -> list[str]:

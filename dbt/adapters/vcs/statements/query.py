@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
+from dbt.adapters.vcs.statements.calls import Call
 from dbt.adapters.vcs.statements.diffs import DiffReference
 from dbt.adapters.vcs.statements.lexer import Token, tokenize
 from dbt.adapters.vcs.statements.literals import quote_name
@@ -124,23 +125,32 @@ class Query:
 
 
 def qualified(
-    query: Query, default_schema: str, except_names: Collection[str] = frozenset()
+    query: Query,
+    default_schema: str,
+    except_names: Collection[str] = frozenset(),
+    calls: Iterable[Call] = (),
 ) -> str:
-    """Return the text of a query with a schema before each relation that has none.
+    """Return the text of a query with a schema before each relation and function that has none.
 
     Args:
         query: The query.
         default_schema: The schema to name.
         except_names: Names to leave as they are, such as temporary views; any case.
+        calls: The places that call a function of the branch; offsets into the query's text.
     """
     left = {name.lower() for name in except_names}
     schema = quote_name(default_schema)
+    places = [
+        (read.name, read.start, read.name_end)
+        for read in query.reads
+        if read.name.identifier.lower() not in left
+    ]
     return edited(
         query.text,
         (
-            Edit(read.start, read.name_end, f"{schema}.{quote_name(read.name.identifier)}")
-            for read in query.reads
-            if read.name.schema is None and read.name.identifier.lower() not in left
+            Edit(start, end, f"{schema}.{quote_name(name.identifier)}")
+            for name, start, end in (*places, *calls)
+            if name.schema is None
         ),
     )
 

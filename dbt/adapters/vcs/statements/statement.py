@@ -28,6 +28,7 @@ from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.query import Query
 from dbt.adapters.vcs.statements.rows import Insert
+from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
 from dbt.adapters.vcs.statements.schemas import (
     CommentOnSchema,
     CreateSchema,
@@ -67,6 +68,7 @@ Statement: TypeAlias = (
     | AlterViewAs
     | Insert
     | Update
+    | CreateFunction
     | Delete
     | Merge
     | Truncate
@@ -96,6 +98,8 @@ Statement: TypeAlias = (
     | DropSnapshot
     | Optimize
     | RestoreTable
+    | DescribeFunction
+    | ShowFunctions
     | ShowSnapshots
     | SnapshotDiff
     | SnapshotMerge

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.columns import ViewColumnDef
 from dbt.adapters.vcs.statements.cursor import Cursor
+from dbt.adapters.vcs.statements.functions import CreateFunction
 from dbt.adapters.vcs.statements.readers.clauses import (
     read_if_not_exists,
     read_properties,
 )
 from dbt.adapters.vcs.statements.readers.create_table import read_create_table
+from dbt.adapters.vcs.statements.readers.functions import read_create_function
 from dbt.adapters.vcs.statements.readers.versioning import read_create_snapshot
 from dbt.adapters.vcs.statements.schemas import CreateSchema
 from dbt.adapters.vcs.statements.tables import (
@@ -29,6 +31,7 @@ Created = (
     | Clone
     | CreateView
     | CreateTemporaryView
+    | CreateFunction
     | CreateSchema
     | CreateSnapshot
 )
@@ -45,6 +48,10 @@ def read_create(cursor: Cursor) -> Created | None:
         return read_create_table(cursor, replace=replace)
     if cursor.take("view"):
         return _view(cursor, replace)
+    if cursor.take("function"):
+        return read_create_function(cursor, replace=replace)
+    if cursor.take("aggregate", "function"):
+        return read_create_function(cursor, replace=replace, aggregate=True)
     global_ = cursor.take("global")
     if cursor.take_any("temporary", "temp"):
         if cursor.take("view"):

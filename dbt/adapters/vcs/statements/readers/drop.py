@@ -31,6 +31,11 @@ def read_drop(cursor: Cursor) -> DropSchema | DropRelation | DropSnapshot | None
         target = cursor.target()
         cursor.end()
         return DropRelation(kind="view", target=target, if_exists=if_exists)
+    if cursor.take("function"):
+        if_exists = read_if_exists(cursor)
+        target = cursor.target()
+        cursor.end()
+        return DropRelation(kind="function", target=target, if_exists=if_exists)
     if cursor.take("snapshot"):
         return read_drop_snapshot(cursor)
     return None

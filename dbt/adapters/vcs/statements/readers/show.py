@@ -14,10 +14,15 @@ from dbt.adapters.vcs.statements.catalog import (
     ShowTables,
 )
 from dbt.adapters.vcs.statements.cursor import Cursor
+from dbt.adapters.vcs.statements.functions import DescribeFunction, ShowFunctions
 from dbt.adapters.vcs.statements.lexer import Kind
 from dbt.adapters.vcs.statements.names import Name, Target
 from dbt.adapters.vcs.statements.readers.clauses import read_partition, read_property_key
 from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS
+from dbt.adapters.vcs.statements.readers.functions import (
+    read_describe_function,
+    read_show_functions,
+)
 from dbt.adapters.vcs.statements.readers.versioning import read_show_snapshots
 from dbt.adapters.vcs.statements.scan import QUERY_WORDS
 from dbt.adapters.vcs.statements.versioning import ShowSnapshots
@@ -30,6 +35,7 @@ Shown = (
     | ShowPartitions
     | ShowTableProperties
     | ShowCreateTable
+    | ShowFunctions
     | ShowSnapshots
 )
 
@@ -66,7 +72,7 @@ def _show(cursor: Cursor) -> Shown | None:
         target = cursor.target()
         cursor.take("as", "serde")
         return ShowCreateTable(target=target)
-    return None
+    return read_show_functions(cursor)
 
 
 def _in_schema(cursor: Cursor) -> str | None:
@@ -99,13 +105,15 @@ def _properties(cursor: Cursor) -> ShowTableProperties:
     return ShowTableProperties(target=target, key=key)
 
 
-def read_describe(cursor: Cursor) -> Describe | None:
-    """Read what follows `describe`; None if it is not about a relation.
+def read_describe(cursor: Cursor) -> Describe | DescribeFunction | None:
+    """Read what follows `describe`; None if it is about neither a relation nor a function.
 
     Raises:
         UnsupportedError: It asks about one partition.
     """
     if not _last(cursor):
+        if cursor.ahead().word != "." and cursor.take("function"):
+            return read_describe_function(cursor)
         if cursor.ahead().word != "." and _other_kind(cursor):
             return None
         cursor.take("table")

@@ -10,9 +10,9 @@ from dbt.adapters.vcs.statements.alterations import (
     SetProperties,
     UnsetProperties,
 )
+from dbt.adapters.vcs.statements.calls import Call, calls_of
 from dbt.adapters.vcs.statements.catalog import (
     Describe,
-from dbt.adapters.vcs.statements.calls import Call, calls_of
     ShowColumns,
     ShowCreateTable,
     ShowPartitions,
@@ -26,6 +26,7 @@ from dbt.adapters.vcs.statements.columns import ColumnDef, PartitionSpec, Positi
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.conjuncts import Comparison, Constant, KeyPair
 from dbt.adapters.vcs.statements.diffs import DiffReference
+from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
 from dbt.adapters.vcs.statements.literals import quote_name, quote_text
 from dbt.adapters.vcs.statements.names import At, Name, Reference, TableAt, Target
 from dbt.adapters.vcs.statements.parser import parse, read, split
@@ -34,7 +35,6 @@ from dbt.adapters.vcs.statements.rows import Insert, Slice
 from dbt.adapters.vcs.statements.schemas import (
     CommentOnSchema,
     CreateSchema,
-from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
     DropSchema,
     SetSchemaProperties,
     Use,
@@ -69,24 +69,25 @@ __all__ = [
     "AlterViewAs",
     "Assignment",
     "At",
+    "Call",
     "Clone",
     "ColumnDef",
     "CommentOnSchema",
     "CommentOnTable",
     "Comparison",
     "Constant",
+    "CreateFunction",
     "CreateSchema",
     "CreateSnapshot",
     "CreateTable",
-    "Call",
     "CreateTableLike",
     "CreateTemporaryView",
     "CreateView",
     "Delete",
     "Describe",
+    "DescribeFunction",
     "DiffReference",
     "DropColumns",
-    "CreateFunction",
     "DropRelation",
     "DropSchema",
     "DropSnapshot",
@@ -95,7 +96,6 @@ __all__ = [
     "Merge",
     "MergeClause",
     "MergeSource",
-    "DescribeFunction",
     "Name",
     "Optimize",
     "PartitionSpec",
@@ -109,6 +109,7 @@ __all__ = [
     "SetSchemaProperties",
     "ShowColumns",
     "ShowCreateTable",
+    "ShowFunctions",
     "ShowPartitions",
     "ShowSchemas",
     "ShowSnapshots",
@@ -120,7 +121,6 @@ __all__ = [
     "SnapshotMerge",
     "SnapshotPick",
     "SparkCommand",
-    "ShowFunctions",
     "Statement",
     "TableAt",
     "Target",
@@ -131,11 +131,11 @@ __all__ = [
     "Update",
     "Use",
     "ViewColumnDef",
+    "calls_of",
     "parse",
     "qualified",
     "quote_name",
     "quote_text",
+    "read",
     "split",
 ]
-    "calls_of",
-    "read",

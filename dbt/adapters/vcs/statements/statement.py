@@ -26,9 +26,9 @@ from dbt.adapters.vcs.statements.catalog import (
 )
 from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
 from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
 from dbt.adapters.vcs.statements.query import Query
 from dbt.adapters.vcs.statements.rows import Insert
-from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
 from dbt.adapters.vcs.statements.schemas import (
     CommentOnSchema,
     CreateSchema,
@@ -66,9 +66,9 @@ Statement: TypeAlias = (
     | CreateView
     | CreateTemporaryView
     | AlterViewAs
+    | CreateFunction
     | Insert
     | Update
-    | CreateFunction
     | Delete
     | Merge
     | Truncate
@@ -94,12 +94,12 @@ Statement: TypeAlias = (
     | ShowTableProperties
     | ShowCreateTable
     | Describe
+    | DescribeFunction
+    | ShowFunctions
     | CreateSnapshot
     | DropSnapshot
     | Optimize
     | RestoreTable
-    | DescribeFunction
-    | ShowFunctions
     | ShowSnapshots
     | SnapshotDiff
     | SnapshotMerge

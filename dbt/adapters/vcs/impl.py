@@ -129,7 +129,7 @@ class VcsAdapter(SparkAdapter):
             self.Relation.create(
                 schema=schema,
                 identifier=identifier,
-                type=RelationType.Table if isinstance(entry, TableEntry) else RelationType.View,
+                type=RelationType(entry.noun),
                 quote_policy=schema_relation.quote_policy,
             )
             for identifier, entry in entries.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import traceback
 import uuid
 from collections.abc import Iterable, Mapping
@@ -13,7 +14,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.engines.session import SparkView
-from dbt.adapters.vcs.statements.names import split_name
+from dbt.adapters.vcs.statements.names import Name, split_name
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.workspace import Connection
@@ -31,6 +32,7 @@ FRAME: Final = "__vcs_frame"
 """What that statement calls the frame."""
 
 _LINES: Final = 3
+_CALL: Final = re.compile(r"\b(?:(\w+)`?\.`?)?\b(\w+)`?\(")
 
 
 def run_python_model(
@@ -65,6 +67,7 @@ def run_python_model(
     if not isinstance(session, SparkView):
         raise InputError(f"{model} is a Python model, which needs method: session.")
     known = [name for name in reads if overlay.entry(name) is not None or name in scope.externals]
+    scope.calls = _calls(code)
     scope.show(known)
     read = dict.fromkeys(known)
 
@@ -160,6 +163,12 @@ def _plain(field: pa.Field) -> pa.Field:
     if pa.types.is_dictionary(field.type):
         return field.with_type(field.type.value_type)
     return field
+
+
+def _calls(code: str) -> tuple[Name, ...]:
+    """Return what SQL inside of a model's code may call; whether it does is for others to say."""
+    found = dict.fromkeys(_CALL.findall(code))
+    return tuple(Name(schema=schema or None, identifier=name) for schema, name in found)
 
 
 def _name_of(text: str) -> RelationName:

@@ -72,6 +72,8 @@ def release(spark: SparkSession, catalog: Catalog, adoption: Adoption) -> None:
             return
         for name in catalog.shown:
             spark.sql(f"drop view if exists {quoted_relation(name)}")
+        for name in catalog.functions:
+            spark.sql(f"drop function if exists {quoted_relation(name)}")
         spark.sql(f"drop database if exists {quoted(PRIVATE)} cascade")
         if adoption.timestamps is not None:
             spark.conf.set(_TIMESTAMPS, adoption.timestamps)

@@ -44,6 +44,7 @@ class Catalog:
         self._schemas: set[str] = set()
         self._physical: set[str] = set()
         self._shown: dict[RelationName, str | None] = {}
+        self._functions: dict[RelationName, str] = {}
 
     @property
     def root(self) -> str:
@@ -59,6 +60,11 @@ class Catalog:
     def shown(self) -> list[RelationName]:
         """The logical names that stand for something."""
         return list(self._shown)
+
+    @property
+    def functions(self) -> list[RelationName]:
+        """The names that stand for functions."""
+        return list(self._functions)
 
     def ensure_schema(self, spark: SparkSession, schema: str) -> None:
         """Make a database if it is not there."""
@@ -149,6 +155,26 @@ class Catalog:
             self._shown.pop(name, None)
             if name.schema in self._schemas:
                 spark.sql(f"drop view if exists {quoted_relation(name)}")
+
+    def mount_function(
+        self, spark: SparkSession, name: RelationName, id: str, definition: str
+    ) -> None:
+        """Make a function, given what follows its name, unless it is there by that id."""
+        with self._locked(f"function {name}"):
+            if self._functions.get(name) == id:
+                return
+            self._functions.pop(name, None)
+            self.ensure_schema(spark, name.schema)
+            # `create or replace` puts none in the place of one of another kind.
+            spark.sql(f"drop function if exists {quoted_relation(name)}")
+            spark.sql(f"create function {quoted_relation(name)}{definition}")
+            self._functions[name] = id
+
+    def unmount_function(self, spark: SparkSession, name: RelationName) -> None:
+        """Take a function out."""
+        with self._locked(f"function {name}"):
+            if self._functions.pop(name, None) is not None:
+                spark.sql(f"drop function if exists {quoted_relation(name)}")
 
     def close(self) -> None:
         """Remove the temporary folder."""

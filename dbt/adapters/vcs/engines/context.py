@@ -78,6 +78,14 @@ def new_session(root: SparkSession) -> SparkSession:
 
 
 @contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Let PySpark take a session for the active one within a block, where it asks for one."""
+    with _others_kept(spark.sparkContext) as sessions:
+        sessions.setActiveSession(spark._jsparkSession)
+        yield
+
+
+@contextmanager
 def _others_kept(context: SparkContext) -> Iterator[Any]:
     """Make sessions inside the block; what other code gets as the default stays what it was."""
     from pyspark.sql import SparkSession

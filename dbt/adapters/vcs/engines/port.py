@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
+from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -218,6 +218,24 @@ class Session(Protocol):
 
         Another table of the same `name`, a word, takes its place.
         """
+
+    def mount_function(self, name: RelationName, id: str, function: Function) -> None:
+        """Let this session's statements call a function under a name, in place of what had it.
+
+        Args:
+            name: The name.
+            id: Names this version, and the versions of all that it needs.
+            function: The function; what it reads and calls must be mounted before.
+
+        Raises:
+            InputError: The source of a Python function is not well formed, or lacks something.
+        """
+
+    def unmount_function(self, name: RelationName) -> None:
+        """Let this session's statements call nothing under a name."""
+
+    def has_function(self, identifier: str) -> bool:
+        """Tell whether a name without a schema calls the engine's own, or a temporary one."""
 
     def unmount(self, name: RelationName) -> None:
         """Remove what a name stands for from the catalog; nothing happens if there is nothing."""

@@ -9,10 +9,11 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.catalog import PRIVATE, Catalog
 from dbt.adapters.vcs.engines.errors import renamed
+from dbt.adapters.vcs.engines.functions import Functions
 from dbt.adapters.vcs.engines.jobs import Jobs
 from dbt.adapters.vcs.engines.port import Analysing, Column, TableMount, Written
 from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
@@ -34,6 +35,7 @@ class SparkView:
         self._catalog = catalog
         self._blobs = blobs
         self._jobs = Jobs(spark.sparkContext, label)
+        self._functions = Functions(spark, catalog)
 
     @property
     def spark(self) -> SparkSession:
@@ -197,6 +199,21 @@ class SparkView:
             schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
             self._spark.createDataFrame(table, schema).createOrReplaceTempView(name)
         return quoted(name)
+
+    def mount_function(self, name: RelationName, id: str, function: Function) -> None:
+        """Let this session's statements call a function under a name."""
+        with self._jobs.run():
+            self._functions.mount(name, id, function)
+
+    def unmount_function(self, name: RelationName) -> None:
+        """Let this session's statements call nothing under a name."""
+        with self._jobs.run():
+            self._functions.unmount(name)
+
+    def has_function(self, identifier: str) -> bool:
+        """Tell whether a name without a schema calls Spark's own function, or a temporary one."""
+        with self._jobs.run():
+            return self._functions.has(identifier)
 
     def unmount(self, name: RelationName) -> None:
         """Remove what a name stands for from the catalog."""

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.workspace.scope import Scope
 
 def show_schemas(scope: Scope, statement: ShowSchemas) -> Outcome:
     """List the schemas: `namespace`."""
-    names = _like(scope.overlay.schema_names(), statement.pattern)
+    names = like(scope.overlay.schema_names(), statement.pattern)
     return Outcome(rows=Listing.of(["namespace"], [[name] for name in names]))
 
 
@@ -40,8 +40,8 @@ def show_tables(scope: Scope, statement: ShowTables) -> Outcome:
         for identifier, entry in entries.items()
         if not statement.views_only or isinstance(entry, ViewEntry)
     ]
-    values = [[schema, name, False] for name in _like(found, statement.pattern)]
-    values += [["", name, True] for name in _like(sorted(scope.temporary), statement.pattern)]
+    values = [[schema, name, False] for name in like(found, statement.pattern)]
+    values += [["", name, True] for name in like(sorted(scope.temporary), statement.pattern)]
     column = "viewName" if statement.views_only else "tableName"
     return Outcome(rows=Listing.of(["namespace", column, "isTemporary"], values))
 
@@ -155,7 +155,7 @@ def _folder(value: str | None) -> str:
     return "__HIVE_DEFAULT_PARTITION__" if value is None else value
 
 
-def _like(names: Iterable[str], pattern: str | None) -> list[str]:
+def like(names: Iterable[str], pattern: str | None) -> list[str]:
     """Filter by Spark's pattern: `*` is any text, `|` separates choices, case is ignored."""
     names = sorted(names)
     if pattern is None:

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.statements import (
     Clone,
     CommentOnSchema,
     CommentOnTable,
+    CreateFunction,
     CreateSchema,
     CreateSnapshot,
     CreateTable,
@@ -22,6 +23,7 @@ from dbt.adapters.vcs.statements import (
     CreateView,
     Delete,
     Describe,
+    DescribeFunction,
     DropColumns,
     DropRelation,
     DropSchema,
@@ -37,6 +39,7 @@ from dbt.adapters.vcs.statements import (
     SetSchemaProperties,
     ShowColumns,
     ShowCreateTable,
+    ShowFunctions,
     ShowPartitions,
     ShowSchemas,
     ShowSnapshots,
@@ -53,7 +56,7 @@ from dbt.adapters.vcs.statements import (
     UnsetProperties,
     Update,
     Use,
-    parse,
+    read,
 )
 from dbt.adapters.vcs.statements.lexer import tokenize
 from dbt.adapters.vcs.workspace import (
@@ -61,6 +64,7 @@ from dbt.adapters.vcs.workspace import (
     answers,
     diffreads,
     drops,
+    functions,
     inserts,
     merges,
     optimize,
@@ -92,7 +96,8 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
         ReadOnlyError: It would change something and that is not allowed here.
         EngineError: Spark refused or failed.
     """
-    statement: Statement = parse(scope.text)
+    statement: Statement
+    statement, scope.calls = read(scope.text)
     if read_only and type(statement) in _CHANGES:
         raise ReadOnlyError(
             "This dbt command only reads, and the statement would change the branch: "
@@ -154,6 +159,7 @@ _CHANGING: Final[Mapping[type, Handler]] = {
     Clone: tables.clone,
     CommentOnSchema: properties.comment_on_schema,
     CommentOnTable: properties.comment_on_table,
+    CreateFunction: functions.create_function,
     CreateSchema: schemas.create_schema,
     CreateSnapshot: snapshots.create_snapshot,
     CreateTable: tables.create_table,
@@ -182,9 +188,11 @@ _CHANGING: Final[Mapping[type, Handler]] = {
 _READING: Final[Mapping[type, Handler]] = {
     CreateTemporaryView: views.create_temporary_view,
     Describe: answers.describe,
+    DescribeFunction: functions.describe_function,
     Query: _query,
     ShowColumns: answers.show_columns,
     ShowCreateTable: _show_in_spark,
+    ShowFunctions: functions.show_functions,
     ShowPartitions: answers.show_partitions,
     ShowSchemas: answers.show_schemas,
     ShowSnapshots: snapshots.show_snapshots,

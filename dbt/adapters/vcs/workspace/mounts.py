@@ -8,16 +8,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import msgspec
+
 from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.ids import SnapshotId, ViewId
-from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry, View, ViewEntry
+from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, ViewId
+from dbt.adapters.vcs.core.model import (
+    FunctionEntry,
+    Input,
+    RelationName,
+    Snapshot,
+    TableEntry,
+    View,
+    ViewEntry,
+)
 from dbt.adapters.vcs.engines.port import Session, TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
-from dbt.adapters.vcs.statements import DiffReference, Reference
+from dbt.adapters.vcs.statements import DiffReference, Query, Reference
 from dbt.adapters.vcs.workspace.diffs import diff_in_view
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.pins import pinned, query_of_view
+from dbt.adapters.vcs.workspace.pins import pinned, query_of_body, query_of_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +66,7 @@ class Mounts:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._shown: dict[RelationName, _Shown] = {}
+        self._functions: set[RelationName] = set()
 
     @contextmanager
     def steady(self) -> Iterator[None]:
@@ -77,7 +88,7 @@ class Mounts:
         names it. The answer holds every table, view and external location that a reader of the
         names reads, views followed down to the tables, sorted by name.
         """
-        showing = _Showing(self._shown, overlay, session, externals)
+        showing = _Showing(self._shown, self._functions, overlay, session, externals)
         with self._lock:
             for name in names:
                 showing.show(name)
@@ -93,6 +104,10 @@ class Mounts:
         """Tell whether the catalog shows anything under a name."""
         return name in self._shown
 
+    def has_function(self, name: RelationName) -> bool:
+        """Tell whether a session may know a function of that name, be it there still or not."""
+        return name in self._functions
+
 
 class _Showing:
     """One call of `Mounts.show`."""
@@ -100,11 +115,13 @@ class _Showing:
     def __init__(
         self,
         shown: dict[RelationName, _Shown],
+        functions: set[RelationName],
         overlay: Overlay,
         session: Session,
         externals: Externals,
     ) -> None:
         self._shown = shown
+        self._functions = functions
         self._overlay = overlay
         self._session = session
         self._externals = externals
@@ -118,7 +135,7 @@ class _Showing:
             return self._done[name]
         if name in self._path:
             cycle = " -> ".join(str(step) for step in [*self._path, name])
-            raise InputError(f"The view {name} reads itself: {cycle}. Change one of these views.")
+            raise InputError(f"{name} reads itself: {cycle}. Change one of these.")
         self._path.append(name)
         self._done[name] = self._mount(name)
         self._path.pop()
@@ -126,6 +143,11 @@ class _Showing:
 
     def _mount(self, name: RelationName) -> str:
         entry = self._overlay.entry(name)
+        if isinstance(entry, FunctionEntry):
+            return self._mount_function(name, entry.function)
+        if name in self._functions:
+            # Each session remembers what it called, so each is told.
+            self._session.unmount_function(name)
         if isinstance(entry, TableEntry):
             return self._mount_table(name, entry.snapshot)
         if isinstance(entry, ViewEntry):
@@ -151,8 +173,8 @@ class _Showing:
     def _mount_view(self, name: RelationName, id: ViewId) -> str:
         self.inputs[name] = Input(relation=str(name), view=id)
         view = self._overlay.view(id)
-        shapes = [self.show(relation_of(read)) for read in view.reads]
-        text, pins = self._with_pins(view)
+        shapes = [self.show(relation_of(read)) for read in (*view.reads, *view.calls)]
+        text, pins = self._with_pins(query_of_view(view.text))
         shape = _digest("\n".join([id, *shapes, *pins]).encode())
         shown = _Shown(id, shape)
         if self._shown.get(name) != shown:
@@ -162,9 +184,20 @@ class _Showing:
             self._shown[name] = shown
         return shape
 
-    def _with_pins(self, view: View) -> tuple[str, list[SnapshotId]]:
-        """Return a view's text with the versions that it names as of now, and their ids."""
-        query = query_of_view(view.text)
+    def _mount_function(self, name: RelationName, id: FunctionId) -> str:
+        self.inputs[name] = Input(relation=str(name), function=id)
+        function = self._overlay.function(id)
+        shapes = [self.show(relation_of(read)) for read in (*function.reads, *function.calls)]
+        text, pins = function.text, list[SnapshotId]()
+        if function.language == "sql":
+            text, pins = self._with_pins(query_of_body(text))
+        shape = _digest("\n".join([id, *shapes, *pins]).encode())
+        self._functions.add(name)
+        self._session.mount_function(name, shape, msgspec.structs.replace(function, text=text))
+        return shape
+
+    def _with_pins(self, query: Query) -> tuple[str, list[SnapshotId]]:
+        """Return a query's text with the versions that it names as of now, and their ids."""
         mounted: dict[Reference | DiffReference, str] = {}
         ids: list[SnapshotId] = []
         for read in query.reads:

@@ -15,6 +15,8 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.tableversions import TableVersion, find_version, find_version_at
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.statements import At, Query, parse
+from dbt.adapters.vcs.statements.lexer import tokenize
+from dbt.adapters.vcs.statements.query import query_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 S = TypeVar("S")
@@ -81,6 +83,12 @@ def _zone(text: str, zone: str) -> ZoneInfo:
 def query_of_view(text: str) -> Query:
     """Return the query that a view's text is."""
     return reparsed(Query, text)
+
+
+@lru_cache(maxsize=1_024)
+def query_of_body(text: str) -> Query:
+    """Return what the text of a SQL function reads, whether it is a query or an expression."""
+    return query_of(text, tokenize(text)[:-1])
 
 
 def reparsed(kind: type[S], text: str) -> S:

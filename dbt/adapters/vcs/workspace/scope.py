@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
-from dbt.adapters.vcs.core.model import Input, Origin, RelationName
+from dbt.adapters.vcs.core.model import FunctionEntry, Input, Origin, RelationName
 from dbt.adapters.vcs.engines.catalog import PRIVATE
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.statements import Name, Query, Reference
@@ -31,6 +31,7 @@ class Scope:
         temporary: The session's temporary views by name, lower case, and what each reads.
         origin: Who runs the statement; `inputs` are filled in as it reads.
         text: The statement.
+        calls: Names in the statement that may be a function's.
         warnings: What the sender should know of, though the statement is carried out.
     """
 
@@ -42,6 +43,7 @@ class Scope:
     temporary: dict[str, tuple[RelationName, ...]]
     origin: Origin
     text: str
+    calls: tuple[Name, ...] = ()
     inputs: dict[str, Input] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -79,9 +81,29 @@ class Scope:
                 found[self.name(reference.name)] = None
         return tuple(found)
 
+    def function(self, name: Name) -> RelationName | None:
+        """Return the function of the branch that a call of a name means, or None.
+
+        A name without a schema means Spark's own functions and temporary ones first, as in Spark.
+        One that meant a function of the branch before may still mean it to the engine, unless
+        `show` is told of it: so it counts, too.
+        """
+        found = self.name(name)
+        if not isinstance(self.overlay.entry(found), FunctionEntry) and not (
+            self.mounts.has_function(found)
+        ):
+            return None
+        if name.schema is None and self.session.has_function(name.identifier):
+            return None
+        return found
+
+    def functions(self) -> tuple[RelationName, ...]:
+        """Return the functions of the branch that the statement calls."""
+        return tuple(found for call in self.calls if (found := self.function(call)) is not None)
+
     def show(self, names: Iterable[RelationName]) -> None:
-        """Make relations readable, and note them as inputs."""
-        names = tuple(names)
+        """Make relations readable, functions that the statement calls too; note all as inputs."""
+        names = tuple(dict.fromkeys((*names, *self.functions())))
         if not names:
             return
         inputs = self.mounts.show(
@@ -93,8 +115,7 @@ class Scope:
     def note(self, item: Input) -> None:
         """Note what was read; several versions of one relation are several inputs."""
         for read in self._made_on_the_way(item):
-            version = read.snapshot or read.view or read.external
-            self.inputs[f"{read.relation}@{version}"] = read
+            self.inputs[f"{read.relation}@{read.version}"] = read
 
     def _made_on_the_way(self, item: Input) -> tuple[Input, ...]:
         """Return what a table was made from that the same node made, which no commit will show."""

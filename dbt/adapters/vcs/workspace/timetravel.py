@@ -95,8 +95,8 @@ def replacements(scope: Scope, reads: Iterable[Reference]) -> Mapping[Reference,
     return found
 
 
-def check_view(scope: Scope, query: Query) -> None:
-    """Raise if a query can't be that of a view which a branch keeps.
+def check_view(scope: Scope, query: Query, what: str = "view") -> None:
+    """Raise if a query can't be that of a view, or of something else, which a branch keeps.
 
     Raises:
         UnsupportedError: It reads `vcs.*`, which the engine holds for one statement alone.
@@ -107,7 +107,7 @@ def check_view(scope: Scope, query: Query) -> None:
     for read in query.reads:
         if metadata.is_meant(scope, read):
             raise UnsupportedError(
-                f"A view can't read {read.name}: it tells of the repository at one moment. "
+                f"A {what} can't read {read.name}: it tells of the repository at one moment. "
                 "Read it in a query, a temporary view, or create table ... as select."
             )
 

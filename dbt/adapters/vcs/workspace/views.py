@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbt.adapters.vcs.core.errors import InputError, VcsError
-from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry, View, ViewColumn
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    RelationName,
+    TableEntry,
+    View,
+    ViewColumn,
+    ViewEntry,
+)
 from dbt.adapters.vcs.statements import (
     AlterViewAs,
     CreateTemporaryView,
     CreateView,
     Query,
+    calls_of,
     qualified,
 )
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -32,8 +40,9 @@ def create_view(scope: Scope, statement: CreateView) -> Outcome:
     if existing is not None:
         if statement.if_not_exists:
             return Outcome()
-        if isinstance(existing, TableEntry):
-            raise InputError(f"{name} is a table. Drop it first: drop table {name}.")
+        if not isinstance(existing, ViewEntry):
+            noun = existing.noun
+            raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
         if not statement.replace:
             raise InputError(
                 f"{name} is there already. Drop it first, or say create or replace view."
@@ -74,7 +83,7 @@ def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outco
     """Create a view of the session alone: it goes to Spark, and what it reads is remembered."""
     names: tuple[RelationName, ...] = ()
     if statement.query is not None:
-        names = scope.reads(statement.query.reads)
+        names = (*scope.reads(statement.query.reads), *scope.functions())
     with scope.shown(names):
         rows = scope.session.query(statement.text)
     scope.temporary[statement.target.name.identifier.lower()] = names
@@ -91,7 +100,8 @@ def _put(
     properties: dict[str, str],
 ) -> Outcome:
     check_view(scope, query)
-    text = qualified(query, scope.schema, tuple(scope.temporary))
+    calls = [call for call in calls_of(query.text) if scope.function(call.name) is not None]
+    text = qualified(query, scope.schema, tuple(scope.temporary), calls)
     reads = tuple(sorted({str(read) for read in scope.reads(query.reads)}))
     if str(name) in reads:
         raise InputError(f"The view {name} would read itself. Give it another name.")
@@ -110,6 +120,7 @@ def _put(
         ),
         aliased=bool(aliases),
         reads=reads,
+        calls=tuple(sorted({str(scope.name(call.name)) for call in calls})),
         comment=comment,
         properties=properties,
     )

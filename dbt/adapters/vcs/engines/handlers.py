@@ -1,0 +1,91 @@
+"""What calls the user's code in Spark's Python workers; sent there by value, so it imports little.
+
+A worker may have no dbt-vcs: nothing here reaches beyond this module and the standard library.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_FRACTIONS = ("float", "double")
+
+
+class Scalar:
+    """A handler that takes a row's arguments, its answer fitted to the declared type."""
+
+    def __init__(self, handler: Callable[..., Any], name: str, type_: str) -> None:
+        self.handler = handler
+        self.name = name
+        self.type = type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return the row's value."""
+        return fitted(self.handler(*arguments), self.type, self.name)
+
+
+class Aggregate:
+    """A class that accumulates a group's rows: `accumulate(*values)`, then `finish()`."""
+
+    def __init__(self, handler: Callable[[], Any], name: str, type_: str) -> None:
+        self.handler = handler
+        self.name = name
+        self.type = type_
+
+    def __call__(self, *columns: Any) -> Any:
+        """Return the group's value, given a column of Arrow for each argument."""
+        state = self.handler()
+        for values in zip(*(column.to_pylist() for column in columns), strict=True):
+            state.accumulate(*values)
+        return fitted(state.finish(), self.type, self.name)
+
+
+def fitted(value: Any, type_: str, name: str) -> Any:
+    """Return a value as Spark takes it for a type; it would make NULL of what doesn't fit.
+
+    Numbers of NumPy and pandas are taken for Python's. A whole number fits a fraction, and a
+    fraction without a rest a whole number.
+
+    Raises:
+        TypeError: It doesn't fit.
+    """
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    if value is None:
+        return None
+    kind = type_.partition("(")[0].partition("<")[0].partition(" ")[0]
+    number = isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool)
+    if kind in _FRACTIONS and number:
+        return float(value)
+    if kind in _WHOLE and number and math.isfinite(value) and value == int(value):
+        return int(value)
+    if kind == "decimal" and number:
+        return decimal.Decimal(str(value))
+    expected = _EXPECTED.get(kind)
+    fits = expected is None or isinstance(value, expected)
+    if not fits or (kind == "date" and isinstance(value, datetime.datetime)):
+        raise TypeError(
+            f"the function {name} should return {type_}, and returned "
+            f"{type(value).__name__}: {value!r:.80}"
+        )
+    return value
+
+
+_EXPECTED: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys((*_WHOLE, *_FRACTIONS, "decimal"), ()),
+    "boolean": bool,
+    "string": str,
+    "char": str,
+    "varchar": str,
+    "binary": (bytes, bytearray),
+    "date": datetime.date,
+    "timestamp": datetime.datetime,
+    "timestamp_ntz": datetime.datetime,
+    "array": (list, tuple),
+    "map": dict,
+}
+"""Python's types of the values of a type; others are left to Spark."""

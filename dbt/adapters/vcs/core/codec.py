@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import gc
 import hashlib
 from typing import Any, Final, TypeVar, cast
 
@@ -27,9 +26,6 @@ FORMAT_VERSION: Final = 1
 
 COMPRESS_ABOVE: Final = 4_096
 """Objects longer than this many bytes are stored zstd-compressed."""
-
-_LARGE: Final = 64 * 1024
-"""Bytes of JSON from which on Python's garbage collector is kept from walking what it becomes."""
 
 _LARGE: Final = 64 * 1024
 """Bytes of JSON from which on Python's garbage collector is kept from walking what it becomes."""
@@ -83,17 +79,6 @@ def decode(type_: type[V], id: str, stored: bytes) -> V:
         return cast(V, _parsed(_DECODERS[type_], data))
     except msgspec.MsgspecError as error:
         raise DamagedError(f"The {kind} {id} does not parse: {error}.") from error
-
-
-def _parsed(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
-    """Parse JSON; thousands of blocks at once would be looked through for garbage many times."""
-    if len(data) < _LARGE or not gc.isenabled():
-        return decoder.decode(data)
-    gc.disable()
-    try:
-        return decoder.decode(data)
-    finally:
-        gc.enable()
 
 
 def _parsed(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:

@@ -60,7 +60,8 @@ def test_what_needs_a_function_follows_it(sql: Sql) -> None:
 def test_rows(sql: Sql) -> None:
     sql("create table t as select id from range(3)")
     sql(
-        "create function said(m int) returns table(a bigint, b bigint) return select id, id * m from t"
+        "create function said(m int) returns table(a bigint, b bigint) "
+        "return select id, id * m from t"
     )
     assert sql("select * from said(2) where b > 2") == [(2, 4)]
     sql("create function found(m int) returns table return select id + m as z from t")

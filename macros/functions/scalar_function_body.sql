@@ -1,0 +1,5 @@
+{#- An expression or a query, as Spark's SQL functions take it. -#}
+{% macro vcs__scalar_function_body_sql() %}
+    RETURN
+    {{ model.compiled_code }}
+{% endmacro %}

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.ids import SnapshotId, TreeId, ViewId
+from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, TreeId, ViewId
 from dbt.adapters.vcs.core.model import (
     Absent,
     Entry,
+    FunctionEntry,
     RelationName,
     TableEntry,
     Tree,
@@ -31,6 +32,7 @@ ENTRIES: tuple[Entry, ...] = (
     TableEntry(snapshot=SnapshotId("1" * 64)),
     TableEntry(snapshot=SnapshotId("2" * 64)),
     ViewEntry(view=ViewId("1" * 64)),
+    FunctionEntry(function=FunctionId("1" * 64)),
 )
 INFOS = (SchemaInfo(), SchemaInfo("comment"), SchemaInfo(None, {"k": "v"}))
 

@@ -198,6 +198,9 @@ def test_history_tells_of_functions(client: Client, sql: Sql) -> None:
         .snapshot  # type: ignore[union-attr]
     ).origin.inputs
     assert [(item.relation, bool(item.function)) for item in inputs] == [("shop.dbl", True)]
+    assert sql("select input_relation, input_function from vcs.lineage") == [
+        ("shop.dbl", inputs[0].function)
+    ]
     verb(client, "restore", relation="shop.dbl", to=first)
     assert sql("select dbl(1)") == [(2.0,)]
     assert check_repository(client.repository).problems == ()

@@ -214,6 +214,7 @@ def _lineage(overlay: Overlay) -> Iterator[Row]:
                 read.snapshot if read else None,
                 read.view if read else None,
                 read.external if read else None,
+                read.function if read else None,
             )
 
 
@@ -339,6 +340,7 @@ RELATIONS: Final[Mapping[str, Relation]] = {
             "input_snapshot": _TEXT,
             "input_view": _TEXT,
             "input_external": _TEXT,
+            "input_function": _TEXT,
         },
         _lineage,
     ),

@@ -36,13 +36,16 @@ docs: $(VENV)/.docs ## write the user's guide to build/site
 
 SF ?= 1
 
-bench: java $(VENV)/.bench $(DATA) ## time branches, row changes and builds; SF=10 for more rows
+bench: java $(VENV)/.bench $(DATA) ## reproduce the paper, and time branches, rows, reads and builds; SF=10 for more rows
 	$(BIN)/python benchmarks/branches.py
+	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/dbt_build.py
 	$(BIN)/python benchmarks/rows.py --scale $(SF)
+	$(BIN)/python benchmarks/paper.py --scale $(SF)
+	$(BIN)/python benchmarks/reads.py --scale $(SF)
 
 clean: ## take away what the demo and the benchmarks left
-	rm -rf .demo benchmarks/results benchmarks/data integration_tests/data
+	rm -rf .demo benchmarks/results/*.* benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \

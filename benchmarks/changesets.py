@@ -45,8 +45,3 @@ class Update:
             for name in columns
         ]
         return f"select {', '.join(cells)} from {table}"
-
-
-def fitting(total: int) -> dict[str, int]:
-    """Return the change sets of which four fit a table."""
-    return {name: rows for name, rows in SIZES.items() if 4 * rows <= total}

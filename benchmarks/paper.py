@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from changesets import SIZES
 from clones import measure_clones
 from lineitem import lineitem, settings
 from paperchanges import measure_changes
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument(
         "--only", choices=PARTS, action="append", help="a part; may be given several times"
     )
+    parser.add_argument("--size", choices=SIZES, action="append", help="a change set; the same")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as scratch:
         folder = Path(scratch)
@@ -46,6 +48,7 @@ def main() -> None:
             scale=options.scale,
             repeat=options.repeat,
             total=versioned.fill(options.scale),
+            chosen=tuple(options.size or ()),
         )
         plain.write("base", f"select * from parquet.`{lineitem(options.scale)}/lineitem.parquet`")
         for part in options.only or PARTS:

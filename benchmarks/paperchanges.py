@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import count
 
 import listings
-from changesets import Update, fitting
+from changesets import Update
 from comparison import KINDS, Comparison
 from lineitem import KEY
 from published import DIFF, MERGE
@@ -37,7 +37,7 @@ def measure_changes(setting: Setting) -> list[Report]:
         targets=TARGETS,
         limits=LIMITS,
     )
-    for size, rows in fitting(setting.total).items():
+    for size, rows in setting.sizes.items():
         case = Case(setting, size, rows)
         case.run()
         diffs.seconds[size], diffs.computed[size] = case.seconds("diff"), case.computed("diff")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 import listings
-from changesets import COLUMN, Update, fitting
+from changesets import COLUMN, Update
 from comparison import KINDS, Comparison
 from lineitem import KEY
 from plots import Chart
@@ -38,7 +38,7 @@ def measure_merges(setting: Setting, overlap: float) -> list[Report]:
         title=f"Table {numbers[1]}, merges of four branches, {what}",
         published=OVERLAP_MERGE if overlap else DISJOINT_MERGE,
     )
-    for size, rows in fitting(setting.total).items():
+    for size, rows in setting.sizes.items():
         case = Case(setting, f"{word}-{size}", rows, overlap)
         case.run()
         diffs.seconds[size], diffs.computed[size] = case.diffs, case.computed("diff")

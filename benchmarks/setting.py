@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from changesets import SIZES
 from parquet_tables import ParquetTables
 from versioned import Versioned
 
@@ -20,6 +21,7 @@ class Setting:
         scale: The scale factor.
         repeat: How many rounds.
         total: Rows of lineitem.
+        chosen: Names of the change sets to measure; empty for all.
     """
 
     plain: ParquetTables
@@ -27,11 +29,21 @@ class Setting:
     scale: float
     repeat: int
     total: int
+    chosen: tuple[str, ...] = ()
 
     @cached_property
     def columns(self) -> list[str]:
         """The columns of lineitem."""
         return self.plain.columns(BASE)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The rows of each change set to measure; four of one must fit the table."""
+        return {
+            name: rows
+            for name, rows in SIZES.items()
+            if 4 * rows <= self.total and (not self.chosen or name in self.chosen)
+        }
 
     def named(self, name: str) -> str:
         """Return a report's name at this scale."""

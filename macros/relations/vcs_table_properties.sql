@@ -3,6 +3,7 @@
   {%- set properties = {} -%}
   {%- do properties.update(config.get('tblproperties') or {}) -%}
   {%- do properties.update(vcs_key_properties()) -%}
+  {%- do properties.update(vcs_check_properties()) -%}
   {%- for name, values in vcs_configs_kept().items() -%}
     {%- set value = config.get(name) -%}
     {%- if value is not none and value | lower not in values -%}
@@ -45,6 +46,9 @@
   {%- set ours = ['primary_key', 'vcs.unique_key', 'vcs.enforce_primary_key'] -%}
   {%- for name in vcs_configs_kept() -%}
     {%- do ours.append('vcs.' ~ name) -%}
+  {%- endfor -%}
+  {%- for key in kept if key.startswith('vcs.check.') and config.get('contract').enforced -%}
+    {%- do ours.append(key) -%}
   {%- endfor -%}
   {%- for key in ours if key in kept and key not in wanted -%}
     {%- do gone.append(vcs_text_literal(key)) -%}

@@ -34,6 +34,8 @@ from dbt.adapters.vcs.freshness import loaded_at
 from dbt.adapters.vcs.python_models import relations_of, run_python_model
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.seeding import allow_long_values, load_seed
+from dbt.adapters.vcs.statements import Check
+from dbt.adapters.vcs.statements.readers.checks import check_properties
 from dbt.adapters.vcs.verbs import run_verb
 from dbt.adapters.vcs.workspace.answers import columns_of, columns_of_temporary
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -50,7 +52,7 @@ class VcsAdapter(SparkAdapter):
     ConnectionManager = VcsConnectionManager
     AdapterSpecificConfigs = VcsConfig
     CONSTRAINT_SUPPORT = {  # noqa: RUF012
-        ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.check: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
         ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
         ConstraintType.primary_key: ConstraintSupport.ENFORCED,
@@ -134,6 +136,19 @@ class VcsAdapter(SparkAdapter):
             )
             for identifier, entry in entries.items()
         ]
+
+    @available.parse(lambda *a, **k: {})
+    def vcs_check_properties(self, model: Mapping[str, Any]) -> dict[str, str]:
+        """Return the properties that stand for the check constraints of a model's contract."""
+        declared = [(name, column["constraints"]) for name, column in model["columns"].items()]
+        declared.append((model["alias"], model["constraints"]))
+        with self.connections.exception_handler(f"constraints of {model['name']}"):
+            return check_properties(
+                (subject, Check(name=item.get("name"), expression=item.get("expression") or ""))
+                for subject, constraints in declared
+                for item in constraints
+                if item["type"] == ConstraintType.check
+            )
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[VcsColumn]:

@@ -356,8 +356,6 @@ REFUSED = {
         UnsupportedError,
         "identity",
     ),
-    "check": ("create table t (a int check (a > 1))", UnsupportedError, "dbt test"),
-    "check of the table": ("create table t (a int, check (a > 1))", UnsupportedError, "dbt test"),
     "enforced": ("create table t (a int, primary key (a) enforced)", UnsupportedError, "enforced"),
     "partition by expression": (
         "create table t (a timestamp) partitioned by (days(a))",

@@ -1,10 +1,12 @@
 """SQL texts that change or read a branch: text in, frozen statement out, nothing else touched."""
 
 from dbt.adapters.vcs.statements.alterations import (
+    AddCheck,
     AddColumns,
     AlterColumn,
     CommentOnTable,
     DropColumns,
+    DropConstraint,
     RenameColumn,
     RenameRelation,
     SetProperties,
@@ -22,7 +24,13 @@ from dbt.adapters.vcs.statements.catalog import (
     ShowTables,
 )
 from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
-from dbt.adapters.vcs.statements.columns import ColumnDef, PartitionSpec, Position, ViewColumnDef
+from dbt.adapters.vcs.statements.columns import (
+    Check,
+    ColumnDef,
+    PartitionSpec,
+    Position,
+    ViewColumnDef,
+)
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.conjuncts import Comparison, Constant, KeyPair
 from dbt.adapters.vcs.statements.diffs import DiffReference
@@ -64,12 +72,14 @@ from dbt.adapters.vcs.statements.versioning import (
 )
 
 __all__ = [
+    "AddCheck",
     "AddColumns",
     "AlterColumn",
     "AlterViewAs",
     "Assignment",
     "At",
     "Call",
+    "Check",
     "Clone",
     "ColumnDef",
     "CommentOnSchema",
@@ -88,6 +98,7 @@ __all__ = [
     "DescribeFunction",
     "DiffReference",
     "DropColumns",
+    "DropConstraint",
     "DropRelation",
     "DropSchema",
     "DropSnapshot",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from dbt.adapters.vcs.statements.columns import ColumnDef, Position
+from dbt.adapters.vcs.statements.columns import Check, ColumnDef, Position
 from dbt.adapters.vcs.statements.names import Name, Target
 
 RelationKind = Literal["table", "view"]
@@ -91,6 +91,23 @@ class UnsetProperties:
     kind: RelationKind
     target: Target
     keys: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddCheck:
+    """`alter table t add [constraint name] check (expression)`."""
+
+    target: Target
+    check: Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint:
+    """`alter table t drop constraint [if exists] name`."""
+
+    target: Target
+    name: str
     if_exists: bool = False
 
 

@@ -20,6 +20,19 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One check constraint that a statement declares.
+
+    Attributes:
+        name: As written, unquoted; None if it has none.
+        expression: SQL text of the condition, without its parentheses.
+    """
+
+    name: str | None
+    expression: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnDef:
     """One column that a statement declares.
 
@@ -30,6 +43,7 @@ class ColumnDef:
         comment: Free text, or None.
         default: SQL text of the default expression, or None.
         position: Where `add columns` puts it; None is the end.
+        checks: Its check constraints.
     """
 
     name: str
@@ -38,6 +52,7 @@ class ColumnDef:
     comment: str | None = None
     default: str | None = None
     position: Position | None = None
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from dbt.adapters.vcs.statements.alterations import (
+    AddCheck,
     AddColumns,
     AlterColumn,
     CommentOnTable,
     DropColumns,
+    DropConstraint,
     RenameColumn,
     RenameRelation,
     SetProperties,
@@ -80,6 +82,8 @@ Statement: TypeAlias = (
     | AlterColumn
     | SetProperties
     | UnsetProperties
+    | AddCheck
+    | DropConstraint
     | CommentOnTable
     | CreateSchema
     | DropSchema

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.engines.columns import count_nulls
 from dbt.adapters.vcs.engines.tombstones import deleted_positions
 from dbt.adapters.vcs.statements import AddColumns, AlterColumn, DropColumns, RenameColumn
 from dbt.adapters.vcs.statements.columns import ColumnDef, Position
+from dbt.adapters.vcs.workspace.checks import check_unnamed
 from dbt.adapters.vcs.workspace.defaults import check_default
 from dbt.adapters.vcs.workspace.keys import PRIMARY_KEY
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -74,10 +75,12 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     """Rename a column; its identity and its data stay.
 
     Raises:
-        InputError: There is no such column, or the new name is taken.
+        InputError: There is no such column, the new name is taken, or a check constraint names
+            the column.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
+    check_unnamed(name, snapshot, statement.column, "renamed")
     schema = snapshot.schema.rename(statement.column, statement.new)
     properties = dict(snapshot.properties)
     if PRIMARY_KEY in properties:
@@ -92,7 +95,7 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
 
     Raises:
         InputError: There is no such column, the table is partitioned, keyed or clustered by it,
-            or none but partition columns would be left.
+            a check constraint names it, or none but partition columns would be left.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
@@ -104,6 +107,7 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
                 f"{name} is partitioned, keyed or clustered by {column}; it can't be dropped. "
                 "Rebuild the table without it."
             )
+        check_unnamed(name, snapshot, column, "dropped")
     if found:
         schema = snapshot.schema.drop(found)
         if {field.id for field in schema.fields} <= {*snapshot.partition_by}:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.errors import ReadOnlyError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.statements import (
+    AddCheck,
     AddColumns,
     AlterColumn,
     AlterViewAs,
@@ -25,6 +26,7 @@ from dbt.adapters.vcs.statements import (
     Describe,
     DescribeFunction,
     DropColumns,
+    DropConstraint,
     DropRelation,
     DropSchema,
     DropSnapshot,
@@ -62,6 +64,7 @@ from dbt.adapters.vcs.statements.lexer import tokenize
 from dbt.adapters.vcs.workspace import (
     alters,
     answers,
+    constraints,
     diffreads,
     drops,
     functions,
@@ -153,6 +156,7 @@ def _is_known(scope: Scope, name: RelationName) -> bool:
 
 
 _CHANGING: Final[Mapping[type, Handler]] = {
+    AddCheck: constraints.add_check,
     AddColumns: alters.add_columns,
     AlterColumn: alters.alter_column,
     AlterViewAs: views.alter_view_as,
@@ -167,6 +171,7 @@ _CHANGING: Final[Mapping[type, Handler]] = {
     CreateView: views.create_view,
     Delete: rowchanges.delete,
     DropColumns: alters.drop_columns,
+    DropConstraint: constraints.drop_constraint,
     DropRelation: drops.drop_relation,
     DropSchema: schemas.drop_schema,
     DropSnapshot: snapshots.drop_snapshot,

@@ -267,13 +267,16 @@ def _error(name: RelationName, fields: Sequence[Field], clashes: Clashes) -> str
 
 
 def _listed(keys: Sequence[tuple[Any, ...]]) -> str:
-    shown = []
+    texts = []
     for key in keys:
-        values = ["NULL" if value is None else _shown(value) for value in key]
-        shown.append(values[0] if len(values) == 1 else f"({', '.join(values)})")
-    return ", ".join(shown)
+        values = [shown(value) for value in key]
+        texts.append(values[0] if len(values) == 1 else f"({', '.join(values)})")
+    return ", ".join(texts)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value as errors show it, shortened."""
+    if value is None:
+        return "NULL"
     text = repr(value) if isinstance(value, str | bytes) else str(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -8,6 +8,7 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.workspace.checks import checks_of
 from dbt.adapters.vcs.workspace.keys import may_clash
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.versions import joined, put_segments
@@ -68,6 +69,9 @@ def _appended(
     if _facts(ours) != _facts(base) or head.schema != base.schema:
         return None
     if head.partition_by != base.partition_by:
+        return None
+    if not checks_of(head.properties).items() <= checks_of(base.properties).items():
+        # The rows have not been held against the head's new constraint.
         return None
     added = put_segments(overlay.repository, change.added)
     version = msgspec.structs.replace(

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Sna
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.workspace.checks import check_merged, checks_of
 from dbt.adapters.vcs.workspace.conflicts import Clash
 from dbt.adapters.vcs.workspace.crossing import Crossing
 from dbt.adapters.vcs.workspace.decisions import Key
@@ -212,7 +213,7 @@ def _merged(
         version = outcome.ours
     elif outcome.how == "fast_forward":
         version = outcome.theirs
-    elif work.dry_run and counts is not None:
+    elif work.dry_run and counts is not None and not checks_of(outcome.definition.properties):
         version = outcome.ours
     else:
         parents = (work.ours,) if work.only is not None else (work.ours, work.theirs)
@@ -222,6 +223,15 @@ def _merged(
             created_at=repository.clock(),
             operation=work.operation,
             origin=work.origin,
+        )
+        check_merged(
+            repository,
+            work.name,
+            version,
+            outcome.ours,
+            outcome.theirs,
+            verbatim=_is_verbatim(work, outcome),
+            sessions=sessions,
         )
     if counts is None:
         assert sessions is not None
@@ -236,6 +246,12 @@ def _merged(
         modified=counts.modified,
         conflicts=outcome.conflicts.num_rows,
     )
+
+
+def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
+    """Tell whether every row of a merge is one of ours or of theirs."""
+    is_mixed = work.mode.is_by_cell or any(pick is Choice.BASE for _, pick in work.decisions)
+    return outcome.repair is None or not is_mixed
 
 
 def _counted(

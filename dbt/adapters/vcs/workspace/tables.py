@@ -24,6 +24,7 @@ from dbt.adapters.vcs.engines.bounds import is_nested
 from dbt.adapters.vcs.engines.footers import read_blocks
 from dbt.adapters.vcs.statements import Clone, CreateTable, CreateTableLike, Query
 from dbt.adapters.vcs.workspace import rebuild
+from dbt.adapters.vcs.workspace.checks import check_rows
 from dbt.adapters.vcs.workspace.defaults import check_default
 from dbt.adapters.vcs.workspace.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -41,7 +42,8 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
 
     Raises:
         InputError: The name is taken, the key or the partitioning names no column, a default
-            does not fit its column, a setting is none, or the rows don't keep to the primary key.
+            does not fit its column, a setting is none, or the rows don't keep to the primary key
+            or to a check constraint.
         UnsupportedError: The statement asks for another file format or a place of its own.
     """
     name = scope.name(statement.target.name)
@@ -80,6 +82,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
     )
     key_ids = check_keys(scope, name, version, None)
     version = msgspec.structs.replace(version, primary_key=key_ids)
+    check_rows(scope, name, version, None)
     if statement.query is not None and before is not None and rebuild.is_delta(version):
         return rebuild.put_rebuilt(scope, name, version, before)
     scope.overlay.put_table(name, version)
@@ -203,8 +206,8 @@ def _check_storage(statement: CreateTable) -> None:
         )
     if statement.constraints:
         raise UnsupportedError(
-            f"The constraint {statement.constraints[0]} is not supported yet; versioned tables "
-            "know NOT NULL and primary keys. Leave it out, and test for it."
+            f"The constraint {statement.constraints[0]} is not supported; versioned tables "
+            "know NOT NULL, primary keys and checks. Leave it out, and test for it."
         )
 
 

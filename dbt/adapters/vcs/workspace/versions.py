@@ -22,6 +22,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.workspace.checks import check_rows
 from dbt.adapters.vcs.workspace.keys import check_keys, is_enforced
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.scope import Scope
@@ -138,11 +139,12 @@ def changed(
     """Let a table stand for a new version of itself, with what is given replaced.
 
     The primary key of new rows is checked, as `keys.check_keys` says; `keeps_keys` is for who
-    knows that they have the keys of rows that went, as after an UPDATE of other columns.
+    knows that they have the keys of rows that went, as after an UPDATE of other columns. So are
+    check constraints, as `checks.check_rows` says.
 
     Raises:
         NotFoundError: The name stands for no table.
-        InputError: The rows don't keep to the primary key.
+        InputError: The rows don't keep to the primary key or to a check constraint.
     """
     entry = scope.overlay.require(name)
     assert isinstance(entry, TableEntry)
@@ -163,6 +165,7 @@ def changed(
     if not (known and keeps_keys):
         key = check_keys(scope, name, version, snapshot, everything=not known)
         version = msgspec.structs.replace(version, primary_key=key)
+    check_rows(scope, name, version, snapshot)
     return scope.overlay.put_table(name, version)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.alterations import (
+    AddCheck,
     AddColumns,
     AlterColumn,
     CommentOnTable,
     DropColumns,
+    DropConstraint,
     RelationKind,
     RenameColumn,
     RenameRelation,
@@ -17,12 +19,13 @@ from dbt.adapters.vcs.statements.alterations import (
 from dbt.adapters.vcs.statements.columns import ColumnDef
 from dbt.adapters.vcs.statements.cursor import Cursor, ForeignError
 from dbt.adapters.vcs.statements.names import Name, Target
+from dbt.adapters.vcs.statements.readers.checks import read_check
 from dbt.adapters.vcs.statements.readers.clauses import (
-    check_constraint,
     primary_key_of,
     read_characteristics,
     read_column,
     read_comment_value,
+    read_constraint_name,
     read_if_exists,
     read_names,
     read_position,
@@ -43,6 +46,8 @@ Altered = (
     | AlterColumn
     | SetProperties
     | UnsetProperties
+    | AddCheck
+    | DropConstraint
     | AlterViewAs
     | SetSchemaProperties
 )
@@ -150,7 +155,7 @@ def _alter_either(cursor: Cursor, kind: RelationKind, target: Target) -> Altered
 def _alter_table(cursor: Cursor, target: Target) -> Altered | None:
     if cursor.at("add", "column") or cursor.at("add", "columns"):
         cursor.index += 2
-        return AddColumns(target=target, columns=_added_columns(cursor))
+        return AddColumns(target=target, columns=_added_columns(cursor, target))
     if cursor.take("rename", "column"):
         column = cursor.column()
         cursor.expect("to")
@@ -164,13 +169,18 @@ def _alter_table(cursor: Cursor, target: Target) -> Altered | None:
     return _constraint(cursor, target)
 
 
-def _added_columns(cursor: Cursor) -> tuple[ColumnDef, ...]:
+def _added_columns(cursor: Cursor, target: Target) -> tuple[ColumnDef, ...]:
     def read() -> ColumnDef:
         column, primary = read_column(cursor)
         if primary:
             raise UnsupportedError(
                 "A column that is added can't be a primary key, since existing rows have no "
                 "value for it. Rebuild the table."
+            )
+        if column.checks:
+            raise UnsupportedError(
+                f"The column {column.name} can't be added together with a check constraint. Add "
+                f"it; then: alter table {target.name} add constraint <name> check (...)."
             )
         return column
 
@@ -234,19 +244,25 @@ def _hive_change(cursor: Cursor, target: Target, column: str) -> AlterColumn:
     )
 
 
-def _constraint(cursor: Cursor, target: Target) -> SetProperties | UnsetProperties | None:
-    """Read `add [constraint c] primary key (...)`, which is kept as a property."""
+def _constraint(
+    cursor: Cursor, target: Target
+) -> SetProperties | UnsetProperties | AddCheck | DropConstraint | None:
+    """Read `add [constraint c] primary key (...)`, which is kept as a property, and the like."""
     first = cursor.index
     if cursor.take("drop", "primary", "key"):
         if_exists = read_if_exists(cursor)
         return UnsetProperties(
             kind="table", target=target, keys=("primary_key",), if_exists=if_exists
         )
+    if cursor.take("drop", "constraint"):
+        if_exists = read_if_exists(cursor)
+        name = cursor.identifier("a constraint's name")
+        cursor.take_any("restrict", "cascade")
+        return DropConstraint(target=target, name=name, if_exists=if_exists)
     if cursor.take("add"):
-        if cursor.take("constraint"):
-            cursor.identifier("a constraint's name")
+        named = read_constraint_name(cursor)
         if cursor.at("check"):
-            raise check_constraint()
+            return AddCheck(target=target, check=read_check(cursor, named))
         if cursor.take("primary", "key"):
             properties = primary_key_property(read_names(cursor))
             read_characteristics(cursor)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.columns import ColumnDef, PartitionSpec, Position
+from dbt.adapters.vcs.statements.columns import Check, ColumnDef, PartitionSpec, Position
 from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.lexer import Kind
+from dbt.adapters.vcs.statements.readers.checks import read_check
 from dbt.adapters.vcs.statements.readers.types import read_type
 
 
@@ -91,11 +92,12 @@ def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
     """Read a column's definition, and return it and whether it says `primary key`.
 
     Raises:
-        UnsupportedError: The column is generated, or has a `check` constraint.
+        UnsupportedError: The column is generated, or has a constraint that is not kept.
     """
     name = cursor.column()
     type_ = read_type(cursor)
     nullable, primary = True, False
+    checks: list[Check] = []
     comment = default = position = None
     while not cursor.done:
         if cursor.take("not", "null"):
@@ -109,7 +111,11 @@ def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
         elif cursor.at("generated"):
             raise generated_column(name)
         elif cursor.token.word in _CONSTRAINT_WORDS:
-            primary |= _column_constraint(cursor, name)
+            found = _column_constraint(cursor)
+            if isinstance(found, Check):
+                checks.append(found)
+            else:
+                primary |= found
         else:
             break
     column = ColumnDef(
@@ -119,6 +125,7 @@ def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
         comment=comment,
         default=default,
         position=position,
+        checks=tuple(checks),
     )
     return column, primary
 
@@ -133,19 +140,24 @@ def at_column_option(cursor: Cursor) -> bool:
 _CONSTRAINT_WORDS = ("constraint", "primary", "unique", "references", "check")
 
 
-def _column_constraint(cursor: Cursor, column: str) -> bool:
-    if cursor.take("constraint"):
-        cursor.identifier("a constraint's name")
+def _column_constraint(cursor: Cursor) -> Check | bool:
+    """Read one constraint; what is no check is answered by whether it is a primary key."""
+    name = read_constraint_name(cursor)
+    if cursor.at("check"):
+        return read_check(cursor, name)
     primary = cursor.take("primary", "key")
     if not primary and not cursor.take("unique"):
-        if cursor.at("check"):
-            raise check_constraint()
         cursor.expect("references")
         cursor.parts()
         if cursor.token.word == "(":
             cursor.skip_group()
     read_characteristics(cursor)
     return primary
+
+
+def read_constraint_name(cursor: Cursor) -> str | None:
+    """Read `constraint name` if it is there."""
+    return cursor.identifier("a constraint's name") if cursor.take("constraint") else None
 
 
 def read_characteristics(cursor: Cursor) -> None:
@@ -170,14 +182,6 @@ def generated_column(name: str) -> UnsupportedError:
     return UnsupportedError(
         f"The column '{name}' is generated; generated and identity columns are not supported on "
         "versioned tables. Compute the value in the query that fills the table."
-    )
-
-
-def check_constraint() -> UnsupportedError:
-    """Return the error for a check constraint."""
-    return UnsupportedError(
-        "Check constraints are not supported on versioned tables. State the condition as a dbt "
-        "test, which keeps a run that breaks it from being published."
     )
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.columns import ColumnDef
+from dbt.adapters.vcs.statements.columns import Check, ColumnDef
 from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.literals import quote_name
 from dbt.adapters.vcs.statements.names import Target
 from dbt.adapters.vcs.statements.query import Query
+from dbt.adapters.vcs.statements.readers.checks import check_properties, read_check
 from dbt.adapters.vcs.statements.readers.clauses import (
-    check_constraint,
     primary_key_of,
     read_characteristics,
     read_column,
+    read_constraint_name,
     read_if_not_exists,
     read_names,
     read_properties,
@@ -34,6 +35,7 @@ class _Draft:
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
     primary_key: tuple[str, ...] = ()
+    checks: list[Check] = field(default_factory=list)
     constraints: list[str] = field(default_factory=list)
     comment: str | None = None
     properties: dict[str, str] = field(default_factory=dict)
@@ -104,6 +106,8 @@ def _finish(
                     f"{', '.join(column.name for column in draft.columns)}."
                 )
     keys = draft.primary_key or primary_key_of(draft.properties)
+    checks = [(column.name, check) for column in draft.columns for check in column.checks]
+    checks += [(target.name.identifier, check) for check in draft.checks]
     return CreateTable(
         target=target,
         columns=tuple(draft.columns),
@@ -116,7 +120,7 @@ def _finish(
         primary_key=keys,
         constraints=tuple(draft.constraints),
         comment=draft.comment,
-        properties=draft.properties,
+        properties={**draft.properties, **check_properties(checks)},
         options=draft.options,
         location=draft.location,
     )
@@ -131,14 +135,14 @@ def _element(cursor: Cursor, draft: _Draft) -> None:
             _set_primary_key(draft, (column.name,))
         return
     first = cursor.index
-    if cursor.take("constraint"):
-        cursor.identifier("a constraint's name")
+    name = read_constraint_name(cursor)
     if cursor.take("primary", "key"):
         _set_primary_key(draft, read_names(cursor))
         read_characteristics(cursor)
         return
     if cursor.at("check"):
-        raise check_constraint()
+        draft.checks.append(read_check(cursor, name))
+        return
     if cursor.take("foreign", "key"):
         read_names(cursor)
         cursor.expect("references")

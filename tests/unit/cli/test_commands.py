@@ -131,7 +131,14 @@ def test_status(vcs: Call, warehouse: Warehouse) -> None:
     assert "none is open, failed or waits" in text
     warehouse.run("r1", Status.PASSED, note="it waits to be published")
     found = asked(vcs, "status")
-    assert found["contents"] == {"schemas": 1, "tables": 1, "views": 1, "rows": 10, "bytes": 100}
+    assert found["contents"] == {
+        "schemas": 1,
+        "tables": 1,
+        "views": 1,
+        "functions": 0,
+        "rows": 10,
+        "bytes": 100,
+    }
     assert [run["status"] for run in found["runs"]] == ["passed"]
     assert "it waits" in vcs("status", "main").stdout
     assert "x is not there yet" in vcs("status", "x").stdout

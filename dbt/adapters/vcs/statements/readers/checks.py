@@ -10,7 +10,7 @@ from dbt.adapters.vcs.statements.columns import Check
 from dbt.adapters.vcs.statements.cursor import Cursor
 
 CHECK: Final = "vcs.check."
-"""A table property whose name begins so is a check constraint: its name, then its expression."""
+"""Table property: with a constraint's name behind it, the condition of that check constraint."""
 
 
 def read_check(cursor: Cursor, name: str | None) -> Check:

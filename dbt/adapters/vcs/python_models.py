@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
+from dbt.adapters.vcs.engines.errors import words_of
 from dbt.adapters.vcs.engines.session import SparkView
 from dbt.adapters.vcs.statements.names import Name, split_name
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -185,8 +186,4 @@ def _failure(model: str, error: Exception) -> EngineError:
     place = _place(model)
     frames = [item for item in traceback.extract_tb(error.__traceback__) if item.filename == place]
     lines = [f"  line {item.lineno}, in {item.name}: {item.line}" for item in frames[-_LINES:]]
-    what = "".join(traceback.format_exception_only(error)).strip()
-    if type(error).__module__.startswith("pyspark."):
-        # Behind its first line stands Spark's plan.
-        what = what.splitlines()[0]
-    return EngineError("\n".join([f"The Python model {model} failed: {what}", *lines]))
+    return EngineError("\n".join([f"The Python model {model} failed: {words_of(error)}", *lines]))

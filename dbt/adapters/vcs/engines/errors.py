@@ -20,6 +20,12 @@ _NO_ANSWER: Final = re.compile(r"An error occurred while calling \S+")
 """What Py4J says of a call without an answer; of one that failed in Java it says more."""
 
 _NO_MEMORY: Final = re.compile(r"Java heap space|GC overhead limit exceeded")
+_OURS: Final = re.compile(r"`__vcs_\w*`, |, `__vcs_\w*`")
+"""Columns that a rewritten statement adds, among those that Spark suggests."""
+
+_TRACEBACK: Final = (
+    "An exception was thrown from the Python worker: Traceback (most recent call last):\n"
+)
 _S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 
 
@@ -75,6 +81,13 @@ def renamed(private: str, shown: str) -> Iterator[None]:
         raise UnsupportedError(message) from error.__cause__
 
 
+def words_of(error: Exception) -> str:
+    """Return what an exception says: of Spark's what `translated` would, with no class before."""
+    if type(error).__module__.partition(".")[0] in ("pyspark", "py4j"):
+        return str(_spark_error(error))
+    return "".join(traceback.format_exception_only(error)).strip()
+
+
 def trace_of(error: BaseException) -> str:
     """Return what a developer looks for in a log: Python's stack and, below it, Java's."""
     lines = traceback.format_exception(error)
@@ -104,6 +117,7 @@ def _spark_error(error: Any) -> SparkError:
     cause = _first_lines(said[-1])
     if cause not in message:
         message += f"\nCause: {cause}"
+    message = _python_first(_OURS.sub("", message))
     if _S3_MISSING.search(message):
         message += (
             "\nSpark needs Hadoop's S3 file system: set spark.jars.packages to "
@@ -113,6 +127,17 @@ def _spark_error(error: Any) -> SparkError:
         message += "\nGive Spark more memory: spark.driver.memory."
     found = _CONDITION.match(message)
     return SparkError(message, found[1] if found else None)
+
+
+def _python_first(message: str) -> str:
+    """Return a message with what the user's Python says first, then the lines that led to it."""
+    condition, found, rest = message.partition(_TRACEBACK)
+    if not found:
+        return message
+    lines = [line for line in rest.splitlines() if not line.lstrip().startswith("SQLSTATE")]
+    said = [line for line in lines if not line.startswith("  ")]
+    stack = [line for line in lines if line.startswith("  ")]
+    return condition + "\n".join([*said, *stack])
 
 
 def _chain(java: Any) -> list[str]:

@@ -70,6 +70,7 @@ from dbt.adapters.vcs.workspace import (
     functions,
     inserts,
     merges,
+    missing,
     optimize,
     properties,
     restores,
@@ -114,7 +115,8 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
             f"Statements such as `{' '.join(scope.text.split())[:40]}` are not supported yet. "
             "Look into the command dbt-vcs for another way."
         )
-    return handler(scope, timetravel.settled(scope, statement))
+    with missing.named(scope):
+        return handler(scope, timetravel.settled(scope, statement))
 
 
 def _query(scope: Scope, statement: Query) -> Outcome:

@@ -181,6 +181,20 @@ def test_every_session_of_a_workspace_sees_what_the_branch_has(client: Client, s
         connection.close()
 
 
+def test_a_temporary_function_follows_the_branch(client: Client, sql: Sql) -> None:
+    sql("create table t as select 1 id")
+    sql(DOUBLE)
+    sql("create temporary function said() returns float return (select max(dbl(id)) from t)")
+    other = client._workspace.connect("other")
+    assert sql("select said()") == [(2.0,)]
+    sql("insert into t values (5)")
+    sql(DOUBLE.replace("* 2", "* 3"))
+    outcome = other.execute("select dbl(1)", client._workspace.begin(), origin=Origin())
+    assert outcome.rows is not None and outcome.rows.fetch() == [(3.0,)]
+    assert sql("select said()") == [(15.0,)]
+    other.close()
+
+
 def test_history_tells_of_functions(client: Client, sql: Sql) -> None:
     sql(DOUBLE)
     first = client.repository.branch("main").head

@@ -128,7 +128,14 @@ def test_what_is_refused_says_the_next_step(text: str, error: type, words: str) 
 
 
 def test_temporary_functions_are_sparks() -> None:
-    assert isinstance(parse("create temporary function f(x int) return x"), SparkCommand)
+    statement = parse(
+        "/* dbt */ CREATE OR REPLACE TEMPORARY FUNCTION IF NOT EXISTS `F` (x int) "
+        "return (select max(a) from s.t) + x"
+    )
+    assert isinstance(statement, SparkCommand)
+    assert statement.function == "f"
+    assert "s.t" in {str(mention.name) for mention in statement.mentions}
+    assert statement.text.endswith("+ x")
 
 
 def test_dropping_describing_and_listing() -> None:

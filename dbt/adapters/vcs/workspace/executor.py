@@ -130,7 +130,11 @@ def _spark(scope: Scope, statement: SparkCommand) -> Outcome:
         # Every version has its statistics in the manifest.
         return Outcome()
     with scope.shown(known):
-        return Outcome(rows=scope.session.query(statement.text))
+        rows = scope.session.query(statement.text)
+    if statement.function is not None:
+        # What it reads must be shown anew when it is called.
+        scope.temporary_functions[statement.function] = (*known, *scope.called())
+    return Outcome(rows=rows)
 
 
 def _show_in_spark(scope: Scope, statement: ShowTableExtended | ShowCreateTable) -> Outcome:

@@ -32,6 +32,8 @@ class Scope:
         origin: Who runs the statement; `inputs` are filled in as it reads.
         text: The statement.
         calls: Names in the statement that may be a function's.
+        temporary_functions: The session's temporary functions by name, lower case, and what each
+            reads and calls.
         warnings: What the sender should know of, though the statement is carried out.
     """
 
@@ -44,6 +46,7 @@ class Scope:
     origin: Origin
     text: str
     calls: tuple[Name, ...] = ()
+    temporary_functions: dict[str, tuple[RelationName, ...]] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -97,13 +100,19 @@ class Scope:
             return None
         return found
 
-    def functions(self) -> tuple[RelationName, ...]:
-        """Return the functions of the branch that the statement calls."""
-        return tuple(found for call in self.calls if (found := self.function(call)) is not None)
+    def called(self) -> tuple[RelationName, ...]:
+        """Return the functions of the branch that the statement calls, temporary ones followed."""
+        names: dict[RelationName, None] = {}
+        for call in self.calls:
+            if call.schema is None and call.identifier.lower() in self.temporary_functions:
+                names.update(dict.fromkeys(self.temporary_functions[call.identifier.lower()]))
+            elif (found := self.function(call)) is not None:
+                names[found] = None
+        return tuple(names)
 
     def show(self, names: Iterable[RelationName]) -> None:
         """Make relations readable, functions that the statement calls too; note all as inputs."""
-        names = tuple(dict.fromkeys((*names, *self.functions())))
+        names = tuple(dict.fromkeys((*names, *self.called())))
         if not names:
             return
         inputs = self.mounts.show(

@@ -83,7 +83,7 @@ def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outco
     """Create a view of the session alone: it goes to Spark, and what it reads is remembered."""
     names: tuple[RelationName, ...] = ()
     if statement.query is not None:
-        names = (*scope.reads(statement.query.reads), *scope.functions())
+        names = (*scope.reads(statement.query.reads), *scope.called())
     with scope.shown(names):
         rows = scope.session.query(statement.text)
     scope.temporary[statement.target.name.identifier.lower()] = names

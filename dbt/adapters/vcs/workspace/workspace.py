@@ -91,6 +91,7 @@ class Connection:
         self._is_stopped = False
         self._schema = workspace.schema
         self._temporary: dict[str, tuple[RelationName, ...]] = {}
+        self._temporary_functions: dict[str, tuple[RelationName, ...]] = {}
 
     @property
     def temporary(self) -> Mapping[str, tuple[RelationName, ...]]:
@@ -122,6 +123,7 @@ class Connection:
             externals=self.workspace.externals(),
             schema=self._schema,
             temporary=self._temporary,
+            temporary_functions=self._temporary_functions,
             origin=origin,
             text=text,
         )
@@ -161,3 +163,4 @@ class Connection:
             self._session.close()
             self._session = None
         self._temporary.clear()
+        self._temporary_functions.clear()

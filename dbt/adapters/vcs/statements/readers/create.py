@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.columns import ViewColumnDef
+from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.functions import CreateFunction
 from dbt.adapters.vcs.statements.readers.clauses import (
@@ -11,7 +12,10 @@ from dbt.adapters.vcs.statements.readers.clauses import (
     read_properties,
 )
 from dbt.adapters.vcs.statements.readers.create_table import read_create_table
-from dbt.adapters.vcs.statements.readers.functions import read_create_function
+from dbt.adapters.vcs.statements.readers.functions import (
+    read_create_function,
+    read_temporary_function,
+)
 from dbt.adapters.vcs.statements.readers.versioning import read_create_snapshot
 from dbt.adapters.vcs.statements.schemas import CreateSchema
 from dbt.adapters.vcs.statements.tables import (
@@ -34,6 +38,7 @@ Created = (
     | CreateFunction
     | CreateSchema
     | CreateSnapshot
+    | SparkCommand
 )
 
 
@@ -60,7 +65,7 @@ def read_create(cursor: Cursor) -> Created | None:
             raise UnsupportedError(
                 "Spark has no temporary tables. Write `create temporary view ... as`."
             )
-        return None
+        return read_temporary_function(cursor)
     if cursor.take_any(*SCHEMA_WORDS):
         return _schema(cursor)
     if cursor.take("snapshot"):

@@ -16,9 +16,11 @@ from typing import TypeVar, cast
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model.function import Language, Parameter, Shape
 from dbt.adapters.vcs.core.model.view import ViewColumn
+from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
 from dbt.adapters.vcs.statements.lexer import Kind
+from dbt.adapters.vcs.statements.mentions import mentions_of
 from dbt.adapters.vcs.statements.names import Name
 from dbt.adapters.vcs.statements.query import Query
 from dbt.adapters.vcs.statements.readers.clauses import read_if_not_exists
@@ -81,6 +83,18 @@ def read_create_function(
         comment=draft.comment,
         replace=replace,
         if_not_exists=if_not_exists,
+    )
+
+
+def read_temporary_function(cursor: Cursor) -> SparkCommand | None:
+    """Read what follows `create [or replace] temporary`; None if it makes no function."""
+    if not cursor.take("function"):
+        return None
+    read_if_not_exists(cursor)
+    return SparkCommand(
+        text=cursor.text,
+        mentions=mentions_of(cursor.tokens),
+        function=cursor.identifier("a function's name").lower(),
     )
 
 

@@ -99,7 +99,12 @@ def test_what_has_a_name_is_kept(tables: Tables, how: str) -> None:
     assert collect(repository, author="gc").files == 1
 
 
-def test_what_is_gone_is_not_brought_back(tables: Tables) -> None:
+@pytest.mark.parametrize("many", [1, 1_000])
+def test_what_is_gone_is_not_brought_back(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    # Whether each file is asked for, or all are listed.
+    monkeypatch.setattr("dbt.adapters.vcs.core.retention._MANY", many)
     replaced(tables)
     repository = tables.warehouse.repository
     old = repository.resolve("main~1")
@@ -123,7 +128,11 @@ def test_what_is_gone_is_not_brought_back(tables: Tables) -> None:
     assert check_repository(repository).problems == ()
 
 
-def test_old_versions_come_back_while_they_are_there_and_stay(tables: Tables) -> None:
+@pytest.mark.parametrize("many", [1, 1_000])
+def test_old_versions_come_back_while_they_are_there_and_stay(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr("dbt.adapters.vcs.core.retention._MANY", many)
     replaced(tables)
     repository = tables.warehouse.repository
     later(tables, 30)

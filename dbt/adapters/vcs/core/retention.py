@@ -18,6 +18,7 @@ from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.plan.collect import files_of, versions_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.refs import Ref
 
 DAY: Final = 24 * 3_600 * 1_000_000
@@ -34,6 +35,9 @@ LEASE: Final = Micros(3_600 * 1_000_000)
 
 PINS: Final = "pins"
 """The space of what is being brought back; nothing reads it but a collection."""
+
+_MANY: Final = 1_000
+"""Files of one table from which on listing them costs less than asking for each."""
 
 _SPACE: Final = "options"
 _NAME: Final = "retention"
@@ -137,10 +141,31 @@ def _check(repository: Repository, snapshots: Collection[SnapshotId]) -> None:
             "be brought back. Nothing was changed; try again when it has ended."
         )
     for id in snapshots:
-        for ref in repository.objects.snapshot(id).segments:
-            for path in files_of(repository.objects.segment(ref.id)):
-                if not repository.blobs.exists(path):
-                    raise NotFoundError(_gone(repository, id, path))
+        segments = repository.objects.snapshot(id).segments
+        files = [path for ref in segments for path in files_of(repository.objects.segment(ref.id))]
+        missing = _missing(repository.blobs, files)
+        if missing is not None:
+            raise NotFoundError(_gone(repository, id, missing))
+
+
+def _missing(blobs: Blobs, paths: Collection[str]) -> str | None:
+    """Return a file that is not there; None if all are.
+
+    Of many the folders of their tables are listed: a listing tells a thousand at once.
+    """
+    tables: dict[str, list[str]] = {}
+    for path in paths:
+        tables.setdefault("/".join(path.split("/", 2)[:2]), []).append(path)
+    for folder, files in tables.items():
+        if len(files) < _MANY:
+            gone = (path for path in files if not blobs.exists(path))
+        else:
+            there = {info.path for info in blobs.walk(folder)}
+            gone = (path for path in files if path not in there)
+        first = next(gone, None)
+        if first is not None:
+            return first
+    return None
 
 
 def _is_kept(repository: Repository, commit: CommitId, known: CommitId) -> bool:

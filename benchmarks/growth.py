@@ -5,7 +5,6 @@ would, so nothing is cached; and each result is checked.
 """
 
 import argparse
-import math
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import operations as op
+from fit import exponent, spread
 from operations import POINTERS, Site, Trial
 from plots import Chart
 from report import Report, median, seconds
@@ -151,14 +151,6 @@ def timed(site: Site, name: str, make: Callable[[Site], Trial], repeat: int) -> 
     return times[1:] or times
 
 
-def exponent(medians: Mapping[int, float]) -> float:
-    """Return the slope of cost over size, both as logarithms: 0 is flat, 1 is linear."""
-    points = [(math.log(size), math.log(value)) for size, value in medians.items()]
-    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
-    spread = sum((one - x) ** 2 for one, _ in points)
-    return sum((one - x) * (other - y) for one, other in points) / spread if spread else 0.0
-
-
 def summarize(dimension: Dimension, figures: Mapping[str, Mapping[int, list[float]]]) -> Report:
     """Put medians into a table, one column a size, with how they grow."""
     medians = {
@@ -180,7 +172,7 @@ def summarize(dimension: Dimension, figures: Mapping[str, Mapping[int, list[floa
             [
                 name + (" *" if name in POINTERS else ""),
                 *[f"{found[size] * 1000:.2f} ms" for size in sizes],
-                f"{max(found.values()) / min(found.values()):.1f}",
+                f"{spread(found):.1f}",
                 f"{exponent(found):.2f}",
             ]
             for name, found in medians.items()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import Function, Parameter, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.context import private_root
 from dbt.adapters.vcs.engines.spark import SparkEngine
@@ -45,6 +45,21 @@ def test_its_temporary_views_show(spark: Any, blobs: LocalBlobs) -> None:
     assert not spark.catalog.tableExists(table)
     assert spark.conf.get("spark.sql.parquet.outputTimestampType") == "INT96"
     assert spark.table("mine").count() == 1
+
+
+def test_functions_are_given_back(spark: Any, blobs: LocalBlobs) -> None:
+    engine = SparkEngine(blobs, spark=spark, owner="w@main")
+    session = engine.session("notebook")
+    written = Function(
+        text="def f(x): return x * 3", language="python", handler="f", returns="int",
+        parameters=(Parameter(name="x", type="int"),),
+    )  # fmt: skip
+    session.mount_function(RelationName("s", "one"), "1", Function(text="1"))
+    session.mount_function(RelationName("s", "three"), "3", written)
+    assert spark.sql("select s.one(), s.three(2)").collect() == [(1, 6)]
+    engine.close()
+    assert not spark.catalog.functionExists("s.one")
+    assert not spark.catalog.functionExists("s.three")
 
 
 def test_one_catalog_shows_one_owner(spark: Any, blobs: LocalBlobs) -> None:

@@ -27,7 +27,7 @@ class Update:
     @property
     def where(self) -> str:
         """The condition of its rows."""
-        return chosen(self.rows, self.total, self.first)
+        return chosen(self.rows, self.total, first=self.first)
 
     @property
     def value(self) -> str:

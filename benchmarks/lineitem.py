@@ -65,10 +65,14 @@ def scalar(client: Client, query: str) -> int:
     return int(client.sql(query).column(0)[0].as_py())
 
 
-def chosen(rows: int, total: int, first: int = 0) -> str:
+def chosen(rows: int, total: int, salt: int = 0, *, first: int = 0) -> str:
     """Return a predicate that is true for about so many rows, picked at random by their key.
 
-    Ranges that start at another `first` and don't meet are of other rows.
+    Args:
+        rows: How many.
+        total: The rows of the table.
+        salt: Another one numbers the rows in another order.
+        first: Where the range of numbers starts; ranges of one salt that don't meet share no row.
     """
-    number = f"pmod(xxhash64({', '.join(KEY)}, 0), {total})"
+    number = f"pmod(xxhash64({', '.join(KEY)}, {salt}), {total})"
     return f"{number} >= {first} and {number} < {first + rows}"

@@ -5,13 +5,13 @@
 {% endmacro %}
 
 
-{#- A Python function's options, and its source between marks that it doesn't have in it. -#}
+{#- A Python function's options, and its source between marks that it doesn't have in it; from the
+    first line on, so that the lines in errors are the file's. -#}
 {% macro vcs_function_source() %}
     {%- set source = model.compiled_code -%}
     {%- set mark = '$$' if '$$' not in source else '$' ~ local_md5(source) ~ '$' -%}
     {{ get_function_language_specifier() }}
     {{ get_function_python_options() }}
-    AS {{ mark }}
-{{ source }}
+    AS {{ mark }}{{ source }}
 {{ mark }}
 {%- endmacro %}

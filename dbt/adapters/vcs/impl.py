@@ -152,7 +152,7 @@ class VcsAdapter(SparkAdapter):
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[VcsColumn]:
-        """Return the columns of a relation; none if it isn't there."""
+        """Return the columns of a relation; none if it isn't there, or is a function."""
         with self.connections.exception_handler(f"columns of {relation}"):
             return self._columns_of(relation)
 
@@ -261,10 +261,11 @@ class VcsAdapter(SparkAdapter):
     def _columns_of(self, relation: BaseRelation) -> list[VcsColumn]:
         scope = self.connections.handle().inner.scope("", self._overlay(), Origin())
         name = _name_of(relation)
+        entry = scope.overlay.entry(name)
         is_bare = not relation.schema or not relation.include_policy.schema
         if is_bare and name.identifier in scope.temporary:
             found = columns_of_temporary(scope, name.identifier)
-        elif scope.overlay.entry(name) is None and name not in scope.externals:
+        elif entry.noun == "function" if entry else name not in scope.externals:
             return []
         else:
             found = columns_of(scope, name)

@@ -245,6 +245,6 @@ class Cursor:
         found = "the statement's end" if self.done else f"'{self.text[token.start : token.end]}'"
         start = self.tokens[0].start
         raise InputError(
-            f"Expected {expected}, found {found} in line {line} of the statement that begins "
-            f"{self.text[start : start + 60]!r}. Correct the statement."
+            f"Syntax error. Expected {expected}, found {found} in line {line} of the statement "
+            f"that begins {self.text[start : start + 60]!r}. Correct the statement."
         )

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.workspace import Connection
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 MODEL: Final = "# --- the model --- #\n"
 """What the macro `vcs_write_python` puts before the model, so that lines are the file's."""
@@ -128,12 +128,23 @@ def _show(frame: Any, view: str, model: str, session: SparkView) -> None:
     """Make a frame a temporary view."""
     from pyspark.sql import DataFrame
 
+    if type(frame).__module__.startswith("pyspark.pandas"):
+        frame = frame.to_spark()
     if isinstance(frame, DataFrame):
-        frame.createOrReplaceTempView(view)
-    elif type(frame).__module__.startswith("pyspark.pandas"):
-        frame.to_spark().createOrReplaceTempView(view)
+        _of_session(frame, session.spark).createOrReplaceTempView(view)
     else:
         session.mount_arrow(view, _arrow(frame, model))
+
+
+def _of_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
+    """Return a frame as one of a session: pandas on Spark makes its own in Spark's default one."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    if frame.sparkSession is spark:
+        return frame
+    jvm: Any = spark._jvm
+    datasets = jvm.org.apache.spark.sql.classic.Dataset
+    return DataFrame(datasets.ofRows(spark._jsparkSession, frame._jdf.logicalPlan()), spark)
 
 
 def _arrow(frame: Any, model: str) -> pa.Table:

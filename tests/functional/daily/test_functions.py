@@ -108,6 +108,38 @@ def test_what_spark_cannot_do_says_what_can(shop: Project) -> None:
     shop.remove("functions/other/sums.sql", "functions/other/other.yml")
 
 
+def test_an_error_in_python_names_the_line_of_the_file(shop: Project) -> None:
+    shop.write({"functions/label.py": "def label(name):\n    return name.nix\n"})
+    shop.dbt("build", "--select", "label")
+    query = "select {{ function('label') }}('x')"
+    said = shop.dbt("show", "--inline", query, ok=False).said
+    assert '"<analytics.label.py>", line 2, in label' in said
+    assert "no attribute 'nix'" in said
+    shop.write({"functions/label.py": FILES["functions/label.py"]})
+
+
+def test_macros_that_look_at_relations_find_functions(shop: Project) -> None:
+    shop.write(
+        {
+            "macros/look.sql": """
+                {% macro look() %}
+                  {% for name in ['orders', 'total'] %}
+                    {% set found = adapter.get_relation(none, 'analytics', name) %}
+                    {% set columns = adapter.get_columns_in_relation(found) %}
+                    {% do log(found.name ~ ' ' ~ found.type ~ ' ' ~ columns | length, true) %}
+                  {% endfor %}
+                  {% do adapter.drop_relation(adapter.get_relation(none, 'analytics', 'total')) %}
+                {% endmacro %}
+            """
+        }
+    )
+    said = shop.dbt("run-operation", "look").said
+    assert "total function 0" in said
+    assert "orders view 2" in said
+    assert shop.entry("total") is None
+    shop.dbt("build", "--select", "total")
+
+
 def test_functions_alone_make_their_schema(make_project) -> None:
     project = make_project(
         {

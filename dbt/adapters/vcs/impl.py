@@ -27,7 +27,7 @@ from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
-from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
+from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.environment import Environment
 from dbt.adapters.vcs.events import RunListener
 from dbt.adapters.vcs.freshness import loaded_at
@@ -128,14 +128,20 @@ class VcsAdapter(SparkAdapter):
         with self._reading(f"relations of {schema}") as overlay:
             entries = overlay.entries(schema.lower())
         return [
-            self.Relation.create(
-                schema=schema,
-                identifier=identifier,
-                type=RelationType(entry.noun),
-                quote_policy=schema_relation.quote_policy,
-            )
+            self._relation(schema, identifier, entry, schema_relation.quote_policy)
             for identifier, entry in entries.items()
         ]
+
+    def get_relation(
+        self, database: str | None, schema: str, identifier: str
+    ) -> BaseRelation | None:
+        """Return a relation, None if it isn't there: one look-up in a schema of any size."""
+        name = RelationName((schema or "").lower(), (identifier or "").lower())
+        with self._reading(f"relation {name}") as overlay:
+            entry = overlay.entry(name)
+        if entry is None:
+            return None
+        return self._relation(schema, name.identifier, entry, self.config.quoting)
 
     @available.parse(lambda *a, **k: {})
     def vcs_check_properties(self, model: Mapping[str, Any]) -> dict[str, str]:
@@ -246,6 +252,14 @@ class VcsAdapter(SparkAdapter):
                 ),
             )
         return self.connections.response_of(outcome)
+
+    def _relation(self, schema: str, identifier: str, entry: Entry, quoting: Any) -> BaseRelation:
+        return self.Relation.create(
+            schema=schema,
+            identifier=identifier,
+            type=RelationType(entry.noun),
+            quote_policy=quoting,
+        )
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[Overlay]:

@@ -164,7 +164,7 @@ class VcsConnectionManager(SparkConnectionManager):
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
     ) -> tuple[AdapterResponse, agate.Table]:
         """Carry out a statement, and compute its rows here, where errors are turned into dbt's."""
-        from dbt_common.clients.agate_helper import empty_table
+        import agate
 
         sql = self._add_query_comment(sql)
         _, cursor = self.add_query(sql, auto_begin)
@@ -173,7 +173,8 @@ class VcsConnectionManager(SparkConnectionManager):
             if fetch:
                 return response, self.get_result_from_cursor(cursor, limit)
             cursor.finish()
-        return response, empty_table()  # type: ignore[no-untyped-call]
+        # Told that it has no columns, agate does not set up its guesses of their types.
+        return response, agate.Table([], [], [])
 
     def cancel(self, connection: Connection) -> None:
         """Stop what a connection is running."""

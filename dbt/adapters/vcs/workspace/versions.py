@@ -176,10 +176,7 @@ def _continued(old: Origin, new: Origin, operation: str) -> Origin:
     """
     if new.node is None or (new.node, new.invocation) != (old.node, old.invocation):
         return new
-    inputs = {
-        f"{item.relation}@{item.version}": item
-        for item in (*old.inputs, *new.inputs)
-    }
+    inputs = {f"{item.relation}@{item.version}": item for item in (*old.inputs, *new.inputs)}
     return msgspec.structs.replace(
         new,
         inputs=tuple(inputs[key] for key in sorted(inputs)),

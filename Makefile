@@ -35,11 +35,15 @@ docs: $(VENV)/.docs ## write the user's guide to build/site
 	$(BIN)/python -m mkdocs build --strict
 
 SF ?= 1
+MODELS ?= 100
 
-bench: java $(VENV)/.bench $(DATA) ## reproduce the paper, and time branches, rows, reads and builds; SF=10 for more rows
+bench: java $(VENV)/.bench $(DATA) ## reproduce the paper, and time branches, rows, reads and builds; SF=10 for more rows, MODELS=500 for more models
 	$(BIN)/python benchmarks/branches.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/growth_rows.py --scales 0.1 1 $(filter-out 0.1 1,$(SF))
 	$(BIN)/python benchmarks/dbt_build.py
+	$(BIN)/python benchmarks/models.py --models $(MODELS)
+	$(BIN)/python benchmarks/own_cost.py
 	$(BIN)/python benchmarks/rows.py --scale $(SF)
 	$(BIN)/python benchmarks/paper.py --scale $(SF)
 	$(BIN)/python benchmarks/reads.py --scale $(SF)

@@ -94,7 +94,8 @@ def test_a_missing_file_is_told(bench: Bench, kept: int) -> None:
     files = [path for written in writes for path in written.files]
     for path in files[kept:]:
         bench.blobs.delete(path)
-    with pytest.raises(DamagedError, match=rf"have 2 files .* {kept} are there"):
+    told = rf"have 2 files .* {kept} are there.* the retention; restore"
+    with pytest.raises(DamagedError, match=told):
         bench.mount(files, schema_of(writes[0]))
 
 

@@ -188,7 +188,8 @@ class Mounting:
             self._spark.sql(f"drop table if exists {table}")
             raise DamagedError(
                 f"A table version should have {files} files below {literal(self._mount.folder)}; "
-                f"{found} are there. Restore the missing ones from a backup of the repository."
+                f"{found} are there. The rows of a version without a name are collected when it "
+                "is older than the retention; restore those of any other from a backup."
             )
 
     def _found(self, table: str) -> int:

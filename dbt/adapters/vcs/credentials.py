@@ -110,10 +110,12 @@ class VcsCredentials(Credentials):
         return self.repository
 
     def _connection_keys(self) -> tuple[str, ...]:
+        # With `database`, which is none, packages can pass target.database on.
         return (
             "repository",
             "branch",
             "base",
+            "database",
             "schema",
             "publish",
             "auto_optimize",

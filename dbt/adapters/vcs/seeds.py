@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 _ZONED: Final = r":\d\d\S*(Z|[+-]\d\d(:?\d\d)?)$"
 """A time with a zone, as Arrow reads one."""
 
+_TIME_OF_DAY: Final = r"^(\S+?)[ T].*$"
+"""What Spark leaves out where a date is asked for."""
+
 _LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
 
 
 def seed_rows(table: agate.Table, schema: Schema, time_zone: str) -> pa.Table:
     """Return a seed's rows with the columns and types of its table, in the seed's order.
 
-    Text that is to be of another type (`column_types`) is cast as Arrow does; times without a
-    zone are taken to be in `time_zone`.
+    Text that is to be of another type (`column_types`) is cast as Arrow does, but for a date's
+    time of day, which goes as in Spark; times without a zone are taken to be in `time_zone`.
 
     Raises:
         InputError: A value is not of its column's type.
@@ -91,6 +94,8 @@ def _of_text(array: pa.Array, field: Field, type: pa.DataType, time_zone: str) -
     if pa.types.is_binary(type):
         return array.cast(type)
     trimmed = pc.utf8_trim_whitespace(array)
+    if pa.types.is_date(type):
+        return pc.replace_substring_regex(trimmed, _TIME_OF_DAY, r"\1").cast(type)
     if not pa.types.is_timestamp(type) or type.tz is None:
         return trimmed.cast(type)
     is_zoned = pc.match_substring_regex(trimmed, _ZONED)

@@ -86,6 +86,14 @@ TYPED = [
     ("flag", "boolean", "true", True, "False", False),
     ("day", "date", "2026-01-31", dt.date(2026, 1, 31), "0001-01-01", dt.date(1, 1, 1)),
     (
+        "of_time",
+        "date",
+        "2026-01-31 23:59:59",
+        dt.date(2026, 1, 31),
+        "1969-12-31T1",
+        dt.date(1969, 12, 31),
+    ),
+    (
         "moment",
         "timestamp",
         "2026-01-31T23:59:59.123456-01:00",

@@ -34,7 +34,7 @@ ENFORCED: Final = "vcs.enforce_primary_key"
 """Table property: `false` turns the check of the key off; `true` unless said."""
 
 UNIQUE_KEY: Final = "vcs.unique_key"
-"""Table property: what a model's `unique_key` names: the key as long as no row lacks or repeats it."""
+"""Table property: what a model's `unique_key` names: the key as long as rows keep to it."""
 
 _MOST_NEW: Final = 5_000_000
 _MOST_OLD: Final = 20_000_000

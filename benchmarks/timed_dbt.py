@@ -15,7 +15,7 @@ from py4j.clientserver import ClientServerConnection
 
 
 class Clock:
-    """Seconds since the first node began, in all, in Spark, and of this process's own work."""
+    """Seconds since the first node ended, in all, in Spark, and of this process's own work."""
 
     def __init__(self) -> None:
         self.in_spark = 0.0
@@ -35,13 +35,13 @@ class Clock:
         ClientServerConnection.send_command = send_command
 
     def on_event(self, event: Any) -> None:
-        """Start at the first node: parsing and the start of Spark come before."""
-        if event.info.name == "NodeStart" and self.started is None:
+        """Start when the first node ends: Spark starts before it, or in it."""
+        if event.info.name == "NodeFinished" and self.started is None:
             self.started = perf_counter(), self.in_spark, process_time()
 
     def read(self, nodes: int) -> dict[str, float]:
         """Return seconds a node."""
-        assert self.started is not None, "dbt ran no node"
+        assert self.started is not None and nodes, "dbt ran too few nodes"
         wall, spark, own = self.started
         in_spark = self.in_spark - spark
         return {
@@ -60,7 +60,7 @@ def main() -> None:
     result = dbtRunner(callbacks=[clock.on_event]).invoke(arguments)
     if not result.success:
         raise SystemExit(f"dbt {' '.join(arguments)} failed: {result.exception or result.result}")
-    Path(answer).write_text(json.dumps(clock.read(len(result.result.results))))
+    Path(answer).write_text(json.dumps(clock.read(len(result.result.results) - 1)))
 
 
 if __name__ == "__main__":

@@ -85,14 +85,24 @@ def active(spark: SparkSession) -> Iterator[None]:
         yield
 
 
+def java_class(context: SparkContext, name: str) -> Any:
+    """Return a class of Spark's process by its full name.
+
+    Reached package by package, as PySpark does it, each part of the name is a question to it.
+    """
+    from py4j.java_gateway import JavaClass
+
+    gateway: Any = context._gateway
+    return JavaClass(name, gateway._gateway_client)
+
+
 @contextmanager
 def _others_kept(context: SparkContext) -> Iterator[Any]:
     """Make sessions inside the block; what other code gets as the default stays what it was."""
     from pyspark.sql import SparkSession
 
     with context._lock:
-        jvm: Any = context._jvm
-        sessions = jvm.org.apache.spark.sql.classic.SparkSession
+        sessions = java_class(context, "org.apache.spark.sql.classic.SparkSession")
         default, active = sessions.getDefaultSession(), sessions.getActiveSession()
         known, current = SparkSession._instantiatedSession, SparkSession._activeSession
         sessions.clearDefaultSession()
@@ -110,6 +120,7 @@ def _others_kept(context: SparkContext) -> Iterator[Any]:
 
 
 def _start(settings: Mapping[str, str]) -> SparkContext:
+    from py4j import java_gateway
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -131,6 +142,9 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
             raise EngineError(_refusal(error, said)) from error
     for name in _ECHOES:
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+    # Py4J tells of a lost JVM on the root logger, which prints stacks where nobody set it up.
+    py4j: Any = java_gateway
+    py4j.logging = logging.getLogger(java_gateway.__name__)
     if is_local(settings.get("spark.master", "")) and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
     return context

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.catalog import PRIVATE, Catalog
+from dbt.adapters.vcs.engines.context import java_class
 from dbt.adapters.vcs.engines.errors import renamed
 from dbt.adapters.vcs.engines.functions import Functions
 from dbt.adapters.vcs.engines.jobs import Jobs
@@ -247,8 +248,8 @@ class SparkView:
     def _analysed(self, text: str) -> Any:
         """Return the analysed plan of a statement, which is not run even if it is a command."""
         state = self._java.sessionState()
-        mode = self._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
-        return state.executePlan(state.sqlParser().parsePlan(text), mode).analyzed()
+        modes = self._class("org.apache.spark.sql.execution.CommandExecutionMode")
+        return state.executePlan(state.sqlParser().parsePlan(text), modes.SKIP()).analyzed()
 
     def _inserted(self, text: str, stage: str) -> DataFrame:
         """Return the rows that an INSERT would add, cast and named as the table's columns."""
@@ -260,12 +261,11 @@ class SparkView:
                 f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT a "
                 "statement, into one table."
             )
-        datasets = self._jvm.org.apache.spark.sql.classic.Dataset
+        datasets = self._class("org.apache.spark.sql.classic.Dataset")
         return DataFrame(datasets.ofRows(self._java, plan.query()), self._spark)
 
-    @property
-    def _jvm(self) -> Any:
-        return self._spark.sparkContext._jvm
+    def _class(self, name: str) -> Any:
+        return java_class(self._spark.sparkContext, name)
 
 
 def _stage_ddl(

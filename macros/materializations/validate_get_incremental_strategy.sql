@@ -1,11 +1,7 @@
 {#- Redefine dbt-spark's macros, which are not dispatched and ask for Delta: here every strategy that
     dbt knows works on every table, and so does one that a project defines. -#}
 {% macro dbt_spark_validate_get_incremental_strategy(raw_strategy, file_format) %}
-  {%- if config.get('sql_header') -%}
-    {%- do exceptions.raise_compiler_error(
-      "sql_header is not possible with incremental models here. Put its statements into pre_hook."
-    ) -%}
-  {%- endif -%}
+  {%- do vcs_sql_header() -%}
   {%- set strategy = config.get('incremental_strategy') or 'default' -%}
   {%- do adapter.get_incremental_strategy_macro(context, strategy) -%}
   {{ return(strategy) }}

@@ -16,6 +16,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
 from dbt.adapters.vcs.engines.errors import trace_of
 from dbt.adapters.vcs.environment import Environment
+from dbt.adapters.vcs.statements import split
 from dbt.adapters.vcs.workspace import workspace as vcs
 from dbt.adapters.vcs.workspace.outcome import Outcome
 
@@ -111,8 +112,14 @@ class Handle:
         return Cursor(self)
 
     def execute(self, sql: str) -> Outcome:
-        """Carry out a statement."""
-        outcome = self._environment.execute(self.inner, self.name, sql)
+        """Carry out a statement; of several, such as a `sql_header` and what follows, each."""
+        *first, last = (split(sql) if ";" in sql else []) or [sql]
+        for statement in first:
+            self._execute(statement)
+        return self._execute(last)
+
+    def _execute(self, statement: str) -> Outcome:
+        outcome = self._environment.execute(self.inner, self.name, statement)
         for warning in outcome.warnings:
             logger.warning(warning)
         return outcome

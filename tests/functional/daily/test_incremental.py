@@ -166,7 +166,7 @@ def test_what_can_not_work_is_refused_before_anything_runs(second):
     ran = second.dbt("run", "--select", "odd", "foreign", "headed", ok=False)
     assert 'strategy macro with the name "get_incremental_upsert_sql"' in ran.message("odd")
     assert "Remove the config file_format" in ran.message("foreign")
-    assert "Put its statements into pre_hook" in ran.message("headed")
+    assert "sql_header must end with a semicolon" in ran.message("headed")
     # Nothing was done, not even by a hook of the models.
     assert second.run_branch() not in second.runs()
     second.remove("models/odd.sql", "models/foreign.sql", "models/headed.sql")

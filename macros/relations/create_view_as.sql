@@ -1,0 +1,5 @@
+{#- dbt-spark's, behind the config sql_header. -#}
+{% macro vcs__create_view_as(relation, sql) -%}
+  {{ vcs_sql_header() }}
+  {{ spark__create_view_as(relation, sql) }}
+{%- endmacro %}

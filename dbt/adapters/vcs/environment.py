@@ -12,7 +12,7 @@ from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.header import check_vacant
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
@@ -24,7 +24,7 @@ from dbt.adapters.vcs.engines.spark import SparkEngine
 from dbt.adapters.vcs.externals import externals_of
 from dbt.adapters.vcs.invocation import current_invocation
 from dbt.adapters.vcs.rules import Rules, read_rules
-from dbt.adapters.vcs.run import RunLife
+from dbt.adapters.vcs.run import RunLife, is_node
 from dbt.adapters.vcs.workspace.direct import landed
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.workspace.mounts import Externals
@@ -102,7 +102,7 @@ class Environment:
 
     def execute(self, connection: Connection, name: str, text: str) -> Outcome:
         """Carry out a statement that dbt sends over the connection of a name."""
-        life, origin = self._begun(), self._origin(name)
+        life, origin = self._begun(name), self._origin(name)
         if life is not None:
             return life.execute(connection, name, text, origin)
         if self.invocation.is_direct:
@@ -120,7 +120,7 @@ class Environment:
         work: Callable[[Connection, Overlay, Origin], Outcome],
     ) -> Outcome:
         """Do work that no statement says, such as loading a seed, as `execute` does."""
-        life, origin = self._begun(), self._origin(name)
+        life, origin = self._begun(name), self._origin(name)
         if life is None and self.invocation.is_direct:
             return landed(self.workspace, lambda overlay: work(connection, overlay, origin), name)
         if life is None:
@@ -129,7 +129,7 @@ class Environment:
 
     def overlay(self, name: str) -> Overlay:
         """Return what the connection of a name sees; not for changes."""
-        life = self._begun()
+        life = self._begun(name)
         if life is not None:
             return life.overlay(name)
         if self.invocation.is_direct:
@@ -186,9 +186,16 @@ class Environment:
         place = located(self.credentials.repository, self.invocation.project_root)
         return open_blobs(place, self.credentials.storage_options)
 
-    def _begun(self) -> RunLife | None:
-        """Return the run, begun now if it must be; None if the command only reads."""
+    def _begun(self, name: str) -> RunLife | None:
+        """Return the run, begun now if it must be; None if the command only reads.
+
+        Raises:
+            EngineError: The name is of a node, whose command has ended: it was interrupted, and
+                what is left of it must not be taken for a program.
+        """
         with self._lock:
+            if self.invocation.is_direct and is_node(name):
+                raise EngineError(f"No dbt command runs any more, so {name} can't go on.")
             if self._workspace is None:
                 self._workspace = self._open()
             return self._life

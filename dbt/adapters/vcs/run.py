@@ -23,9 +23,14 @@ from dbt.adapters.vcs.workspace.runs import Status, steps_of
 from dbt.adapters.vcs.workspace.upkeep import Upkeep
 from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
 
-_BUFFERED = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
+_NODES = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
 _UNDONE = frozenset({"error", "runtime error"})
 _FAILED = _UNDONE | {"fail", "partial success"}
+
+
+def is_node(name: str) -> bool:
+    """Tell whether a connection's name is that of a node that dbt runs."""
+    return name.startswith(_NODES)
 
 
 class RunLife:
@@ -78,7 +83,7 @@ class RunLife:
 
     def execute(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
         """Carry out a statement that dbt sends over the connection of a name."""
-        if name.startswith(_BUFFERED):
+        if is_node(name):
             step = self._step(name)
             with step.lock:
                 outcome = connection.execute(text, step.overlay(self.workspace), origin=origin)
@@ -91,7 +96,7 @@ class RunLife:
 
     def change(self, name: str, work: Callable[[Overlay], Outcome]) -> Outcome:
         """Do work on the overlay of a connection's name, as `execute` does a statement."""
-        if name.startswith(_BUFFERED):
+        if is_node(name):
             step = self._step(name)
             with step.lock:
                 return work(step.overlay(self.workspace))
@@ -102,7 +107,7 @@ class RunLife:
 
     def overlay(self, name: str) -> Overlay:
         """Return what a connection's name sees now; not for changes."""
-        if name.startswith(_BUFFERED):
+        if is_node(name):
             return self._step(name).overlay(self.workspace)
         return self.workspace.begin()
 

@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.factory import get_adapter_by_type, register_adapter, reset_adapters
 from dbt.config.runtime import RuntimeConfig
 from dbt.mp_context import get_mp_context
+from dbt_common.exceptions import DbtDatabaseError
 
 from dbt import flags
 from tests.functional.life.shop import Shop
@@ -67,6 +68,20 @@ def test_a_commands_adapter_goes_on_as_a_programs(shop: Shop) -> None:
     relation = adapter.Relation.create(schema="analytics", identifier="a")
     with adapter.connection_named("program"):
         assert [column.name for column in adapter.get_columns_in_relation(relation)] == ["n"]
+    reset_adapters()
+
+
+def test_what_is_left_of_a_command_that_ended_changes_nothing(shop: Shop) -> None:
+    shop.write({"seeds/s.csv": "n\n1\n"})
+    assert shop.dbt("seed").success
+    before = shop.head()
+    adapter = get_adapter_by_type("vcs")
+    with (
+        pytest.raises(DbtDatabaseError, match=r"model\.shop\.a can't go on"),
+        adapter.connection_named("model.shop.a"),
+    ):
+        adapter.execute("drop table analytics.s")
+    assert shop.head() == before
     reset_adapters()
 
 

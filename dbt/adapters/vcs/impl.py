@@ -28,6 +28,7 @@ from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
+from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.environment import Environment
 from dbt.adapters.vcs.events import RunListener
 from dbt.adapters.vcs.freshness import loaded_at
@@ -100,6 +101,11 @@ class VcsAdapter(SparkAdapter):
         super().cleanup_connections()
         if self.environment.invocation.is_direct:
             self.environment.close()
+
+    @classmethod
+    def quote(cls, identifier: str) -> str:
+        """Return a name in backquotes; dbt asks the class for it where it renders constraints."""
+        return quoted(identifier)
 
     def valid_incremental_strategies(self) -> list[str]:
         """Return dbt's own strategies: every one works on every table."""

@@ -103,9 +103,12 @@ class VcsAdapter(SparkAdapter):
             self.environment.close()
 
     @classmethod
-    def quote(cls, identifier: str) -> str:
-        """Return a name in backquotes; dbt asks the class for it where it renders constraints."""
-        return quoted(identifier)
+    def quote(cls, identifier: str | None) -> str:
+        """Return a name in backquotes; dbt asks the class for it where it renders constraints.
+
+        The database, which has no name, is `None` here as in dbt-spark.
+        """
+        return quoted(str(identifier))
 
     def valid_incremental_strategies(self) -> list[str]:
         """Return dbt's own strategies: every one works on every table."""

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.changes.grouping import codes_of, group_ids
+from dbt.adapters.vcs.changes.grouping import codes_of, equal_pairs, group_ids
 from dbt.adapters.vcs.changes.net import ranks, sums
 
 OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
@@ -69,6 +69,17 @@ def test_rows_are_equal_in_all_columns() -> None:
     assert group_ids(columns, 4).tolist() == [0, 1, 2, 0]
     assert group_ids([], 3).tolist() == [0, 0, 0]
     assert group_ids([pa.array([], pa.int8())], 0).tolist() == []
+
+
+def test_pairs_are_equal_in_all_columns() -> None:
+    columns = [
+        pa.chunked_array([["x", "x"], ["x", None, None]]),
+        pa.chunked_array([[1, 2], [1, 1, 1]]),
+    ]
+    one, other = np.array([0, 0, 0, 3, 4]), np.array([2, 1, 3, 4, 4])
+    assert equal_pairs(columns, one, other).tolist() == [True, False, False, True, True]
+    assert equal_pairs(columns, one[:0], other[:0]).tolist() == []
+    assert equal_pairs([], one[:1], other[:1]).tolist() == [True]
 
 
 def test_many_columns_do_not_overflow() -> None:

@@ -18,7 +18,7 @@ the comparison is exact, and no table of large values is held.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -44,6 +44,28 @@ def group_ids(columns: Sequence[pa.ChunkedArray], rows: int) -> Codes:
         found = found * width + codes
         size *= width
     return _dense(found)
+
+
+def equal_pairs(
+    columns: Iterable[pa.ChunkedArray], one: Codes, other: Codes
+) -> npt.NDArray[np.bool_]:
+    """Tell for pairs of rows whether they are equal in all columns, as `group_ids` has it.
+
+    Args:
+        columns: The rows' columns.
+        one: The number of a row for each pair.
+        other: The number of the row that it is compared with.
+    """
+    equal = np.ones(len(one), np.bool_)
+    # Numbers are compared faster than texts, and pairs that differ are not compared again.
+    for column in sorted(columns, key=lambda column: not pa.types.is_primitive(column.type)):
+        left = np.flatnonzero(equal)
+        if not len(left):
+            break
+        sides = [column.take(pa.array(side[left])) for side in (one, other)]
+        codes = codes_of(pa.chunked_array([chunk for side in sides for chunk in side.chunks]))
+        equal[left] = codes[: len(left)] == codes[len(left) :]
+    return equal
 
 
 def codes_of(column: Any) -> Codes:

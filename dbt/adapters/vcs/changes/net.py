@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.files import Positions
-from dbt.adapters.vcs.changes.grouping import Codes, group_ids
+from dbt.adapters.vcs.changes.grouping import Codes, equal_pairs, group_ids
 from dbt.adapters.vcs.core.model import Field
+
+_NONE: Final = np.empty(0, np.int64)
 
 
 class Counts(NamedTuple):
@@ -65,24 +67,54 @@ def net_changes(
         compared: Columns that make two rows different.
         key: Columns that pair two rows; without any, none are paired.
     """
-    value = group_ids([table.column(field.id) for field in compared], table.num_rows)
-    net = sums(value, sign)
-    wanted = (np.sign(net)[value] == sign) & (ranks(value * 2 + (sign > 0)) < np.abs(net)[value])
-    rows = np.flatnonzero(wanted)
+    if key:
+        keys = group_ids([table.column(field.id) for field in key], table.num_rows)
+        rows, value = _left_of_keys(table, sign, compared, keys)
+    else:
+        rows, value = _left(table, sign, compared)
     signs = sign[rows]
     goes, comes = np.flatnonzero(signs < 0), np.flatnonzero(signs > 0)
-    if not key:
-        pairs = np.empty(0, np.int64), np.empty(0, np.int64)
-    else:
-        chosen = pa.array(rows)
-        keys = group_ids([table.column(field.id).take(chosen) for field in key], len(rows))
-        pairs = _pairs(keys, goes, comes)
+    pairs = _pairs(keys[rows], goes, comes) if key else (_NONE, _NONE)
     old = np.setdiff1d(goes, pairs[0], assume_unique=True)
     new = np.setdiff1d(comes, pairs[1], assume_unique=True)
     before = np.concatenate([pairs[0], old, np.full(len(new), -1)])
     after = np.concatenate([pairs[1], np.full(len(old), -1), new])
     order = np.lexsort((after, np.where(before < 0, len(rows), before)))
-    return NetChanges(rows, signs, value[rows], before[order], after[order])
+    return NetChanges(rows, signs, value, before[order], after[order])
+
+
+def _left(table: pa.Table, sign: Positions, compared: Sequence[Field]) -> tuple[Positions, Codes]:
+    """Return the numbers of the rows that nothing cancels, and for each one of its value."""
+    value = group_ids([table.column(field.id) for field in compared], table.num_rows)
+    net = sums(value, sign)
+    wanted = (np.sign(net)[value] == sign) & (ranks(value * 2 + (sign > 0)) < np.abs(net)[value])
+    rows = np.flatnonzero(wanted)
+    return rows, value[rows]
+
+
+def _left_of_keys(
+    table: pa.Table, sign: Positions, compared: Sequence[Field], keys: Codes
+) -> tuple[Positions, Codes]:
+    """Do the same where rows of different keys differ, looking at few values of most rows.
+
+    A key has one row that goes and one that comes, mostly: these two are compared, column by
+    column, until they differ. Only where a key has more rows are all their values looked at.
+    """
+    pairs = _pairs(keys, np.flatnonzero(sign < 0), np.flatnonzero(sign > 0))
+    equal = equal_pairs([table.column(field.id) for field in compared], *pairs)
+    alone = np.bincount(keys)[keys] == 1
+    crowded = ~alone
+    crowded[pairs[0]] = crowded[pairs[1]] = False
+    left = ~crowded
+    left[pairs[0][equal]] = left[pairs[1][equal]] = False
+    # Rows that differ have different numbers, and those of a crowd have theirs above the others.
+    value = np.arange(len(keys))
+    several = np.flatnonzero(crowded)
+    rows, values = _left(table.take(pa.array(several)), sign[several], compared)
+    left[several[rows]] = True
+    value[several[rows]] = len(keys) + values
+    found = np.flatnonzero(left)
+    return found, value[found]
 
 
 def sums(groups: Codes, numbers: Positions) -> Positions:

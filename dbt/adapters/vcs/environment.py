@@ -69,6 +69,7 @@ class Environment:
         self._workspace: Workspace | None = None
         self._life: RunLife | None = None
         self._reading: Overlay | None = None
+        self._tried: dict[str, Overlay] = {}
         self._externals: Externals | None = None
 
     @property
@@ -111,6 +112,8 @@ class Environment:
                 lambda overlay: connection.execute(text, overlay, origin=origin),
                 text,
             )
+        if self.invocation.is_compiling:
+            return self._try(connection, name, text, origin)
         return connection.execute(text, self.overlay(name), origin=origin, read_only=True)
 
     def change(
@@ -135,6 +138,8 @@ class Environment:
         if self.invocation.is_direct:
             return self.workspace.begin()
         with self._lock:
+            if name in self._tried:
+                return self._tried[name]
             if self._reading is None:
                 self._reading = self.workspace.begin()
             return self._reading
@@ -145,6 +150,7 @@ class Environment:
             if self._workspace is not None:
                 self._workspace.close()
             self._workspace = self._life = self._reading = None
+            self._tried.clear()
             self.invocation = replace(self.invocation, command="", retry_of=None)
 
     def open_repository(self) -> Repository:
@@ -185,6 +191,23 @@ class Environment:
         """Return the store; a relative place is in the project's folder, wherever dbt runs."""
         place = located(self.credentials.repository, self.invocation.project_root)
         return open_blobs(place, self.credentials.storage_options)
+
+    def _try(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
+        """Carry out what a model's Jinja sends while it is compiled.
+
+        What it changes is seen by that model alone, and dropped with the command; refused, it
+        would keep such a project from having docs. Rows are not written.
+        """
+        overlay = self._tried.get(name) or self.workspace.begin()
+        outcome = connection.execute(text, overlay, origin=origin)
+        if not overlay.is_empty and name not in self._tried:
+            logger.warning(
+                f"dbt {self.invocation.command} only reads: what {name} changes while it is "
+                "compiled is dropped."
+            )
+            with self._lock:
+                self._tried[name] = overlay
+        return outcome
 
     def _begun(self, name: str) -> RunLife | None:
         """Return the run, begun now if it must be; None if the command only reads.

@@ -19,6 +19,7 @@ from dbt.adapters.vcs import variables
 
 _WRITING = frozenset({"build", "clone", "run", "run-operation", "seed", "snapshot", "test"})
 _TESTING = frozenset({"build", "test"})
+_COMPILING = frozenset({"compile", "generate"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,11 @@ class Invocation:
     def is_read_only(self) -> bool:
         """True for the commands that only read: compile, show, list, docs, parse, debug."""
         return not self.is_direct and self.command not in _WRITING
+
+    @property
+    def is_compiling(self) -> bool:
+        """True for the commands that render every model, and run what its Jinja sends."""
+        return self.command in _COMPILING
 
     @property
     def is_testing(self) -> bool:

@@ -89,6 +89,36 @@ def test_reading_leaves_no_trace(shop):
     assert sorted(path for path in shop.root.rglob("*") if path.is_file()) == files
 
 
+def test_what_jinja_changes_while_compiling_is_dropped(make_project):
+    shop = make_project(
+        {
+            "models/base.sql": TABLE + "select 1 as n",
+            "models/busy.sql": TABLE
+            + "{% set base = ref('base') %}{% if execute %}"
+            "{% do run_query('create or replace view analytics.mine as "
+            "select n + 1 as n from ' ~ base) %}"
+            "{% set found = run_query('select max(n) from analytics.mine').columns[0][0] %}"
+            "{% endif %}select {{ found }} as n",
+        }
+    )
+    shop.dbt("run", "--select", "base")
+    before = shop.head()
+    compiled = shop.dbt("compile", "--select", "busy")
+    assert "select 2 as n" in compiled.said
+    assert "what model.shop.busy changes while it is compiled is dropped" in compiled.said
+    assert "model.shop.base" in shop.dbt("docs", "generate").result.nodes
+    assert shop.head() == before
+    assert shop.kinds() == {"base": "table"}
+
+
+def test_rows_are_not_written_while_compiling(make_project):
+    asking = "{% do run_query('create table analytics.t as select 1 a') %}"
+    shop = make_project({"models/m.sql": asking + "select 1 as n"})
+    shop.dbt("seed")
+    ran = shop.dbt("compile", ok=False)
+    assert "Nothing can be changed here: dbt compile only reads." in ran.error + ran.said
+
+
 def test_show_is_readable(shop):
     ran = shop.dbt("show", "--select", "values", "--output", "json", "--log-format", "text")
     text = ran.said[ran.said.index("{") :]

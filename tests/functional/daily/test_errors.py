@@ -15,6 +15,13 @@ from .project import SPARK
 pytestmark = pytest.mark.spark
 
 NOISE = ("Traceback", "\tat ", "py4j", "stacktrace", "org.apache", "__vcs", "+- ", "Search path")
+LOST = """
+import os, signal
+
+def model(dbt, session):
+    os.kill(session.sparkContext._gateway.proc.pid, signal.SIGKILL)
+    return session.range(3)
+"""
 MODELS = {
     "parse.sql": (
         TABLE + "select\n  id,\n  price pricy prices\nfrom {{ ref('good') }}",
@@ -201,3 +208,10 @@ def test_a_spark_that_does_not_start_says_why(make_project):
     )
     said = outside(shop, "run")
     check(said, "in model good (models/good.sql)", "Spark did not start", "lots")
+
+
+def test_a_spark_that_dies_says_so(make_project):
+    shop = make_project({"models/lost.py": LOST}, output={"threads": 1})
+    said = outside(shop, "run")
+    check(said, "in model lost (models/lost.py)", "Spark's process is gone")
+    assert shop.kinds() == {}

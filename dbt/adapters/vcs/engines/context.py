@@ -142,9 +142,10 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
             raise EngineError(_refusal(error, said)) from error
     for name in _ECHOES:
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
-    # Py4J tells of a lost JVM on the root logger, which prints stacks where nobody set it up.
+    # Py4J tells of a lost JVM on the root logger, which prints its stacks: the error has them.
     py4j: Any = java_gateway
-    py4j.logging = logging.getLogger(java_gateway.__name__)
+    py4j.logging = logging.getLogger(f"{java_gateway.__name__}.echo")
+    py4j.logging.setLevel(logging.CRITICAL)
     if is_local(settings.get("spark.master", "")) and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
     return context

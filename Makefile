@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test conformance nightly lint docs bench java clean
+.PHONY: help demo test conformance nightly lint docs bench bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 DATA   := integration_tests/data/.complete
 
 help: ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
 
 demo: java $(VENV)/.demo $(DATA) ## build, branch, break, mend and merge a dbt project on real data
 	cd integration_tests && ../$(BIN)/python -m demo
@@ -47,6 +47,9 @@ bench: java $(VENV)/.bench $(DATA) ## reproduce the paper, and time branches, ro
 	$(BIN)/python benchmarks/rows.py --scale $(SF)
 	$(BIN)/python benchmarks/paper.py --scale $(SF)
 	$(BIN)/python benchmarks/reads.py --scale $(SF)
+
+bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if installed, Dolt; fetches their packages
+	$(BIN)/python benchmarks/peers.py --scale $(SF)
 
 clean: ## take away what the demo and the benchmarks left
 	rm -rf .demo benchmarks/results/*.* benchmarks/data integration_tests/data

@@ -3,6 +3,7 @@
   {%- if language == 'python' -%}
     {{ vcs_write_python(temporary, relation, compiled_code) }}
   {%- else -%}
+    {%- do adapter.vcs_check_query(compiled_code) -%}
     {{ vcs_sql_header() }}
     {{ spark__create_table_as(temporary, relation, compiled_code, language) }}
   {%- endif -%}

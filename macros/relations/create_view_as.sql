@@ -1,5 +1,6 @@
 {#- dbt-spark's, behind the config sql_header. -#}
 {% macro vcs__create_view_as(relation, sql) -%}
+  {%- do adapter.vcs_check_query(sql) -%}
   {{ vcs_sql_header() }}
   {{ spark__create_view_as(relation, sql) }}
 {%- endmacro %}

@@ -31,8 +31,8 @@ def loaded_at(overlay: Overlay, name: RelationName, externals: Externals) -> Mic
     external = externals.get(name)
     if external is not None:
         raise InputError(
-            f"{name} stands for files at {external.location}: they are not versioned, so no manifest "
-            f"tells when rows came in. {_HOW}"
+            f"{name} stands for files at {external.location}: they are not versioned, so no "
+            f"manifest tells when rows came in. {_HOW}"
         )
     entry = overlay.require(name)
     if isinstance(entry, ViewEntry):

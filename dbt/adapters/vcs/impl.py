@@ -25,7 +25,7 @@ from dbt.adapters.vcs import catalog
 from dbt.adapters.vcs.column import VcsColumn
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
-from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.engines.quoting import quoted
@@ -35,7 +35,7 @@ from dbt.adapters.vcs.freshness import loaded_at
 from dbt.adapters.vcs.python_models import relations_of, run_python_model
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.seeding import allow_long_values, load_seed
-from dbt.adapters.vcs.statements import Check
+from dbt.adapters.vcs.statements import Check, split
 from dbt.adapters.vcs.statements.readers.checks import check_properties
 from dbt.adapters.vcs.verbs import run_verb
 from dbt.adapters.vcs.workspace.answers import columns_of, columns_of_temporary
@@ -164,6 +164,17 @@ class VcsAdapter(SparkAdapter):
                 for item in constraints
                 if item["type"] == ConstraintType.check
             )
+
+    @available.parse_none
+    def vcs_check_query(self, sql: str) -> None:
+        """Refuse a model's text that holds more than one statement: only one gives its rows."""
+        with self.connections.exception_handler("model"):
+            count = len(split(sql)) if ";" in sql else 1
+            if count > 1:
+                raise InputError(
+                    f"Expected one query, found {count} statements. Put what has to run before "
+                    "it into sql_header or pre_hook."
+                )
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[VcsColumn]:

@@ -28,6 +28,10 @@ MODELS = {
         "Syntax error at or near 'prices'. SQLSTATE: 42601 (line 3, pos 14)",
         "  price pricy prices\n  --------------^^^",
     ),
+    "several.sql": (
+        VIEW + "select id from {{ ref('good') }};\n-- and\nselect 2",
+        "Expected one query, found 2 statements",
+    ),
     "column.sql": (TABLE + "select custmer from {{ ref('good') }}", "`custmer`", "[`customer`"),
     "relation.sql": (
         TABLE + "select id from analytics.goood",

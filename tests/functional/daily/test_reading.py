@@ -93,8 +93,7 @@ def test_what_jinja_changes_while_compiling_is_dropped(make_project):
     shop = make_project(
         {
             "models/base.sql": TABLE + "select 1 as n",
-            "models/busy.sql": TABLE
-            + "{% set base = ref('base') %}{% if execute %}"
+            "models/busy.sql": TABLE + "{% set base = ref('base') %}{% if execute %}"
             "{% do run_query('create or replace view analytics.mine as "
             "select n + 1 as n from ' ~ base) %}"
             "{% set found = run_query('select max(n) from analytics.mine').columns[0][0] %}"

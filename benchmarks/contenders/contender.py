@@ -1,0 +1,161 @@
+"""What every contender has to do: load lineitem, clone it, change rows, diff and merge.
+
+A contender runs in the Python that its engine needs, so nothing but the standard library is
+imported here. It prints one line of JSON: its versions and its measurements.
+"""
+
+import argparse
+import json
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+KEY = ("l_orderkey", "l_linenumber")
+CHECKSUM = (
+    "cast(sum(cast({} as decimal(20,2)) * (l_orderkey * 8 + l_linenumber)) as decimal(38,2))"
+)
+"""A sum that any SQL has, and that no two sets of changed rows have in common by chance."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One side's update: of about so many rows, spread over the table.
+
+    Attributes:
+        column: Which column it sets to one more.
+        first: The first of the numbers that its rows have.
+        rows: How many numbers.
+        total: The rows of the table; numbers go up to it.
+    """
+
+    column: str
+    first: int
+    rows: int
+    total: int
+
+    @property
+    def predicate(self) -> str:
+        """The condition of its rows."""
+        number = f"(l_orderkey * 48271 + l_linenumber * 69621) % {self.total}"
+        return f"{number} >= {self.first} and {number} < {self.first + self.rows}"
+
+    @property
+    def update(self) -> str:
+        """What follows the table's name in its statement."""
+        return f"set {self.column} = {self.column} + 1 where {self.predicate}"
+
+
+@dataclass
+class Measured:
+    """What one contender found.
+
+    Attributes:
+        name: Its name.
+        versions: Of what it runs on.
+        lacks: What it can't do, by the work's name, with the reason.
+        seconds: By work and rows changed (0 where none are), all measurements.
+        bytes: What a clone and the updates wrote, by work and rows changed.
+        found: By what is compared and rows changed: values that must be the same everywhere.
+    """
+
+    name: str
+    versions: dict[str, str]
+    lacks: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    bytes: dict[str, int] = field(default_factory=dict)
+    found: dict[str, str] = field(default_factory=dict)
+
+
+class Contender(ABC):
+    """One engine; sides are clones or branches of the loaded table."""
+
+    name: str
+
+    def __init__(self, work: Path) -> None:
+        """Take an empty folder for whatever is stored."""
+        self.work = work
+        self.lacks: dict[str, str] = {}
+
+    @abstractmethod
+    def versions(self) -> dict[str, str]:
+        """Return the versions of what it runs on."""
+
+    @abstractmethod
+    def load(self, parquet: Path) -> None:
+        """Make the table of a file."""
+
+    @abstractmethod
+    def clone(self, side: str) -> None:
+        """Make a side that holds what the table holds."""
+
+    @abstractmethod
+    def update(self, side: str, change: Change) -> None:
+        """Change rows of a side, as one commit."""
+
+    @abstractmethod
+    def diff(self, side: str) -> tuple[int, str]:
+        """Return the number of rows that a side changed, and the checksum of their quantities."""
+
+    @abstractmethod
+    def merge(self, source: str, target: str) -> None:
+        """Put what the source changed on the target, which changed other rows."""
+
+    @abstractmethod
+    def content(self, side: str) -> str:
+        """Return rows and checksums of a side."""
+
+
+def run(contender: type[Contender]) -> None:
+    """Measure a contender as the command line says, and print what was found."""
+    parser = argparse.ArgumentParser(description=f"Measure {contender.name}.")
+    parser.add_argument("--parquet", type=Path, required=True, help="lineitem")
+    parser.add_argument("--total", type=int, required=True, help="its rows")
+    parser.add_argument("--sizes", type=int, nargs="+", required=True, help="rows to change")
+    parser.add_argument("--repeat", type=int, required=True, help="measurements each")
+    parser.add_argument("--work", type=Path, required=True, help="an empty folder")
+    options = parser.parse_args()
+    measured = _measure(contender(options.work), options)
+    print(json.dumps(asdict(measured)), flush=True)
+
+
+def _measure(contender: Contender, options: argparse.Namespace) -> Measured:
+    measured = Measured(contender.name, contender.versions())
+    start = perf_counter()
+    contender.load(options.parquet)
+    measured.seconds["load"] = [perf_counter() - start]
+    # The first round warms everything up and is not counted.
+    for number in range(-1, options.repeat):
+        for rows in options.sizes:
+            _round(contender, measured, rows, options.total, number)
+    measured.lacks = contender.lacks
+    return measured
+
+
+def _round(contender: Contender, measured: Measured, rows: int, total: int, number: int) -> None:
+    name = f"{rows}_{number + 1}"
+    ours, theirs = f"ours_{name}", f"theirs_{name}"
+
+    def timed(work: str, step: object, *arguments: object) -> object:
+        before = _size(contender.work) if number == 0 else 0
+        start = perf_counter()
+        answer = step(*arguments)  # type: ignore[operator]
+        seconds = perf_counter() - start
+        if number >= 0:
+            measured.seconds.setdefault(f"{work} {rows}", []).append(seconds)
+        if number == 0:
+            measured.bytes[f"{work} {rows}"] = _size(contender.work) - before
+        return answer
+
+    contender.clone(ours)
+    timed("clone", contender.clone, theirs)
+    timed("update", contender.update, theirs, Change("l_quantity", 0, rows, total))
+    contender.update(ours, Change("l_extendedprice", rows, rows, total))
+    count, checksum = timed("diff", contender.diff, theirs)  # type: ignore[misc]
+    timed("merge", contender.merge, theirs, ours)
+    measured.found[f"diff {rows}"] = f"{count} {checksum}"
+    measured.found[f"merge {rows}"] = contender.content(ours)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,99 @@
+"""Apache Iceberg: branches of a table, and the changelog view as a diff.
+
+Nothing in it merges two branches that both moved: what one changed is read from its changelog
+and put on the other by `merge into`, without a look at what the other changed.
+"""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from contender import KEY, Change, run
+from on_spark import OnSpark
+
+PACKAGE = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
+TABLE = "lake.bench.lineitem"
+COPY_ON_WRITE = "--copy-on-write"
+
+
+class Iceberg(OnSpark):
+    """Iceberg with deletion vectors (format 3)."""
+
+    name = "Iceberg"
+    mode = "merge-on-read"
+    settings = {
+        "spark.jars.packages": PACKAGE,
+        "spark.sql.extensions": (
+            "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+        ),
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": "{work}/lake",
+    }
+
+    def versions(self) -> dict[str, str]:
+        self.lacks = {
+            "three-way merge": "fast_forward needs an unmoved target; a MERGE overwrites what "
+            "both sides changed; no conflict is found",
+        }
+        return {"Spark": version("pyspark"), "Iceberg": PACKAGE.rsplit(":", 1)[1]}
+
+    def load(self, parquet: Path) -> None:
+        modes = ", ".join(f"'write.{verb}.mode' = '{self.mode}'" for verb in ("update", "merge"))
+        self.sql(
+            f"create table {TABLE} using iceberg "
+            f"tblproperties ('format-version' = '3', {modes}) as select * from parquet.`{parquet}`"
+        )
+        self.base = self._head("main")
+
+    def clone(self, side: str) -> None:
+        self.sql(f"alter table {TABLE} create branch {side}")
+
+    def update(self, side: str, change: Change) -> None:
+        self.sql(f"update {self.table(side)} {change.update}")
+
+    def diff(self, side: str) -> tuple[int, str]:
+        return self.counted(self._changed(side))
+
+    def merge(self, source: str, target: str) -> None:
+        on = " and ".join(f"t.{name} = s.{name}" for name in KEY)
+        self.sql(
+            f"merge into {self.table(target)} t using {self._changed(source)} s on {on} "
+            "when matched then update set *"
+        )
+
+    def table(self, side: str) -> str:
+        return f"{TABLE}.branch_{side}"
+
+    def _head(self, branch: str) -> int:
+        (row,) = self.sql(
+            f"select snapshot_id from {TABLE}.refs where name = '{branch}'"
+        ).collect()
+        return int(row[0])
+
+    def _changed(self, side: str) -> str:
+        view = f"changes_of_{side}"
+        keys = ", ".join(f"'{name}'" for name in KEY)
+        self.sql(
+            "call lake.system.create_changelog_view("
+            f"table => 'bench.lineitem', changelog_view => '{view}', options => map("
+            f"'start-snapshot-id', '{self.base}', 'end-snapshot-id', '{self._head(side)}'), "
+            f"identifier_columns => array({keys}))"
+        )
+        return (
+            "(select * except (_change_type, _change_ordinal, _commit_snapshot_id) "
+            f"from {view} where _change_type = 'UPDATE_AFTER')"
+        )
+
+
+class CopyOnWrite(Iceberg):
+    """Iceberg that writes a file anew for each changed row in it."""
+
+    name = "Iceberg, copy-on-write"
+    mode = "copy-on-write"
+
+
+if __name__ == "__main__":
+    chosen = CopyOnWrite if COPY_ON_WRITE in sys.argv else Iceberg
+    sys.argv = [argument for argument in sys.argv if argument != COPY_ON_WRITE]
+    run(chosen)

@@ -1,0 +1,46 @@
+"""What the contenders on Spark share: a session, and queries whose answers are compared."""
+
+from pathlib import Path
+
+from contender import CHECKSUM, Contender
+from pyspark.sql import DataFrame, SparkSession
+
+
+class OnSpark(Contender):
+    """A contender that says everything in SQL to a Spark session of its own."""
+
+    settings: dict[str, str]
+
+    def __init__(self, work: Path) -> None:
+        super().__init__(work)
+        builder = SparkSession.builder.master("local[2]").appName(self.name)
+        for key, value in self.settings.items():
+            builder = builder.config(key, value.format(work=work))
+        self.spark = (
+            builder.config("spark.driver.memory", "8g")
+            .config("spark.sql.shuffle.partitions", "8")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.warehouse.dir", str(work / "warehouse"))
+            .getOrCreate()
+        )
+        self.spark.sparkContext.setLogLevel("ERROR")
+
+    def sql(self, text: str) -> DataFrame:
+        """Run a statement; a query runs when its rows are asked for."""
+        return self.spark.sql(text)
+
+    def counted(self, relation: str) -> tuple[int, str]:
+        """Return rows and checksum of the quantities of a relation or subquery."""
+        (row,) = self.sql(
+            f"select count(*), {CHECKSUM.format('l_quantity')} from {relation}"
+        ).collect()
+        return row[0], str(row[1])
+
+    def table(self, side: str) -> str:
+        """Return what a query names to read a side."""
+        raise NotImplementedError
+
+    def content(self, side: str) -> str:
+        sums = [CHECKSUM.format(name) for name in ("l_quantity", "l_extendedprice")]
+        (row,) = self.sql(f"select count(*), {', '.join(sums)} from {self.table(side)}").collect()
+        return " ".join(map(str, row))

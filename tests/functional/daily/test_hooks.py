@@ -127,7 +127,7 @@ def test_a_failing_hook_undoes_its_node(shop):
 
 def test_bad_hooks_name_what_is_wrong(shop):
     wanted = {
-        "two": ("select 1; select 2", "one statement"),
+        "two": ("select 1; selekt 2", "selekt"),
         "typo": ("selekt 1", "selekt"),
         "vacuum": ("vacuum analytics.plain", "VACUUM"),
         "check": ("select assert_true(id > 5, 'too small') from range(10)", "too small"),

@@ -96,7 +96,7 @@ def test_defer_reads_what_was_not_built(dev):
     assert dev.column("select * from lone.names", branch) == ["ANN", "BOB"]
     assert dev.view("lone.names", branch).reads == ("analytics.people",)
     ran = dev.dbt("run", "--select", "names", "--state", "prod", ok=False)
-    assert "`lone`.`people`" in ran.message("names")
+    assert "no table or view lone.people" in ran.message("names")
 
 
 def test_empty_runs_build_the_columns_and_no_row(dev):

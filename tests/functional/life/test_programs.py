@@ -31,6 +31,8 @@ def adapter(shop: Shop) -> Iterator[Any]:
         ),
         {},
     )
+    # Another test's command may have left its own.
+    reset_adapters()
     register_adapter(RuntimeConfig.from_args(flags.get_flags()), get_mp_context())
     yield get_adapter_by_type("vcs")
     reset_adapters()

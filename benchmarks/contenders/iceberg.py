@@ -1,5 +1,8 @@
 """Apache Iceberg: branches of a table, and the changelog view as a diff.
 
+The changelog doesn't read delete files. So where rows are changed by such (merge-on-read), the
+diff is a query over both branches; where files are written anew, it is the changelog.
+
 Nothing in it merges two branches that both moved: what one changed is read from its changelog
 and put on the other by `merge into`, without a look at what the other changed.
 """
@@ -19,8 +22,9 @@ COPY_ON_WRITE = "--copy-on-write"
 class Iceberg(OnSpark):
     """Iceberg with deletion vectors (format 3)."""
 
-    name = "Iceberg"
+    name = "Iceberg, merge-on-read"
     mode = "merge-on-read"
+    gaps = {"changelog of delete files": "the diff is an EXCEPT of two branches instead"}
     settings = {
         "spark.jars.packages": PACKAGE,
         "spark.sql.extensions": (
@@ -35,6 +39,7 @@ class Iceberg(OnSpark):
         self.lacks = {
             "three-way merge": "fast_forward needs an unmoved target; a MERGE overwrites what "
             "both sides changed; no conflict is found",
+            **self.gaps,
         }
         return {"Spark": version("pyspark"), "Iceberg": PACKAGE.rsplit(":", 1)[1]}
 
@@ -72,6 +77,17 @@ class Iceberg(OnSpark):
         return int(row[0])
 
     def _changed(self, side: str) -> str:
+        return f"(select * from {self.table(side)} except select * from {TABLE})"
+
+
+class CopyOnWrite(Iceberg):
+    """Iceberg that writes a file anew for each changed row in it."""
+
+    name = "Iceberg, copy-on-write"
+    mode = "copy-on-write"
+    gaps = {}
+
+    def _changed(self, side: str) -> str:
         view = f"changes_of_{side}"
         keys = ", ".join(f"'{name}'" for name in KEY)
         self.sql(
@@ -84,13 +100,6 @@ class Iceberg(OnSpark):
             "(select * except (_change_type, _change_ordinal, _commit_snapshot_id) "
             f"from {view} where _change_type = 'UPDATE_AFTER')"
         )
-
-
-class CopyOnWrite(Iceberg):
-    """Iceberg that writes a file anew for each changed row in it."""
-
-    name = "Iceberg, copy-on-write"
-    mode = "copy-on-write"
 
 
 if __name__ == "__main__":

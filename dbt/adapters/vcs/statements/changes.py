@@ -41,8 +41,8 @@ from dbt.adapters.vcs.statements.staging import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
-    """`update t set ... [where ...]`.
+class RowChange:
+    """What all statements that change single rows say.
 
     Attributes:
         target: The table.
@@ -51,8 +51,6 @@ class Update:
         reads: What it reads besides the target, with offsets into `text`.
         diffs: Differences of versions that it reads, with offsets into `text`.
         with_: Place of the common table expressions before it, or None.
-        assignments: What is set; each column once.
-        where: Place of the condition; None for all rows.
     """
 
     target: Target
@@ -61,8 +59,41 @@ class Update:
     reads: tuple[Reference, ...]
     diffs: tuple[DiffReference, ...]
     with_: Slice | None
-    assignments: tuple[Assignment, ...]
+
+    def sources(
+        self, replacements: Mapping[PlaceT, str] | None, source: MergeSource | None = None
+    ) -> Sources:
+        """Return what its pieces read, others standing for some of it."""
+        return Sources(self.text, self.target, self.alias, replacements or {}, source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionalChange(RowChange):
+    """What `update` and `delete` say: which rows.
+
+    Attributes:
+        where: Place of the condition; None for all rows.
+    """
+
     where: Slice | None
+
+    def conjuncts(self) -> tuple[Comparison, ...]:
+        """Return comparisons of a column with constants that hold for every row that changes.
+
+        Those that are not sure to be such are left out, so the rows that change may be fewer.
+        """
+        return comparisons_of(self.text, self.where, self.target.name, self.alias)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update(ConditionalChange):
+    """`update t set ... [where ...]`.
+
+    Attributes:
+        assignments: What is set; each column once.
+    """
+
+    assignments: tuple[Assignment, ...]
 
     def staged(
         self,
@@ -82,38 +113,13 @@ class Update:
         Raises:
             InputError: The target has no such column.
         """
-        sources = Sources(self.text, self.target, self.alias, replacements or {})
+        sources = self.sources(replacements)
         return staged_update(sources, self.with_, self.assignments, self.where, located, columns)
-
-    def conjuncts(self) -> tuple[Comparison, ...]:
-        """Return comparisons of a column with constants that hold for every row that changes.
-
-        Those that are not sure to be such are left out, so the rows that change may be fewer.
-        """
-        return comparisons_of(self.text, self.where, self.target.name, self.alias)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
-    """`delete from t [where ...]`.
-
-    Attributes:
-        target: The table.
-        alias: Its other name, which hides its own; None if it has none.
-        text: The whole statement; behind its last token nothing follows.
-        reads: What it reads besides the target, with offsets into `text`.
-        diffs: Differences of versions that it reads, with offsets into `text`.
-        with_: Place of the common table expressions before it, or None.
-        where: Place of the condition; None for all rows.
-    """
-
-    target: Target
-    alias: str | None
-    text: str
-    reads: tuple[Reference, ...]
-    diffs: tuple[DiffReference, ...]
-    with_: Slice | None
-    where: Slice | None
+class Delete(ConditionalChange):
+    """`delete from t [where ...]`."""
 
     def staged(
         self,
@@ -123,40 +129,21 @@ class Delete:
         replacements: Mapping[PlaceT, str] | None = None,
     ) -> str:
         """Return the query of the rows that go, each once; arguments as for `Update.staged`."""
-        sources = Sources(self.text, self.target, self.alias, replacements or {})
+        sources = self.sources(replacements)
         return staged_delete(sources, self.with_, self.where, located, columns)
-
-    def conjuncts(self) -> tuple[Comparison, ...]:
-        """Return comparisons of a column with constants that hold for every row that goes.
-
-        Those that are not sure to be such are left out, so the rows that go may be fewer.
-        """
-        return comparisons_of(self.text, self.where, self.target.name, self.alias)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
+class Merge(RowChange):
     """`merge into t using s on ... when ...`.
 
     Attributes:
-        target: The table.
-        alias: Its other name, which hides its own; None if it has none.
-        text: The whole statement; behind its last token nothing follows.
-        reads: What it reads besides the target, with offsets into `text`.
-        diffs: Differences of versions that it reads, with offsets into `text`.
-        with_: Place of the common table expressions before it, or None.
         source: Where the other rows come from.
         on: Place of the condition of a match.
         clauses: At least one: those of matched rows, of rows that only the source has, and of
             rows that only the target has, in this order; of each the first that applies counts.
     """
 
-    target: Target
-    alias: str | None
-    text: str
-    reads: tuple[Reference, ...]
-    diffs: tuple[DiffReference, ...]
-    with_: Slice | None
     source: MergeSource
     on: Slice
     clauses: tuple[MergeClause, ...]
@@ -228,7 +215,7 @@ class Merge:
 
     def conjuncts(self) -> tuple[KeyPair, ...]:
         """Return equalities that every match fulfils; what is not sure to be one is left out."""
-        sources = Sources(self.text, self.target, self.alias, {}, self.source)
+        sources = self.sources(None, self.source)
         return key_pairs_of(
             sources.piece(self.on), self.target.name, self.alias, self.source.shown_name
         )
@@ -241,7 +228,7 @@ class Merge:
         replacements: Mapping[PlaceT, str] | None,
     ) -> MergeQuery:
         return MergeQuery(
-            sources=Sources(self.text, self.target, self.alias, replacements or {}, self.source),
+            sources=self.sources(replacements, self.source),
             with_=self.with_,
             source=self.source,
             on=self.on,

@@ -7,6 +7,7 @@ imported here. It prints one line of JSON: its versions and its measurements.
 import argparse
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -61,7 +62,7 @@ class Measured:
 
     name: str
     versions: dict[str, str]
-    lacks: dict[str, str] = field(default_factory=dict)
+    lacks: Mapping[str, str]
     seconds: dict[str, list[float]] = field(default_factory=dict)
     bytes: dict[str, int] = field(default_factory=dict)
     found: dict[str, str] = field(default_factory=dict)
@@ -71,11 +72,12 @@ class Contender(ABC):
     """One engine; sides are clones or branches of the loaded table."""
 
     name: str
+    lacks: Mapping[str, str] = {}
+    """What it can't do, with the reason."""
 
     def __init__(self, work: Path) -> None:
         """Take an empty folder for whatever is stored."""
         self.work = work
-        self.lacks: dict[str, str] = {}
 
     @abstractmethod
     def versions(self) -> dict[str, str]:
@@ -120,7 +122,7 @@ def run(contender: type[Contender]) -> None:
 
 
 def _measure(contender: Contender, options: argparse.Namespace) -> Measured:
-    measured = Measured(contender.name, contender.versions())
+    measured = Measured(contender.name, contender.versions(), contender.lacks)
     start = perf_counter()
     contender.load(options.parquet)
     measured.seconds["load"] = [perf_counter() - start]
@@ -128,7 +130,6 @@ def _measure(contender: Contender, options: argparse.Namespace) -> Measured:
     for number in range(-1, options.repeat):
         for rows in options.sizes:
             _round(contender, measured, rows, options.total, number)
-    measured.lacks = contender.lacks
     return measured
 
 

@@ -7,7 +7,7 @@ Nothing in it merges two clones: what one changed is read from its feed and put 
 from importlib.metadata import version
 from pathlib import Path
 
-from contender import KEY, Change, run
+from contender import Change, run
 from on_spark import OnSpark
 
 PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
@@ -22,11 +22,11 @@ class Delta(OnSpark):
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     }
+    lacks = {
+        "three-way merge": "a MERGE overwrites what both sides changed; no conflict is found",
+    }
 
     def versions(self) -> dict[str, str]:
-        self.lacks = {
-            "three-way merge": "a MERGE overwrites what both sides changed; no conflict is found",
-        }
         return {"Spark": version("pyspark"), "Delta Lake": PACKAGE.rsplit(":", 1)[1]}
 
     def load(self, parquet: Path) -> None:
@@ -46,11 +46,7 @@ class Delta(OnSpark):
         return self.counted(self._changed(side))
 
     def merge(self, source: str, target: str) -> None:
-        on = " and ".join(f"t.{name} = s.{name}" for name in KEY)
-        self.sql(
-            f"merge into {target} t using {self._changed(source)} s on {on} "
-            "when matched then update set *"
-        )
+        self.overwrite(self._changed(source), target)
 
     def table(self, side: str) -> str:
         return side

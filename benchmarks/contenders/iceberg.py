@@ -17,6 +17,10 @@ from on_spark import OnSpark
 PACKAGE = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 TABLE = "lake.bench.lineitem"
 COPY_ON_WRITE = "--copy-on-write"
+MERGING = {
+    "three-way merge": "fast_forward needs an unmoved target; a MERGE overwrites what both sides "
+    "changed; no conflict is found",
+}
 
 
 class Iceberg(OnSpark):
@@ -24,7 +28,10 @@ class Iceberg(OnSpark):
 
     name = "Iceberg, merge-on-read"
     mode = "merge-on-read"
-    gaps = {"changelog of delete files": "the diff is an EXCEPT of two branches instead"}
+    lacks = {
+        **MERGING,
+        "changelog of delete files": "the diff is an EXCEPT of two branches instead",
+    }
     settings = {
         "spark.jars.packages": PACKAGE,
         "spark.sql.extensions": (
@@ -36,11 +43,6 @@ class Iceberg(OnSpark):
     }
 
     def versions(self) -> dict[str, str]:
-        self.lacks = {
-            "three-way merge": "fast_forward needs an unmoved target; a MERGE overwrites what "
-            "both sides changed; no conflict is found",
-            **self.gaps,
-        }
         return {"Spark": version("pyspark"), "Iceberg": PACKAGE.rsplit(":", 1)[1]}
 
     def load(self, parquet: Path) -> None:
@@ -61,11 +63,7 @@ class Iceberg(OnSpark):
         return self.counted(self._changed(side))
 
     def merge(self, source: str, target: str) -> None:
-        on = " and ".join(f"t.{name} = s.{name}" for name in KEY)
-        self.sql(
-            f"merge into {self.table(target)} t using {self._changed(source)} s on {on} "
-            "when matched then update set *"
-        )
+        self.overwrite(self._changed(source), target)
 
     def table(self, side: str) -> str:
         return f"{TABLE}.branch_{side}"
@@ -85,16 +83,15 @@ class CopyOnWrite(Iceberg):
 
     name = "Iceberg, copy-on-write"
     mode = "copy-on-write"
-    gaps = {"MERGE from a changelog": "it can't be planned, so its rows are written first"}
+    lacks = {
+        **MERGING,
+        "MERGE from a changelog": "it can't be planned, so its rows are written first",
+    }
 
     def merge(self, source: str, target: str) -> None:
-        on = " and ".join(f"t.{name} = s.{name}" for name in KEY)
         rows = f"changed_by_{source}"
         self.sql(f"create table {rows} using parquet as select * from {self._changed(source)}")
-        self.sql(
-            f"merge into {self.table(target)} t using {rows} s on {on} "
-            "when matched then update set *"
-        )
+        self.overwrite(rows, target)
 
     def _changed(self, side: str) -> str:
         view = f"changes_of_{side}"

@@ -1,8 +1,9 @@
 """What the contenders on Spark share: a session, and queries whose answers are compared."""
 
+from abc import abstractmethod
 from pathlib import Path
 
-from contender import CHECKSUM, Contender
+from contender import CHECKSUM, KEY, Contender
 from pyspark.sql import DataFrame, SparkSession
 
 
@@ -36,9 +37,17 @@ class OnSpark(Contender):
         ).collect()
         return row[0], str(row[1])
 
+    def overwrite(self, rows: str, target: str) -> None:
+        """Put rows on a side, whatever it made of rows of the same keys."""
+        on = " and ".join(f"t.{name} = s.{name}" for name in KEY)
+        self.sql(
+            f"merge into {self.table(target)} t using {rows} s on {on} "
+            "when matched then update set *"
+        )
+
+    @abstractmethod
     def table(self, side: str) -> str:
         """Return what a query names to read a side."""
-        raise NotImplementedError
 
     def content(self, side: str) -> str:
         sums = [CHECKSUM.format(name) for name in ("l_quantity", "l_extendedprice")]

@@ -38,7 +38,6 @@ SF ?= 1
 MODELS ?= 100
 
 bench: java $(VENV)/.bench $(DATA) ## reproduce the paper, and time branches, rows, reads and builds; SF=10 for more rows, MODELS=500 for more models
-	$(BIN)/python benchmarks/branches.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/growth_rows.py --scales 0.1 1 $(filter-out 0.1 1,$(SF))
 	$(BIN)/python benchmarks/dbt_build.py

@@ -1,13 +1,15 @@
 import math
 import struct
+from collections.abc import Iterator
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.changes.grouping import codes_of, equal_pairs, group_ids
+from dbt.adapters.vcs.changes.grouping import codes_of, equal_pairs, group_ids, group_in_steps
 from dbt.adapters.vcs.changes.net import ranks, sums
 
 OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
@@ -66,9 +68,46 @@ def test_slices_and_chunks_are_numbered_together() -> None:
 
 def test_rows_are_equal_in_all_columns() -> None:
     columns = [pa.array([1, 1, 2, 1]), pa.array(["a", "b", "a", "a"])]
-    assert group_ids(columns, 4).tolist() == [0, 1, 2, 0]
+    codes = group_ids(columns, 4).tolist()
+    assert codes[0] == codes[3]
+    assert sorted(codes[:3]) == [0, 1, 2]
     assert group_ids([], 3).tolist() == [0, 0, 0]
     assert group_ids([pa.array([], pa.int8())], 0).tolist() == []
+
+
+def test_steps_end_when_all_rows_differ() -> None:
+    def steps() -> Iterator[list[pa.Array]]:
+        yield [pa.array([1, 1, 2, 1, 2])]
+        yield [pa.array(["a", "b", "c", "b", "c"]), pa.array([None, 5, 7, 5, 8])]
+        yield [pa.array([1.0, 2.0, 3.0, 4.0, 5.0])]
+        raise AssertionError("all rows differ by now")
+
+    one, other, *_ = found = group_in_steps(steps(), 5).tolist()
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert one != other
+    two_steps = list(islice(steps(), 2))
+    _, first, third, again, fifth = group_in_steps(two_steps, 5).tolist()
+    assert first == again
+    assert third != fifth
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([float("nan"), -0.0, None, None, 1.0, 2.0]),
+        pa.array([[1], [], None, None, [2], [3]], pa.list_(pa.int8())),
+        pa.array([b"1", b"", None, None, b"2", b"3"]),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_pairs_are_equal_as_groups_are(column: pa.Array) -> None:
+    other = pa.array([float("nan"), 0.0]) if pa.types.is_floating(column.type) else column[:2]
+    whole = pa.chunked_array([column, other])
+    pairs = np.array([[0, 6], [1, 7], [2, 3], [3, 4], [4, 5], [2, 2], [0, 1]]).T
+    codes = group_ids([whole], 8)
+    expected = (codes[pairs[0]] == codes[pairs[1]]).tolist()
+    assert equal_pairs([[whole]], *pairs).tolist() == expected
+    assert expected == [True, True, True, False, False, True, False]
 
 
 def test_pairs_are_equal_in_all_columns() -> None:
@@ -77,8 +116,8 @@ def test_pairs_are_equal_in_all_columns() -> None:
         pa.chunked_array([[1, 2], [1, 1, 1]]),
     ]
     one, other = np.array([0, 0, 0, 3, 4]), np.array([2, 1, 3, 4, 4])
-    assert equal_pairs(columns, one, other).tolist() == [True, False, False, True, True]
-    assert equal_pairs(columns, one[:0], other[:0]).tolist() == []
+    assert equal_pairs([columns], one, other).tolist() == [True, False, False, True, True]
+    assert equal_pairs([columns], one[:0], other[:0]).tolist() == []
     assert equal_pairs([], one[:1], other[:1]).tolist() == [True]
 
 

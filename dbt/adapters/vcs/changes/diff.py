@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.columns import Comparison
 from dbt.adapters.vcs.changes.limits import LIMITS, Limits
-from dbt.adapters.vcs.changes.net import Counts, NetChanges, net_changes, sums
+from dbt.adapters.vcs.changes.net import Counts, NetChanges, net_changes, sums, table_columns
 from dbt.adapters.vcs.changes.policy import hits
 from dbt.adapters.vcs.changes.signed import signed_rows
 from dbt.adapters.vcs.core.model import Snapshot
@@ -47,10 +47,12 @@ class TableDiff:
         A row that comes has a positive count, one that goes a negative one (paper, Listing 2).
         """
         _, first, value = np.unique(self.net.value, return_index=True, return_inverse=True)
-        counts = sums(value, self.net.sign)
-        order = np.argsort(first)
-        table = self.rows.take(pa.array(first[order]))
-        return table.add_column(0, "diff_count", pa.array(counts[order], pa.int64()))
+        table, counts = self.rows, self.net.sign
+        if len(first) < table.num_rows:
+            order = np.argsort(first)
+            table = table.take(pa.array(first[order]))
+            counts = sums(value, counts)[order]
+        return table.add_column(0, "diff_count", pa.array(counts, pa.int64()))
 
     def wide(self) -> pa.Table:
         """Return `diff_type` (added, removed, modified), then `from_<column>`, `to_<column>`.
@@ -116,10 +118,9 @@ def diff(
     change = delta(before, after, repository.objects.segment)
     signed = signed_rows(repository.blobs, change, limits=limits)
     table = signed.read(comparison.fields)
-    net = net_changes(table, signed.sign, comparison.compared, comparison.key)
-    named = table.take(pa.array(net.rows)).rename_columns(
-        [field.name for field in comparison.fields]
-    )
+    net = net_changes(table_columns(table), signed.sign, comparison.compared, comparison.key)
+    left = table if len(net.rows) == table.num_rows else table.take(pa.array(net.rows))
+    named = left.rename_columns([field.name for field in comparison.fields])
     if where is not None:
         named, net = _filtered(named, net, where)
     return TableDiff(comparison, _schema_changes(before, after), named, net)
@@ -141,7 +142,9 @@ def count_changes(
     change = delta(before, after, repository.objects.segment)
     if change.rows_added == 0 or change.rows_removed == 0:
         return Counts(change.rows_added, change.rows_removed, 0)
-    return diff(repository, before, after, limits=limits).counts
+    comparison = Comparison.of(before, after)
+    signed = signed_rows(repository.blobs, change, limits=limits)
+    return net_changes(signed.columns, signed.sign, comparison.compared, comparison.key).counts
 
 
 def _filtered(

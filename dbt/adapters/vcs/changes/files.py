@@ -23,14 +23,20 @@ Positions = npt.NDArray[np.int64]
 _READ_WHOLE: Final = 4 * 2**20
 """A file up to this size is read at once, a larger one column by column."""
 
+_KEPT: Final = 64 * 2**20
+"""Bytes of opened files that are kept, so that the next column needs no new look at them."""
+
+_OPTIONS: Final[Mapping[str, Any]] = {"coerce_int96_timestamp_unit": "us", "pre_buffer": True}
+
 
 class Files:
-    """Reads files; keeps what tombstones say and which columns there are, not rows."""
+    """Reads files; keeps what tombstones say, and small files and the footers of others."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
         self._deletions: dict[str, dict[str, tuple[Positions, Positions]]] = {}
-        self._names: dict[str, frozenset[str]] = {}
+        self._opened: dict[str, Any] = {}
+        self._kept = 0
 
     def columns(
         self,
@@ -76,9 +82,7 @@ class Files:
 
     def lacking(self, path: str, fields: Sequence[Field]) -> tuple[Field, ...]:
         """Return those of some columns that a file doesn't hold."""
-        if path not in self._names:
-            self._open(path)
-        names = self._names[path]
+        names = {name.lower() for name in self._open(path).schema_arrow.names}
         return tuple(field for field in fields if field.id.lower() not in names)
 
     def deleted(self, tombstone: str, block: str) -> tuple[Positions, Positions]:
@@ -98,30 +102,39 @@ class Files:
 
     def _read_deletions(self, path: str) -> dict[str, tuple[Positions, Positions]]:
         table = _read(self._open(path), [FILE_COLUMN, POSITION_COLUMN], None)
-        encoded = table.column(FILE_COLUMN).combine_chunks().dictionary_encode()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.combine_chunks()
+        encoded = table.column(FILE_COLUMN).unify_dictionaries().combine_chunks()
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         positions = table.column(POSITION_COLUMN).to_numpy().astype(np.int64)
-        found = {}
-        for code, block in enumerate(encoded.dictionary.to_pylist()):
-            rows = np.flatnonzero(codes == code)
-            found[block] = (positions[rows], rows)
-        return found
+        blocks = encoded.dictionary.to_pylist()
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(blocks)))
+        parts = np.split(order, ends[:-1])
+        return {block: (positions[rows], rows) for block, rows in zip(blocks, parts, strict=True)}
 
     def _open(self, path: str) -> Any:
+        found = self._opened.get(path)
+        if found is not None:
+            return found
         try:
             size = self._blobs.size(path)
             if size <= _READ_WHOLE:
                 source = pa.BufferReader(self._blobs.get(path))
             else:
                 source = pa.PythonFile(_Ranges(self._blobs, path, size), mode="r")
-            file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us", pre_buffer=True)
+            file = pq.ParquetFile(source, **_OPTIONS)
+            if FILE_COLUMN in file.schema_arrow.names:
+                known = {"metadata": file.metadata, "read_dictionary": [FILE_COLUMN]}
+                file = pq.ParquetFile(source, **_OPTIONS, **known)
         except pa.ArrowInvalid as error:
             raise DamagedError(
                 f"{path} is no Parquet file: {error}. Restore it from a backup of the repository."
             ) from error
-        self._names[path] = frozenset(name.lower() for name in file.schema_arrow.names)
+        kept = size if size <= _READ_WHOLE else file.metadata.serialized_size
+        if self._kept + kept > _KEPT:
+            self._opened.clear()
+            self._kept = 0
+        self._opened[path] = file
+        self._kept += kept
         return file
 
 

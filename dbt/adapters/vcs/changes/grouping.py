@@ -18,7 +18,8 @@ the comparison is exact, and no table of large values is held.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -31,41 +32,79 @@ Codes = npt.NDArray[np.int64]
 _LARGEST: Final = 2**62
 
 
-def group_ids(columns: Sequence[pa.ChunkedArray], rows: int) -> Codes:
+def group_ids(columns: Iterable[pa.ChunkedArray], rows: int) -> Codes:
     """Return a number for each row, the same for rows equal in all columns, dense from 0."""
-    found = np.zeros(rows, np.int64)
-    size = 1
+    return group_in_steps([columns], rows)
+
+
+def group_in_steps(steps: Iterable[Iterable[pa.ChunkedArray]], rows: int) -> Codes:
+    """Do the same with columns that come in steps.
+
+    Rows that differ from all others by then are not looked at in the next step, and without
+    others no further step is asked for.
+    """
+    numbers = np.zeros(rows, np.int64)
+    several, codes, settled = np.arange(rows), numbers, 0
+    for step in steps:
+        codes = _combined(codes, step, several if len(several) < rows else None)
+        alone = np.bincount(codes)[codes] == 1
+        numbers[several[alone]] = np.arange(settled, settled + int(alone.sum()))
+        settled += int(alone.sum())
+        several, codes = several[~alone], codes[~alone]
+        if not len(several):
+            break
+    numbers[several] = settled + _dense(codes)
+    return numbers
+
+
+def _combined(
+    codes: Codes, columns: Iterable[pa.ChunkedArray], rows: npt.NDArray[np.int64] | None
+) -> Codes:
+    """Return numbers, dense from 0, for rows that have numbers and columns."""
+    width = int(codes.max(initial=0)) + 1
     for column in columns:
-        codes = codes_of(column)
-        width = int(codes.max(initial=0)) + 1
-        if size * width > _LARGEST:
-            found = _dense(found)
-            size = int(found.max(initial=0)) + 1
-        found = found * width + codes
-        size *= width
-    return _dense(found)
+        found = codes_of(column if rows is None else column.take(pa.array(rows)))
+        more = int(found.max(initial=0)) + 1
+        if width * more > _LARGEST:
+            codes = _dense(codes)
+            width = int(codes.max(initial=0)) + 1
+        codes, width = (found, more) if width == 1 else (codes * more + found, width * more)
+    return _dense(codes)
 
 
 def equal_pairs(
-    columns: Iterable[pa.ChunkedArray], one: Codes, other: Codes
+    steps: Iterable[Iterable[pa.ChunkedArray]], one: Codes, other: Codes
 ) -> npt.NDArray[np.bool_]:
     """Tell for pairs of rows whether they are equal in all columns, as `group_ids` has it.
 
+    Once all pairs are known to differ, no further step is asked for.
+
     Args:
-        columns: The rows' columns.
+        steps: The rows' columns, in steps.
         one: The number of a row for each pair.
         other: The number of the row that it is compared with.
     """
     equal = np.ones(len(one), np.bool_)
-    # Numbers are compared faster than texts, and pairs that differ are not compared again.
-    for column in sorted(columns, key=lambda column: not pa.types.is_primitive(column.type)):
-        left = np.flatnonzero(equal)
+    left = np.arange(len(one))
+    if not len(left):
+        return equal
+    for column in chain.from_iterable(steps):
+        equal[left] = _equal(*(column.take(pa.array(side[left])) for side in (one, other)))
+        left = left[equal[left]]
         if not len(left):
             break
-        sides = [column.take(pa.array(side[left])) for side in (one, other)]
-        codes = codes_of(pa.chunked_array([chunk for side in sides for chunk in side.chunks]))
-        equal[left] = codes[: len(left)] == codes[len(left) :]
     return equal
+
+
+def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    if pa.types.is_floating(one.type) or pa.types.is_nested(one.type):
+        codes = codes_of(pa.chunked_array([*one.chunks, *other.chunks]))
+        same: npt.NDArray[np.bool_] = codes[: len(one)] == codes[len(one) :]
+        return same
+    equal = pc.fill_null(pc.equal(one, other), pa.scalar(False))
+    if one.null_count and other.null_count:
+        equal = pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other)))
+    return np.asarray(equal, dtype=np.bool_)
 
 
 def codes_of(column: Any) -> Codes:

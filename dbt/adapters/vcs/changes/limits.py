@@ -18,14 +18,14 @@ class Limits(NamedTuple):
 
     Attributes:
         rows: Rows of all pieces.
-        bytes: Size of the block files that hold them.
+        bytes: Size of them in block files; of deleted rows a share of the block's.
     """
 
     rows: int
     bytes: int
 
     def allow(self, pieces: Iterable[Piece]) -> bool:
-        """Tell whether there is no more to read; of tombstones rows alone are counted."""
+        """Tell whether there is no more to read."""
         rows, size = _measured(pieces)
         return rows <= self.rows and size <= self.bytes
 
@@ -44,12 +44,14 @@ class Limits(NamedTuple):
             )
 
 
-LIMITS: Final = Limits(rows=1_000_000, bytes=256 * 2**20)
-"""Up to here a diff or merge takes seconds and a few gigabytes at most."""
+LIMITS: Final = Limits(rows=5_000_000, bytes=256 * 2**20)
+"""Up to here a diff or merge takes seconds, and two gigabytes or so; Spark would take longer."""
 
 
 def _measured(pieces: Iterable[Piece]) -> tuple[int, int]:
-    """Return the rows of pieces, and the size of the block files that hold them."""
+    """Return the rows of pieces, and their size where their block is known."""
     pieces = tuple(pieces)
-    size = sum(piece.info.bytes for piece in pieces if piece.info and not piece.image)
+    size = sum(
+        piece.info.bytes * piece.rows // max(1, piece.info.rows) for piece in pieces if piece.info
+    )
     return sum(piece.rows for piece in pieces), size

@@ -127,7 +127,7 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
                     f"{item.rows}. Restore it from a backup of the repository."
                 )
             if places is not None:
-                wanted = np.isin(positions, places.get(item.block, _NO_ROWS))
+                wanted = is_among(positions, places.get(item.block, _NO_ROWS))
                 positions, rows = positions[wanted], rows[wanted]
         piece.append(np.full(len(rows), number, np.int64))
         position.append(positions)
@@ -139,6 +139,12 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
         np.concatenate(nothing + position),
         np.concatenate(nothing + row),
     )
+
+
+def is_among(positions: Positions, some: Positions) -> Mask:
+    """Tell which positions of one block are among some others; a bit for each of its rows."""
+    found: Mask = np.isin(positions, some, kind="table")
+    return found
 
 
 def _positions(block: Piece, places: Places | None) -> Positions:

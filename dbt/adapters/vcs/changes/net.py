@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.files import Positions
-from dbt.adapters.vcs.changes.grouping import Codes, equal_pairs, group_ids
+from dbt.adapters.vcs.changes.grouping import Codes, equal_pairs, group_ids, group_in_steps
 from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.engines.types import arrow_type
+
+Columns = Callable[[Sequence[Field]], Iterable[pa.ChunkedArray]]
+"""Gives columns of the rows; they are read only when they are asked for."""
 
 _NONE: Final = np.empty(0, np.int64)
 
@@ -50,7 +55,7 @@ class NetChanges:
 
 
 def net_changes(
-    table: pa.Table, sign: Positions, compared: Sequence[Field], key: Sequence[Field]
+    columns: Columns, sign: Positions, compared: Sequence[Field], key: Sequence[Field]
 ) -> NetChanges:
     """Cancel signed rows, and pair what is left.
 
@@ -62,16 +67,17 @@ def net_changes(
     | more                 | removed and added rows: the key tells nothing apart     |
 
     Args:
-        table: The rows, columns named by field id.
-        sign: 1 or -1 for each.
+        columns: Gives the rows' columns.
+        sign: 1 or -1 for each row.
         compared: Columns that make two rows different.
         key: Columns that pair two rows; without any, none are paired.
     """
     if key:
-        keys = group_ids([table.column(field.id) for field in key], table.num_rows)
-        rows, value = _left_of_keys(table, sign, compared, keys)
+        keys = group_ids(columns(key), len(sign))
+        others = [field for field in compared if field not in key]
+        rows, value = _left_of_keys(columns, sign, others, keys)
     else:
-        rows, value = _left(table, sign, compared)
+        rows, value = _left(_in_steps(columns, compared), sign)
     signs = sign[rows]
     goes, comes = np.flatnonzero(signs < 0), np.flatnonzero(signs > 0)
     pairs = _pairs(keys[rows], goes, comes) if key else (_NONE, _NONE)
@@ -83,9 +89,26 @@ def net_changes(
     return NetChanges(rows, signs, value, before[order], after[order])
 
 
-def _left(table: pa.Table, sign: Positions, compared: Sequence[Field]) -> tuple[Positions, Codes]:
+def table_columns(table: pa.Table) -> Columns:
+    """Give the columns of a table that has them by field id."""
+    return lambda fields: [table.column(field.id) for field in fields]
+
+
+def fast_first(fields: Sequence[Field]) -> tuple[list[Field], list[Field]]:
+    """Return columns that are read and compared fast, numbers and times, and the others."""
+    types = [arrow_type(field.type) for field in fields]
+    fast = [pa.types.is_primitive(item) or pa.types.is_decimal(item) for item in types]
+    found = [field for field, is_fast in zip(fields, fast, strict=True) if is_fast]
+    return found, [field for field in fields if field not in found]
+
+
+def _in_steps(columns: Columns, fields: Sequence[Field]) -> Iterator[Iterable[pa.ChunkedArray]]:
+    return (columns(step) for step in fast_first(fields) if step)
+
+
+def _left(steps: Iterable[Iterable[pa.ChunkedArray]], sign: Positions) -> tuple[Positions, Codes]:
     """Return the numbers of the rows that nothing cancels, and for each one of its value."""
-    value = group_ids([table.column(field.id) for field in compared], table.num_rows)
+    value = group_in_steps(steps, len(sign))
     net = sums(value, sign)
     wanted = (np.sign(net)[value] == sign) & (ranks(value * 2 + (sign > 0)) < np.abs(net)[value])
     rows = np.flatnonzero(wanted)
@@ -93,15 +116,21 @@ def _left(table: pa.Table, sign: Positions, compared: Sequence[Field]) -> tuple[
 
 
 def _left_of_keys(
-    table: pa.Table, sign: Positions, compared: Sequence[Field], keys: Codes
+    columns: Columns, sign: Positions, compared: Sequence[Field], keys: Codes
 ) -> tuple[Positions, Codes]:
     """Do the same where rows of different keys differ, looking at few values of most rows.
 
     A key has one row that goes and one that comes, mostly: these two are compared, column by
     column, until they differ. Only where a key has more rows are all their values looked at.
+
+    Args:
+        columns: Gives the rows' columns.
+        sign: 1 or -1 for each row.
+        compared: Columns that make two rows of one key different.
+        keys: A number for each row, the same for rows of one key.
     """
     pairs = _pairs(keys, np.flatnonzero(sign < 0), np.flatnonzero(sign > 0))
-    equal = equal_pairs([table.column(field.id) for field in compared], *pairs)
+    equal = equal_pairs(_in_steps(columns, compared), *pairs)
     alone = np.bincount(keys)[keys] == 1
     crowded = ~alone
     crowded[pairs[0]] = crowded[pairs[1]] = False
@@ -110,9 +139,12 @@ def _left_of_keys(
     # Rows that differ have different numbers, and those of a crowd have theirs above the others.
     value = np.arange(len(keys))
     several = np.flatnonzero(crowded)
-    rows, values = _left(table.take(pa.array(several)), sign[several], compared)
-    left[several[rows]] = True
-    value[several[rows]] = len(keys) + values
+    if len(several):
+        chosen = pa.array(several)
+        steps = ([part.take(chosen) for part in step] for step in _in_steps(columns, compared))
+        rows, values = _left(chain([[pa.array(keys[several])]], steps), sign[several])
+        left[several[rows]] = True
+        value[several[rows]] = len(keys) + values
     found = np.flatnonzero(left)
     return found, value[found]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -18,7 +19,7 @@ from dbt.adapters.vcs.changes.signed import signed_rows
 from dbt.adapters.vcs.changes.verify import verify
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
-from dbt.adapters.vcs.core.model import Block, Origin, Snapshot, Tombstone
+from dbt.adapters.vcs.core.model import Block, Field, Origin, Snapshot, Tombstone
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.core.plan.schemas import Definition
 from dbt.adapters.vcs.core.plan.states import State, Triple
@@ -72,14 +73,19 @@ class MergeOutcome:
             return Counts(change.rows_added, change.rows_removed, 0)
         signed = signed_rows(self.repository.blobs, change, limits=self.limits)
         fields = self.definition.schema.fields
-        table, sign = signed.read(fields), signed.sign
+        mended: tuple[tuple[int, pa.Table], ...] = ()
         if self.repair is not None:
-            deleted = self.repair.deleted.select([field.id for field in fields])
-            table = pa.concat_tables([table, deleted, self.repair.inserted])
-            signs = (-1, deleted.num_rows), (1, self.repair.inserted.num_rows)
-            sign = np.concatenate([sign, *(np.full(n, s) for s, n in signs)])
+            mended = (-1, self.repair.deleted), (1, self.repair.inserted)
+        sign = np.concatenate([signed.sign, *(np.full(x.num_rows, s) for s, x in mended)])
+
+        def columns(wanted: Sequence[Field]) -> list[pa.ChunkedArray]:
+            ids = [field.id for field in wanted]
+            parts = [signed.read(wanted), *(table.select(ids) for _, table in mended)]
+            found: list[pa.ChunkedArray] = pa.concat_tables(parts).columns
+            return found
+
         key = tuple(f for id in self.definition.primary_key for f in fields if f.id == id)
-        return net_changes(table, sign, fields, key).counts
+        return net_changes(columns, sign, fields, key).counts
 
     def put(
         self,

@@ -21,9 +21,10 @@ from dbt.adapters.vcs.changes.conflicts import conflict_table
 from dbt.adapters.vcs.changes.decide import Groups, decide
 from dbt.adapters.vcs.changes.files import Files, Positions, is_readable
 from dbt.adapters.vcs.changes.grouping import Codes, group_ids
-from dbt.adapters.vcs.changes.located import Mask, Places
+from dbt.adapters.vcs.changes.located import Places
 from dbt.adapters.vcs.changes.net import ranks, sums
 from dbt.adapters.vcs.changes.policy import Policy
+from dbt.adapters.vcs.changes.suspects import any_in_group, suspects
 from dbt.adapters.vcs.changes.touched import (
     TouchedRows,
     live_in,
@@ -122,13 +123,17 @@ def _attempt(
     by = key or fields
     if len(rows):
         _check_readable(by)
-    groups = group_ids(_columns(rows.located.read(files, by), by), len(rows))
-    picked = None
-    if policy.only is not None:
+    live = live_in(files, rows.located, state)
+    if policy.only is None:
+        rows, group = suspects(files, rows, live, by)
+    else:
         values = rows.located.read(files, fields)
-        theirs = rows.theirs != rows.base
-        picked = _any(groups, policy.only.rows(values, by, fields) & theirs)
-    return _Attempt(files, rows, groups, picked, state, fields, by, bool(key), policy)
+        group = group_ids(_columns(values, by), len(rows))
+        picked = any_in_group(
+            group, policy.only.rows(values, by, fields) & (rows.theirs != rows.base)
+        )
+        rows, group = rows.take(picked[group]), group[picked[group]]
+    return _Attempt(files, rows, group, state, fields, by, bool(key), policy)
 
 
 class _Attempt:
@@ -138,23 +143,20 @@ class _Attempt:
         self,
         files: Files,
         rows: TouchedRows,
-        groups: Codes,
-        picked: Mask | None,
+        group: Codes,
         state: State,
         fields: Sequence[Field],
         by: Sequence[Field],
         keyed: bool,
         policy: Policy,
     ) -> None:
-        live = live_in(files, rows.located, state)
-        chosen = picked if picked is not None else _suspects(rows, groups, live)
         self.state = state
-        self.rows = rows.take(chosen[groups])
-        self.live = live[chosen[groups]]
-        if len(self.rows):
+        self.rows = rows
+        self.live = live_in(files, rows.located, state)
+        if len(rows):
             _check_readable(fields)
-        self.values = self.rows.located.read(files, fields)
-        group = group_ids([pa.array(groups[chosen[groups]])], len(self.rows))
+        self.values = rows.located.read(files, fields)
+        group = group_ids([pa.array(group)], len(rows))
         content = group_ids(_columns(self.values, fields), len(self.rows)) if keyed else group
         masks = (self.rows.base, self.rows.ours, self.rows.theirs)
         self.groups = Groups.of(group, content, masks, keyed=keyed)
@@ -202,22 +204,6 @@ class _Attempt:
             for column, source in zip(self.values.columns, self.verdict.made, strict=True)
         ]
         return pa.table(columns, names=self.values.column_names)
-
-
-def _suspects(rows: TouchedRows, groups: Codes, live: Mask) -> Mask:
-    """Tell which groups both sides touched, or the graft has otherwise than it should."""
-    base, ours, theirs, grafted = (
-        mask.astype(np.int64) for mask in (rows.base, rows.ours, rows.theirs, live)
-    )
-    both = _any(groups, rows.ours != rows.base) & _any(groups, rows.theirs != rows.base)
-    return both | _any(groups, grafted != ours + theirs - base)
-
-
-def _any(groups: Codes, rows: Mask) -> Mask:
-    """Tell for each group whether one of its rows is among some."""
-    found = np.zeros(int(groups.max(initial=-1)) + 1, np.bool_)
-    found[groups[rows]] = True
-    return found
 
 
 def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:

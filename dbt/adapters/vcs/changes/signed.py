@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.files import Files, Positions
 from dbt.adapters.vcs.changes.limits import LIMITS, Limits
-from dbt.adapters.vcs.changes.located import Located, locate
+from dbt.adapters.vcs.changes.located import Located, is_among, locate
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.delta import Delta
 from dbt.adapters.vcs.core.plan.pieces import signed_pieces
@@ -35,6 +35,11 @@ class SignedRows:
         """Return columns of the rows by field id; only these columns are read."""
         return self.located.read(self.files, fields)
 
+    def columns(self, fields: Sequence[Field]) -> list[pa.ChunkedArray]:
+        """Return columns of the rows in the order asked for; only these are read."""
+        found: list[pa.ChunkedArray] = self.read(fields).columns
+        return found
+
 
 def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> SignedRows:
     """Return the signed rows of a delta, those that go first; no row is read yet.
@@ -53,5 +58,5 @@ def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> Signe
         if item.without:
             here = located.of([number])
             dead = files.dead(item.without, item.piece.block)
-            live[here[np.isin(located.position[here], dead)]] = False
+            live[here[is_among(located.position[here], dead)]] = False
     return SignedRows(sign[live], located.take(live), files)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbt.adapters.vcs.changes.files import Files
-from dbt.adapters.vcs.changes.located import Located, Mask, Places, locate
+from dbt.adapters.vcs.changes.located import Located, Mask, Places, is_among, locate
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import State, Triple
 
@@ -72,7 +72,7 @@ def live_in(files: Files, located: Located, state: State) -> Mask:
         if path in state.blocks or is_shared:
             here = located.of(numbers)
             dead = files.dead(tombstones.get(path, ()), path)
-            live[here] = ~np.isin(located.position[here], dead)
+            live[here] = ~is_among(located.position[here], dead)
     return live
 
 
@@ -90,19 +90,20 @@ def without_overlaps(files: Files, triple: Triple, result: State) -> State:
         for (image, block), rows in result.deletions.items()
         if (image, block) in triple.ours.deletions
         or block not in ours
-        or not np.isin(files.deleted(image, block)[0], files.dead(ours[block], block)).any()
+        or not is_among(files.deleted(image, block)[0], files.dead(ours[block], block)).any()
     }
     return State(result.blocks, kept)
 
 
 def _first_of_each(located: Located) -> Mask:
     """Tell which rows are the first of their place: two tombstones can hold one row."""
-    numbers = {path: n for n, path in enumerate(_by_block(located.pieces))}
-    block = np.array([numbers[piece.block] for piece in located.pieces], np.int64)[located.piece]
-    order = np.lexsort((np.arange(len(located)), located.position, block))
-    repeated = (np.diff(block[order]) == 0) & (np.diff(located.position[order]) == 0)
     first = np.ones(len(located), np.bool_)
-    first[order[1:][repeated]] = False
+    for numbers in _by_block(located.pieces).values():
+        seen = np.zeros(int(located.position[located.of(numbers)].max(initial=-1)) + 1, np.bool_)
+        for part in map(located.of, ([number] for number in numbers)):
+            positions = located.position[part]
+            first[part] = ~seen[positions]
+            seen[positions] = True
     return first
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.files import Files
 from dbt.adapters.vcs.changes.grouping import group_ids
-from dbt.adapters.vcs.changes.located import Mask, locate
+from dbt.adapters.vcs.changes.located import Mask, is_among, locate
 from dbt.adapters.vcs.changes.net import sums
 from dbt.adapters.vcs.changes.repair import Repair
 from dbt.adapters.vcs.core.errors import VcsError
@@ -83,7 +83,7 @@ def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:
         here, path = rows.located.of([number]), piece.block
         position = rows.located.position[here]
         deleted, restored = (
-            np.isin(position, files.dead([x.path for x in part if x.block == path], path))
+            is_among(position, files.dead([x.path for x in part if x.block == path], path))
             for part in (change.deleted, change.restored)
         )
         there = rows.ours[here] | restored if path not in added else np.ones(len(here), np.bool_)

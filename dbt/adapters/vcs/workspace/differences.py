@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.files import Positions
 from dbt.adapters.vcs.changes.limits import TooLargeError
-from dbt.adapters.vcs.changes.net import net_changes
+from dbt.adapters.vcs.changes.net import net_changes, table_columns
 from dbt.adapters.vcs.changes.signed import signed_rows
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Snapshot
@@ -72,7 +72,7 @@ def _in_process(scope: Scope, have: Snapshot, wanted: Snapshot, key: Sequence[Fi
     fields = have.schema.fields
     signed = signed_rows(repository.blobs, delta(have, wanted, repository.objects.segment))
     table = signed.read(fields)
-    net = net_changes(table, signed.sign, fields, key)
+    net = net_changes(table_columns(table), signed.sign, fields, key)
     old, new = (_numbers(net.rows, places) for places in (net.before, net.after))
     changes = len(net.before)
     action = np.where(net.after < 0, "delete", np.where(net.before < 0, "insert", "update"))

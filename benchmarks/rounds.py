@@ -6,6 +6,15 @@ from collections.abc import Callable, Mapping
 LONG = 60.0
 """Seconds; a work that takes longer is done once, without a warm-up."""
 
+PATIENCE = 45.0
+"""Seconds; a shorter work is done as often as fits into them, if not as often as was asked for."""
+
+TOLD = (
+    "Medians of {repeat} rounds after a warm-up; what takes more than 15 s is done as often as "
+    "fits into 45 s, what takes more than a minute once."
+)
+"""What a report says of it."""
+
 
 def take_turns(
     title: str, works: Mapping[str, Callable[[], float]], repeat: int
@@ -15,7 +24,7 @@ def take_turns(
     Args:
         title: What is measured, for who waits.
         works: By name, what does it once and returns the seconds of what counts of it.
-        repeat: How many rounds count.
+        repeat: How many rounds count, at most.
 
     Returns:
         The seconds that count, by work.
@@ -27,8 +36,12 @@ def take_turns(
     times: dict[str, list[float]] = {
         name: [took] if took > LONG else [] for name, took in first.items()
     }
+    rounds = {
+        name: 0 if took > LONG else max(1, min(repeat, int(PATIENCE / took)))
+        for name, took in first.items()
+    }
     for number in range(repeat):
         for name in works if number % 2 else reversed(works):
-            if first[name] <= LONG:
+            if number < rounds[name]:
                 times[name].append(works[name]())
     return times

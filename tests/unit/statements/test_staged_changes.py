@@ -213,17 +213,6 @@ MERGES: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize("case", [*MERGES])
-def test_a_merge_of_narrowed_rows_does_the_same(spark: SparkView, case: str) -> None:
-    statement = parse(MERGES[case][0])
-    assert isinstance(statement, Merge)
-    found = [
-        spark.query(statement.staged(rows, COLUMNS, SOURCE)).fetch()
-        for rows in ("`located`", statement.narrowed("`located`"))
-    ]
-    assert sorted(found[0], key=repr) == sorted(found[1], key=repr)
-
-
 def sorted_changes(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return sorted(found, key=repr)
 

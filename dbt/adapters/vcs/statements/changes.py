@@ -173,18 +173,6 @@ class Merge(RowChange):
         """Return a query of the source's rows alone, as SQL."""
         return self._query("", (), (), replacements).source_query()
 
-    def narrowed(self, located: str, replacements: Mapping[PlaceT, str] | None = None) -> str:
-        """Return what may stand for `located` in `staged`, with no more rows than are needed.
-
-        A join that keeps all rows of the source has to shuffle all rows of the target; so it
-        pays to leave out first, by a broadcast of the source, those that match nothing. Then the
-        source is read twice: it has to have the same rows both times. Where the statement is
-        about rows that match nothing, all are needed, and `located` comes back.
-        """
-        if any(clause.when == "not matched by source" for clause in self.clauses):
-            return located
-        return self._query(located, (), (), replacements).narrowed()
-
     def staged(
         self,
         located: str,

@@ -65,14 +65,6 @@ class MergeQuery:
         place = self.sources.piece(self.source.place)
         return f"{self.sources.prefix(self.with_)}select * from {place}"
 
-    def narrowed(self) -> str:
-        """Return the target's rows that match one of the source, to stand in the same query."""
-        target = quote_name(self.sources.target_name)
-        return (
-            f"(select * from {self.located} as {target}\n"
-            f"left semi join {self._marked_source()}\non {self._piece(self.on)})"
-        )
-
     def sql(self, *, keep_matched: bool) -> str:
         """Return the query; `keep_matched` keeps matched rows that no clause applies to."""
         rows = self._joined()

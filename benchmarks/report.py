@@ -80,8 +80,8 @@ def _machine() -> str:
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     versions = ", ".join(f"{name} {version(name)}" for name in ("dbt-vcs", "pyspark", "pyarrow"))
     return (
-        f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} "
-        f"{platform.release()}, Python {platform.python_version()}, {versions}"
+        f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}, "
+        f"Python {platform.python_version()}, {versions}"
     )
 
 

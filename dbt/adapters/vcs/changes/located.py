@@ -142,9 +142,10 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
 
 
 def is_among(positions: Positions, some: Positions) -> Mask:
-    """Tell which positions of one block are among some others; a bit for each of its rows."""
-    found: Mask = np.isin(positions, some, kind="table")
-    return found
+    """Tell which positions of one block are among some others."""
+    known = np.zeros(max(positions.max(initial=-1), some.max(initial=-1)) + 1, np.bool_)
+    known[some] = True
+    return known[positions]
 
 
 def _positions(block: Piece, places: Places | None) -> Positions:

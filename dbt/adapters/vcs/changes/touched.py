@@ -71,8 +71,10 @@ def live_in(files: Files, located: Located, state: State) -> Mask:
         is_shared = located.pieces[numbers[0]].image is not None
         if path in state.blocks or is_shared:
             here = located.of(numbers)
-            dead = files.dead(tombstones.get(path, ()), path)
-            live[here] = ~is_among(located.position[here], dead)
+            live[here] = True
+            if path in tombstones:
+                dead = files.dead(tombstones[path], path)
+                live[here] = ~is_among(located.position[here], dead)
     return live
 
 

@@ -141,13 +141,13 @@ def meeting(pieces: Sequence[Touched], columns: Sequence[Field]) -> tuple[Piece,
     if len(ours) * len(theirs) > _MAX_PAIRS:
         near = {id(item) for item in (*ours, *theirs)}
     else:
-        near = {
-            id(item)
-            for our in ours
-            for their in theirs
-            if our is their or can_meet(our.piece.bounds, their.piece.bounds, columns)
-            for item in (our, their)
-        }
+        near = set()
+        for our in ours:
+            for their in theirs:
+                if id(our) in near and id(their) in near:
+                    continue
+                if our is their or can_meet(our.piece.bounds, their.piece.bounds, columns):
+                    near |= {id(our), id(their)}
     return tuple(item.piece for item in pieces if id(item) in near)
 
 

@@ -109,7 +109,7 @@ class Files:
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(blocks)))
         parts = np.split(order, ends[:-1])
-        return {block: (positions[rows], rows) for block, rows in zip(blocks, parts, strict=True)}
+        return {block: (positions[rows], rows) for block, rows in zip(blocks, parts, strict=False)}
 
     def _open(self, path: str) -> Any:
         found = self._opened.get(path)

@@ -44,7 +44,7 @@ def measure_changes(setting: Setting) -> list[Report]:
         merges.seconds[size] = case.seconds("merge")
         merges.computed[size] = case.computed("merge")
     shared = [
-        f"{TOLD.format(repeat=setting.repeat)} Targets are set for SF 10.",
+        TOLD.format(repeat=setting.repeat),
         "PK, no PK: the repository is opened anew each time, as a command does. open: it was "
         "open. Spark runs already on both sides.",
         "The key is (l_orderkey, l_linenumber). Plain Parquet has none: one SQL stands for both.",

@@ -68,9 +68,7 @@ def test_slices_and_chunks_are_numbered_together() -> None:
 
 def test_rows_are_equal_in_all_columns() -> None:
     columns = [pa.array([1, 1, 2, 1]), pa.array(["a", "b", "a", "a"])]
-    codes = group_ids(columns, 4).tolist()
-    assert codes[0] == codes[3]
-    assert sorted(codes[:3]) == [0, 1, 2]
+    assert group_ids(columns, 4).tolist() == [0, 1, 2, 0]
     assert group_ids([], 3).tolist() == [0, 0, 0]
     assert group_ids([pa.array([], pa.int8())], 0).tolist() == []
 

@@ -34,11 +34,11 @@ _LARGEST: Final = 2**62
 
 def group_ids(columns: Iterable[pa.ChunkedArray], rows: int) -> Codes:
     """Return a number for each row, the same for rows equal in all columns, dense from 0."""
-    return group_in_steps([columns], rows)
+    return _combined(np.zeros(rows, np.int64), columns, None)
 
 
 def group_in_steps(steps: Iterable[Iterable[pa.ChunkedArray]], rows: int) -> Codes:
-    """Do the same with columns that come in steps.
+    """Do the same with columns that come in steps, dense in any order.
 
     Rows that differ from all others by then are not looked at in the next step, and without
     others no further step is asked for.

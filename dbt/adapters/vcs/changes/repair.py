@@ -22,12 +22,11 @@ from dbt.adapters.vcs.changes.decide import Groups, decide
 from dbt.adapters.vcs.changes.files import Files, Positions, is_readable
 from dbt.adapters.vcs.changes.grouping import Codes, group_ids
 from dbt.adapters.vcs.changes.located import Places
-from dbt.adapters.vcs.changes.net import ranks, sums
+from dbt.adapters.vcs.changes.net import ranks, sums, table_columns
 from dbt.adapters.vcs.changes.policy import Policy
 from dbt.adapters.vcs.changes.suspects import any_in_group, suspects
 from dbt.adapters.vcs.changes.touched import (
     TouchedRows,
-    live_in,
     touched_rows,
 )
 from dbt.adapters.vcs.core.errors import UnsupportedError
@@ -123,12 +122,11 @@ def _attempt(
     by = key or fields
     if len(rows):
         _check_readable(by)
-    live = live_in(files, rows.located, state)
     if policy.only is None:
-        rows, group = suspects(files, rows, live, by)
+        rows, group = suspects(files, rows, by)
     else:
         values = rows.located.read(files, fields)
-        group = group_ids(_columns(values, by), len(rows))
+        group = group_ids(table_columns(values)(by), len(rows))
         picked = any_in_group(
             group, policy.only.rows(values, by, fields) & (rows.theirs != rows.base)
         )
@@ -152,12 +150,12 @@ class _Attempt:
     ) -> None:
         self.state = state
         self.rows = rows
-        self.live = live_in(files, rows.located, state)
+        self.live = rows.grafted
         if len(rows):
             _check_readable(fields)
         self.values = rows.located.read(files, fields)
         group = group_ids([pa.array(group)], len(rows))
-        content = group_ids(_columns(self.values, fields), len(self.rows)) if keyed else group
+        content = group_ids(self.values.columns, len(rows)) if keyed else group
         masks = (self.rows.base, self.rows.ours, self.rows.theirs)
         self.groups = Groups.of(group, content, masks, keyed=keyed)
         decided = policy.decided(self.values, group, by)
@@ -238,7 +236,3 @@ def _check_readable(fields: Sequence[Field]) -> None:
             f"row: {', '.join(names)}. Nothing was changed. Choose a side for the whole table "
             "(restore it on one side as the other has it, then merge again), or build it anew."
         )
-
-
-def _columns(table: pa.Table, fields: Sequence[Field]) -> list[pa.ChunkedArray]:
-    return [table.column(field.id) for field in fields]

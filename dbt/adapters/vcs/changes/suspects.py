@@ -21,15 +21,12 @@ from dbt.adapters.vcs.changes.touched import TouchedRows
 from dbt.adapters.vcs.core.model import Field
 
 
-def suspects(
-    files: Files, rows: TouchedRows, live: Mask, by: Sequence[Field]
-) -> tuple[TouchedRows, Codes]:
+def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[TouchedRows, Codes]:
     """Return the rows of groups that can be wrong, and a number for each group.
 
     Args:
         files: Reads columns.
         rows: All rows that a side touched.
-        live: Which of them the graft has.
         by: The columns that tell rows apart.
     """
     groups = np.zeros(len(rows), np.int64)
@@ -38,8 +35,8 @@ def suspects(
             break
         column = rows.located.read(files, [field]).column(field.id)
         groups = group_ids([pa.array(groups), column], len(rows)) if number else codes_of(column)
-        wrong = _are_suspect(rows, groups, live)[groups]
-        rows, live, groups = rows.take(wrong), live[wrong], groups[wrong]
+        wrong = _are_suspect(rows, groups)[groups]
+        rows, groups = rows.take(wrong), groups[wrong]
     return rows, groups
 
 
@@ -50,10 +47,10 @@ def any_in_group(groups: Codes, rows: Mask) -> Mask:
     return found
 
 
-def _are_suspect(rows: TouchedRows, groups: Codes, live: Mask) -> Mask:
+def _are_suspect(rows: TouchedRows, groups: Codes) -> Mask:
     """Tell which groups both sides touched, or the graft has otherwise than it should."""
     base, ours, theirs, grafted = (
-        mask.astype(np.int64) for mask in (rows.base, rows.ours, rows.theirs, live)
+        mask.astype(np.int64) for mask in (rows.base, rows.ours, rows.theirs, rows.grafted)
     )
     both = any_in_group(groups, rows.ours != rows.base)
     both &= any_in_group(groups, rows.theirs != rows.base)

@@ -22,12 +22,14 @@ class TouchedRows:
         base: Which of them are live in base.
         ours: The same of ours.
         theirs: The same of theirs.
+        grafted: The same of the graft.
     """
 
     located: Located
     base: Mask
     ours: Mask
     theirs: Mask
+    grafted: Mask
 
     def __len__(self) -> int:
         return len(self.located)
@@ -35,7 +37,11 @@ class TouchedRows:
     def take(self, chosen: Mask) -> TouchedRows:
         """Return some of the rows."""
         return TouchedRows(
-            self.located.take(chosen), self.base[chosen], self.ours[chosen], self.theirs[chosen]
+            self.located.take(chosen),
+            self.base[chosen],
+            self.ours[chosen],
+            self.theirs[chosen],
+            self.grafted[chosen],
         )
 
 
@@ -52,9 +58,10 @@ def touched_rows(
     """
     located = locate(files, pieces, places)
     located = located.take(_first_of_each(located))
-    base, ours, theirs = (live_in(files, located, state) for state in triple[:3])
-    rows = TouchedRows(located, base, ours, theirs)
-    return rows.take((base != ours) | (base != theirs) | (base != live_in(files, located, graft)))
+    states = (*triple[:3], graft)
+    base, ours, theirs, grafted = (live_in(files, located, state) for state in states)
+    rows = TouchedRows(located, base, ours, theirs, grafted)
+    return rows.take((base != ours) | (base != theirs) | (base != grafted))
 
 
 def live_in(files: Files, located: Located, state: State) -> Mask:
@@ -102,7 +109,8 @@ def _first_of_each(located: Located) -> Mask:
     first = np.ones(len(located), np.bool_)
     for numbers in _by_block(located.pieces).values():
         seen = np.zeros(int(located.position[located.of(numbers)].max(initial=-1)) + 1, np.bool_)
-        for part in map(located.of, ([number] for number in numbers)):
+        for number in numbers:
+            part = located.of([number])
             positions = located.position[part]
             first[part] = ~seen[positions]
             seen[positions] = True

@@ -5,7 +5,7 @@ from itertools import count
 
 from plots import Chart
 from report import Report, median, seconds
-from rounds import take_turns
+from rounds import take_turns, told
 from sameness import content, require_equal
 from setting import BASE, Setting
 from versioned import TABLES
@@ -60,7 +60,8 @@ def _report(setting: Setting, times: dict[str, list[float]], sizes: dict[str, fl
             for name, took in taken.items()
         ],
         notes=[
-            f"Medians of {setting.repeat} rounds; each clone opens the repository anew.",
+            told(setting.repeat),
+            "Each clone opens the repository anew.",
             "insert: plain Spark, create table as select, Parquet. branch: of all tables at once.",
             "The paper at 600 million rows, on 64 cores: clone 0.20 s and 314 KB, insert 114.6 s "
             "and 34 GB, so 573 times faster; 702 times without a key.",

@@ -10,7 +10,7 @@ from lineitem import KEY
 from plots import Chart
 from published import DISJOINT_DIFF, DISJOINT_MERGE, OVERLAP_DIFF, OVERLAP_MERGE
 from report import Report, median, seconds
-from rounds import TOLD, take_turns
+from rounds import take_turns, told
 from sameness import content, require_equal
 from setting import BASE, Setting
 from versioned import TABLES
@@ -45,8 +45,8 @@ def measure_merges(setting: Setting, overlap: float) -> list[Report]:
         merges.seconds[size], merges.computed[size] = case.merges, case.computed("merge")
         each = case.each
     notes = [
-        f"Average of the four branches; each opens the repository anew. "
-        f"{TOLD.format(repeat=setting.repeat)}",
+        "Average of the four branches; each opens the repository anew.",
+        told(setting.repeat),
         "SQL: of the fourth branch, Listing 2 against the table as it was cloned, Listing 4 onto "
         "the table with three branches in it.",
         "All rows after the fourth merge are those that the SQL gives.",

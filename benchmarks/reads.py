@@ -16,7 +16,7 @@ from lineitem import KEY, TABLE, lineitem, settings
 from parquet_tables import ParquetTables
 from plots import Chart
 from report import Report, median, seconds
-from rounds import take_turns
+from rounds import take_turns, told
 from sameness import checksum, require_same_rows
 from setting import BASE, Setting
 from versioned import Versioned
@@ -101,8 +101,7 @@ def measure(setting: Setting) -> Report:
         columns=("rows", "updated", "rows of tombstones", *names),
         rows=rows,
         notes=[
-            f"Ratios of medians of {setting.repeat} rounds after a warm-up; 1 is as fast as "
-            "before the update.",
+            f"{told(setting.repeat)} Ratios of these; 1 is as fast as before the update.",
             "plain Parquet: the same rows, read by Spark without a repository.",
             "Copy-on-write is said to cost elsewhere: "
             + ", ".join(f"{name} {ratio:g}" for name, ratio in ELSEWHERE.items()),

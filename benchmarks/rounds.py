@@ -9,11 +9,13 @@ LONG = 60.0
 PATIENCE = 45.0
 """Seconds; a shorter work is done as often as fits into them, if not as often as was asked for."""
 
-TOLD = (
-    "Medians of {repeat} rounds after a warm-up; what takes more than 15 s is done as often as "
-    "fits into 45 s, what takes more than a minute once."
-)
-"""What a report says of it."""
+
+def told(repeat: int) -> str:
+    """Return what a report says of how often its works were done."""
+    return (
+        f"Medians of {repeat} rounds after a warm-up; what takes more than {PATIENCE / repeat:g} "
+        f"s is done as often as fits into {PATIENCE:g} s, what takes more than {LONG:g} s once."
+    )
 
 
 def take_turns(

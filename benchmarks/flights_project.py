@@ -59,6 +59,7 @@ def vcs_results(copy: Copy) -> dict[str, pa.Table]:
 
 
 def _copy(folder: Path) -> None:
+    run_python(PROJECT, str(PROJECT / "prepare_data.py"))
     leave_out = shutil.ignore_patterns("target", "logs", "warehouse", "demo", "__pycache__", ".*")
     shutil.copytree(PROJECT, folder, ignore=leave_out)
     _simplify(folder / "seeds" / "holidays.csv")

@@ -9,6 +9,7 @@ import pytest
 
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.engines import deletions
 from dbt.adapters.vcs.engines.port import TableMount, Written
 from dbt.adapters.vcs.engines.rowfiles import write_rows
 from dbt.adapters.vcs.engines.tombstones import deleted_positions, write_tombstone
@@ -150,6 +151,25 @@ def test_more_targets_than_a_text_lists_one_by_one(bench: Bench) -> None:
     assert left(bench, mount, "count(*), min(a), count(distinct p)") == [(250, 250, 250)]
 
 
+@pytest.mark.parametrize(
+    ("most_met", "most_sent"),
+    [(10_000, 200), (400, 200), (1, 200), (1, 0)],
+    ids=["wide", "narrow", "named", "not sent to every task"],
+)
+def test_neighbours_in_a_bucket_are_told_apart(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, most_met: int, most_sent: int
+) -> None:
+    monkeypatch.setattr(deletions, "_MAX_MET", most_met)
+    monkeypatch.setattr(deletions, "_MAX_BROADCAST", most_sent)
+    gone = {0: {0, 62, 63, 128, 199}, 1: {1, 64, 65, 127}, 2: set(range(40, 140))}
+    writes = [ids(bench, 200, 1_000 * number) for number in gone]
+    files = [path for one in writes for path in one.files]
+    stones = [tombstone(bench, {files[number]: rows}) for number, rows in gone.items()]
+    mount = mounted(bench, files, schema_of(writes[0]), stones)
+    kept = [1_000 * n + row for n, rows in gone.items() for row in range(200) if row not in rows]
+    assert sorted(row[0] for row in left(bench, mount, "a")) == kept
+
+
 def test_predicates_and_columns_reach_the_scan(bench: Bench) -> None:
     one, two = ids(bench, 5), ids(bench, 5, 10)
     files = [*one.files, *two.files]
@@ -159,8 +179,9 @@ def test_predicates_and_columns_reach_the_scan(bench: Bench) -> None:
     assert plan.count("PushedFilters: [IsNotNull(a), GreaterThan(a,3)]") == 2
     assert "ReadSchema: struct<a:bigint>" in plan
     assert "b:string" not in plan
-    [join] = re.findall(r"BroadcastHashJoin \[(.*?)\], \[(.*?)\], LeftAnti, BuildRight", plan)
-    assert [re.sub("#.*", "", side) for side in join] == ["_extract_row_index", "__vcs_pos"]
+    [keys] = re.findall(r"BroadcastHashJoin (\[.*?\], \[.*?\]), LeftAnti, BuildRight", plan)
+    one_number = "[shiftright(_extract_row_index, 6)], [shiftright(__vcs_pos, 6)]"
+    assert re.sub(r"#\d+L?", "", keys) == one_number
     [(plain,)] = bench.rows(f"explain select a from {name[:-1]}_1` where a > 3")
     assert "Join" not in plain
 

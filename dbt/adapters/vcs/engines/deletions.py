@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from dbt.adapters.vcs.core.model import Tombstone
@@ -16,6 +16,13 @@ _MAX_LISTED: Final = 200
 
 _MAX_BROADCAST: Final = 2_000_000
 """More deleted rows than this are not sent to every task unless Spark thinks it wise."""
+
+_FEW_FILES: Final = 64
+"""Up to so many files share buckets: the hash of a name for each row costs more than it saves."""
+
+_MAX_MET: Final = 2_000_000
+_MAX_WIDTH: Final = 6
+"""Bits of a position: rows of 64 neighbours share a bucket."""
 
 
 def file_of(files: Sequence[str], relation: str = "") -> str:
@@ -84,8 +91,10 @@ def left_rows(
 ) -> str:
     """Return a query for the rows of a table of files that are not deleted.
 
-    The join hashes on the position alone, a number; the file is compared where positions meet,
-    as a range, since Spark would hash on an equality, too, at twice the cost.
+    The join hashes on a bucket of neighbours, one number: rows come file by file in their order,
+    so Spark looks at the same place of its hash table for all of a bucket, not at a new one, far
+    from the caches, for each row. Position and file are compared where buckets meet, as ranges,
+    since Spark would hash on equalities, too.
 
     Args:
         table: The table.
@@ -94,10 +103,36 @@ def left_rows(
         count: How many rows that query has.
         columns: What to select, as SQL; the table's alias is `kept`.
     """
-    file = file_of(files, "kept")
     hint = "/*+ broadcast(gone) */ " if count <= _MAX_BROADCAST else ""
+    file, position = f"gone.{quoted(FILE_COLUMN)}", f"gone.{quoted(POSITION_COLUMN)}"
+    bucket = _bucketing(files, count)
+    here = bucket(position_of("kept"), "kept._metadata.file_name")
+    there = bucket(position, f"substring_index({file}, '/', -1)")
+    same = f"{here} = {there}"
+    for one, other in ((position_of("kept"), position), (file_of(files, "kept"), file)):
+        same += f" and {one} >= {other} and {one} <= {other}"
     return (
-        f"select {hint}{', '.join(columns)} from {table} kept left anti join ({deleted}) gone "
-        f"on {position_of('kept')} = gone.{quoted(POSITION_COLUMN)} "
-        f"and {file} >= gone.{quoted(FILE_COLUMN)} and {file} <= gone.{quoted(FILE_COLUMN)}"
+        f"select {hint}{', '.join(columns)} from {table} kept "
+        f"left anti join ({deleted}) gone on {same}"
     )
+
+
+def _bucketing(files: Sequence[str], count: int) -> Callable[[str, str], str]:
+    """Return what makes SQL for the bucket of a row, of SQL for its position and file name.
+
+    Of a few files, a bucket is a range of positions in any of them, just so wide that the rows of
+    a file meet no more than `_MAX_MET` deleted ones in all. Of more files, or more deleted rows,
+    each file has buckets of its own: names are hashed as well.
+    """
+    width = min(_MAX_WIDTH, max(0, (_MAX_MET // max(1, count)).bit_length() - 1))
+    named = (len(files) > _FEW_FILES or count > _MAX_MET) and all(
+        map(_PLAIN_PATH.fullmatch, files)
+    )
+    if named:
+        width = _MAX_WIDTH if count <= _MAX_BROADCAST else 0
+
+    def bucket(position: str, name: str) -> str:
+        number = f"shiftright({position}, {width})" if width else position
+        return f"xxhash64({name}) ^ {number}" if named else number
+
+    return bucket

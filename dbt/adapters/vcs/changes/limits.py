@@ -45,7 +45,10 @@ class Limits(NamedTuple):
 
 
 LIMITS: Final = Limits(rows=5_000_000, bytes=256 * 2**20)
-"""Up to here a diff or merge takes seconds, and two gigabytes or so; Spark would take longer."""
+"""Up to here a diff takes seconds, and two gigabytes or so; Spark would take longer."""
+
+MERGE_LIMITS: Final = Limits(rows=10_000_000, bytes=512 * 2**20)
+"""The same of a merge, which looks at one column after another until rows are told apart."""
 
 
 def _measured(pieces: Iterable[Piece]) -> tuple[int, int]:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.conflicts import no_conflicts
 from dbt.adapters.vcs.changes.decide import Mode
 from dbt.adapters.vcs.changes.files import Files, is_readable
-from dbt.adapters.vcs.changes.limits import LIMITS, Limits
+from dbt.adapters.vcs.changes.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.changes.located import Places
 from dbt.adapters.vcs.changes.outcome import How, MergeOutcome
 from dbt.adapters.vcs.changes.policy import Decided, Pick, Policy, key_table
@@ -98,7 +98,7 @@ def merge(
     cells: bool = False,
     decisions: Sequence[Decided] = (),
     only: Pick | None = None,
-    limits: Limits = LIMITS,
+    limits: Limits = MERGE_LIMITS,
     narrow: Narrow | None = None,
 ) -> MergeOutcome:
     """Merge what theirs changed since base into ours; nothing is written before `put`.

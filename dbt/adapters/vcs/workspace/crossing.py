@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dbt.adapters.vcs.changes.bases import best_bases
-from dbt.adapters.vcs.changes.limits import LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.changes.limits import MERGE_LIMITS, Limits, TooLargeError
 from dbt.adapters.vcs.changes.merge import Narrow, SchemaConflictError, merge
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
@@ -27,7 +27,7 @@ class Crossing:
     """Makes bases out of several; what it writes for that is to be forgotten afterwards."""
 
     repository: Repository
-    limits: Limits = LIMITS
+    limits: Limits = MERGE_LIMITS
     narrow: Narrow | None = None
     _folders: list[str] = field(default_factory=list)
 

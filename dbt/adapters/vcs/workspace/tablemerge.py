@@ -10,7 +10,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.bases import merge_base
 from dbt.adapters.vcs.changes.decide import Decision
 from dbt.adapters.vcs.changes.decide import Mode as RowMode
-from dbt.adapters.vcs.changes.limits import LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.changes.limits import MERGE_LIMITS, Limits, TooLargeError
 from dbt.adapters.vcs.changes.merge import SchemaConflictError, merge
 from dbt.adapters.vcs.changes.net import Counts
 from dbt.adapters.vcs.changes.outcome import How, MergeOutcome
@@ -105,7 +105,7 @@ def merge_tables(
     work: TableMerge,
     sessions: Sessions | None,
     *,
-    limits: Limits = LIMITS,
+    limits: Limits = MERGE_LIMITS,
 ) -> TableMerged | Clash:
     """Merge two versions of a table; what could not be decided comes back as a clash.
 

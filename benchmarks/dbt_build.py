@@ -15,6 +15,7 @@ from flights_project import (
     Copy,
     copy_for_plain,
     copy_for_vcs,
+    fetch_data,
     plain_results,
     vcs_results,
 )
@@ -33,6 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3, help="paired runs (default 3)")
     rounds = parser.parse_args().rounds
+    fetch_data()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as scratch:
         times = measure(Path(scratch), rounds)
     report = summarize(times, rounds)

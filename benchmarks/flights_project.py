@@ -25,6 +25,11 @@ TABLES = (
 )
 
 
+def fetch_data() -> None:
+    """Write the files that the project reads, where they aren't there yet."""
+    run_python(PROJECT, str(PROJECT / "prepare_data.py"))
+
+
 def copy_for_vcs(folder: Path) -> Copy:
     """Copy the project; it builds on ``main`` with its own profile."""
     _copy(folder)
@@ -59,7 +64,6 @@ def vcs_results(copy: Copy) -> dict[str, pa.Table]:
 
 
 def _copy(folder: Path) -> None:
-    run_python(PROJECT, str(PROJECT / "prepare_data.py"))
     leave_out = shutil.ignore_patterns("target", "logs", "warehouse", "demo", "__pycache__", ".*")
     shutil.copytree(PROJECT, folder, ignore=leave_out)
     _simplify(folder / "seeds" / "holidays.csv")

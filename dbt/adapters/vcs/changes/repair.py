@@ -150,7 +150,6 @@ class _Attempt:
     ) -> None:
         self.state = state
         self.rows = rows
-        self.live = rows.grafted
         if len(rows):
             _check_readable(fields)
         self.values = rows.located.read(files, fields)
@@ -165,14 +164,14 @@ class _Attempt:
         self._names = [field.name for field in fields]
         self._keyed = keyed
         units = self.groups.unit
-        rank = ranks(units * 2 + self.live)
+        rank = ranks(units * 2 + self.rows.grafted)
         wanted = self.verdict.wanted[units] if len(units) else units
-        self.deleted = self.live & (rank >= wanted)
+        self.deleted = self.rows.grafted & (rank >= wanted)
 
     def repair(self) -> Repair:
         """Return the rows to delete and to add."""
         units = self.groups.unit
-        have = sums(units, self.live.astype(np.int64))
+        have = sums(units, self.rows.grafted.astype(np.int64))
         missing = np.maximum(self.verdict.wanted - have, 0)
         copies = np.repeat(self.groups.first, missing)
         made = self._made()

@@ -21,6 +21,8 @@ _FEW_FILES: Final = 64
 """Up to so many files share buckets: the hash of a name for each row costs more than it saves."""
 
 _MAX_MET: Final = 2_000_000
+"""Deleted rows that the rows of a file are compared with at most, where files share buckets."""
+
 _MAX_WIDTH: Final = 6
 """Bits of a position: rows of 64 neighbours share a bucket."""
 
@@ -124,12 +126,12 @@ def _bucketing(files: Sequence[str], count: int) -> Callable[[str, str], str]:
     a file meet no more than `_MAX_MET` deleted ones in all. Of more files, or more deleted rows,
     each file has buckets of its own: names are hashed as well.
     """
-    width = min(_MAX_WIDTH, max(0, (_MAX_MET // max(1, count)).bit_length() - 1))
-    named = (len(files) > _FEW_FILES or count > _MAX_MET) and all(
-        map(_PLAIN_PATH.fullmatch, files)
-    )
+    shared = len(files) <= _FEW_FILES and count <= _MAX_MET
+    named = not shared and all(map(_PLAIN_PATH.fullmatch, files))
     if named:
         width = _MAX_WIDTH if count <= _MAX_BROADCAST else 0
+    else:
+        width = min(_MAX_WIDTH, max(0, (_MAX_MET // max(1, count)).bit_length() - 1))
 
     def bucket(position: str, name: str) -> str:
         number = f"shiftright({position}, {width})" if width else position

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
+from arguments import whole_number
 from flights_project import (
     TABLES,
     Copy,
@@ -32,7 +33,7 @@ VARIANTS: Mapping[str, Callable[[Path], Copy]] = {
 def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3, help="paired runs (default 3)")
+    parser.add_argument("--rounds", type=whole_number, default=3, help="paired runs (default 3)")
     rounds = parser.parse_args().rounds
     fetch_data()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as scratch:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import operations as op
+from arguments import whole_number
 from fit import exponent, spread
 from operations import POINTERS, Site, Trial
 from plots import Chart
@@ -108,9 +109,11 @@ def main() -> None:
     """Run, check, report."""
     names = [dimension.name for dimension in DIMENSIONS]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, default=20, help="measurements each (default 20)")
+    parser.add_argument(
+        "--repeat", type=whole_number, default=20, help="measurements each (default 20)"
+    )
     parser.add_argument("--only", choices=names, help="what grows (default: each in turn)")
-    parser.add_argument("--largest", type=int, help="leave larger sizes out")
+    parser.add_argument("--largest", type=whole_number, help="leave larger sizes out")
     options = parser.parse_args()
     for dimension in DIMENSIONS:
         if options.only in (None, dimension.name):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from arguments import scale_factor, whole_number
 from changesets import Update
 from fit import exponent
 from lineitem import scalar, settings
@@ -119,16 +120,20 @@ def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--scales", type=float, nargs="+", default=[0.1, 1], help="of the tables (default 0.1 1)"
+        "--scales",
+        type=scale_factor,
+        nargs="+",
+        default=[0.1, 1],
+        help="of the tables (default 0.1 1)",
     )
     parser.add_argument(
         "--changes",
-        type=int,
+        type=whole_number,
         nargs="+",
         default=[1_000, 3_000, 10_000, 30_000, 100_000],
         help="rows changed (default 1000 to 100000)",
     )
-    parser.add_argument("--repeat", type=int, default=5, help="rounds (default 5)")
+    parser.add_argument("--repeat", type=whole_number, default=5, help="rounds (default 5)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as folder:
         bases = [Base.load(Path(folder), scale) for scale in sorted(options.scales)]

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from arguments import whole_number
 from generated_project import AGAIN, FIRST, made_up, plain_rows, vcs_rows, write_project
 from projects import Copy, plain_output, settings_of_vcs, vcs_output
 from report import Report, median
@@ -19,8 +20,8 @@ VARIANTS = ("plain", "vcs")
 def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=int, default=500, help="models (default 500)")
-    parser.add_argument("--rounds", type=int, default=1, help="paired runs (default 1)")
+    parser.add_argument("--models", type=whole_number, default=500, help="models (default 500)")
+    parser.add_argument("--rounds", type=whole_number, default=1, help="paired runs (default 1)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as scratch:
         times = measure(Path(scratch), options.models, options.rounds)

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from arguments import whole_number
 from generated_project import AGAIN, FIRST, made_up, write_project
 from models import check_same
 from projects import SCHEMA, Copy, plain_output, run_python, settings_of_vcs, vcs_output
@@ -25,9 +26,13 @@ VARIANTS = ("plain", "vcs")
 def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=int, default=100, help="models built (default 100)")
-    parser.add_argument("--tables", type=int, default=2_000, help="tables there (default 2000)")
-    parser.add_argument("--rounds", type=int, default=1, help="paired runs (default 1)")
+    parser.add_argument(
+        "--models", type=whole_number, default=100, help="models built (default 100)"
+    )
+    parser.add_argument(
+        "--tables", type=whole_number, default=2_000, help="tables there (default 2000)"
+    )
+    parser.add_argument("--rounds", type=whole_number, default=1, help="paired runs (default 1)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as scratch:
         found = measure(Path(scratch), options.models, options.tables, options.rounds)

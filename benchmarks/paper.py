@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from arguments import scale_factor, whole_number
 from changesets import SIZES
 from clones import measure_clones
 from lineitem import lineitem, settings
@@ -30,8 +31,8 @@ PARTS: Mapping[str, Callable[[Setting], list[Report]]] = {
 def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", type=float, default=1, help="scale factor (default 1)")
-    parser.add_argument("--repeat", type=int, default=3, help="rounds (default 3)")
+    parser.add_argument("--scale", type=scale_factor, default=1, help="scale factor (default 1)")
+    parser.add_argument("--repeat", type=whole_number, default=3, help="rounds (default 3)")
     parser.add_argument(
         "--only", choices=PARTS, action="append", help="a part; may be given several times"
     )

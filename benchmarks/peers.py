@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet
+from arguments import scale_factor, whole_number
 from lineitem import DATA, lineitem
 from report import Report, median
 
@@ -52,8 +53,10 @@ ENTRIES: Mapping[str, Entry] = {
 def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", type=float, default=1, help="scale factor (default 1)")
-    parser.add_argument("--repeat", type=int, default=3, help="measurements each (default 3)")
+    parser.add_argument("--scale", type=scale_factor, default=1, help="scale factor (default 1)")
+    parser.add_argument(
+        "--repeat", type=whole_number, default=3, help="measurements each (default 3)"
+    )
     parser.add_argument("--only", nargs="+", choices=ENTRIES, default=list(ENTRIES))
     options = parser.parse_args()
     parquet = lineitem(options.scale) / "lineitem.parquet"

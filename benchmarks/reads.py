@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from arguments import scale_factor, whole_number
 from changesets import Update
 from lineitem import KEY, TABLE, lineitem, settings
 from parquet_tables import ParquetTables
@@ -55,8 +56,8 @@ def queries(table: str, columns: list[str]) -> dict[str, str]:
 def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", type=float, default=1, help="scale factor (default 1)")
-    parser.add_argument("--repeat", type=int, default=5, help="rounds (default 5)")
+    parser.add_argument("--scale", type=scale_factor, default=1, help="scale factor (default 1)")
+    parser.add_argument("--repeat", type=whole_number, default=5, help="rounds (default 5)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as scratch:
         spark = settings(options.scale)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from arguments import scale_factor, whole_number
 from lineitem import KEY, TABLE, chosen, load, open_branch, scalar
 from report import Report, median, seconds
 
@@ -31,8 +32,10 @@ class Change:
 def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", type=float, default=1, help="scale factor (default 1)")
-    parser.add_argument("--repeat", type=int, default=3, help="measurements each (default 3)")
+    parser.add_argument("--scale", type=scale_factor, default=1, help="scale factor (default 1)")
+    parser.add_argument(
+        "--repeat", type=whole_number, default=3, help="measurements each (default 3)"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as folder:
         rows = measure(Path(folder), options.scale, options.repeat)

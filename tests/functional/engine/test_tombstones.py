@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines import deletions
+from dbt.adapters.vcs.engines import deletions, mounting
 from dbt.adapters.vcs.engines.port import TableMount, Written
 from dbt.adapters.vcs.engines.rowfiles import write_rows
 from dbt.adapters.vcs.engines.tombstones import deleted_positions, write_tombstone
@@ -17,6 +18,14 @@ from dbt.adapters.vcs.engines.tombstones import deleted_positions, write_tombsto
 from .bench import Bench, schema_of
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True, params=["written", "read"])
+def places_of_deleted_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write the deleted rows into the queries, or have Spark read them."""
+    if request.param == "read":
+        monkeypatch.setattr(mounting, "MAX_WRITTEN", 0)
+    return str(request.param)
 
 
 def tombstone(bench: Bench, deleted: Mapping[str, Iterable[int]]) -> Tombstone:
@@ -85,6 +94,14 @@ def test_only_targets_that_a_tombstone_lists_count(bench: Bench) -> None:
     assert left(bench, alone, "a") == [(11,), (12,)]
 
 
+def test_a_missing_tombstone_is_told(bench: Bench) -> None:
+    one = ids(bench, 3)
+    stone = tombstone(bench, {one.files[0]: [0]})
+    bench.blobs.delete(stone.path)
+    with pytest.raises(DamagedError, match="the retention; restore those of any other"):
+        left(bench, mounted(bench, one.files, schema_of(one), [stone]))
+
+
 def test_every_row_deleted(bench: Bench) -> None:
     one = ids(bench, 3)
     mount = mounted(bench, one.files, schema_of(one), [tombstone(bench, {one.files[0]: range(3)})])
@@ -151,6 +168,7 @@ def test_more_targets_than_a_text_lists_one_by_one(bench: Bench) -> None:
     assert left(bench, mount, "count(*), min(a), count(distinct p)") == [(250, 250, 250)]
 
 
+@pytest.mark.parametrize("places_of_deleted_rows", ["read"], indirect=True)
 @pytest.mark.parametrize(
     ("most_met", "most_sent"),
     [(10_000, 200), (400, 200), (1, 200), (1, 0)],
@@ -170,7 +188,7 @@ def test_neighbours_in_a_bucket_are_told_apart(
     assert sorted(row[0] for row in left(bench, mount, "a")) == kept
 
 
-def test_predicates_and_columns_reach_the_scan(bench: Bench) -> None:
+def test_predicates_and_columns_reach_the_scan(bench: Bench, places_of_deleted_rows: str) -> None:
     one, two = ids(bench, 5), ids(bench, 5, 10)
     files = [*one.files, *two.files]
     mount = mounted(bench, files, schema_of(one), [tombstone(bench, {one.files[0]: [0]})])
@@ -182,6 +200,8 @@ def test_predicates_and_columns_reach_the_scan(bench: Bench) -> None:
     [keys] = re.findall(r"BroadcastHashJoin (\[.*?\], \[.*?\]), LeftAnti, BuildRight", plan)
     one_number = "[shiftright(_extract_row_index, 6)], [shiftright(__vcs_pos, 6)]"
     assert re.sub(r"#\d+L?", "", keys) == one_number
+    scans = {"written": 2, "read": 3}
+    assert plan.count("FileScan") == scans[places_of_deleted_rows]
     [(plain,)] = bench.rows(f"explain select a from {name[:-1]}_1` where a > 3")
     assert "Join" not in plain
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.errors import SparkError, translated
 from dbt.adapters.vcs.engines.mounting import Mounting
 from dbt.adapters.vcs.engines.port import TableMount
@@ -34,8 +35,12 @@ class Catalog:
     may be where Spark can't look, as one in memory is.
     """
 
-    def __init__(self, root: Callable[[], str], *, adopted: bool = False) -> None:
-        """Take what tells the root; an adopted catalog keeps schemas where its owner does."""
+    def __init__(self, blobs: Blobs, root: Callable[[], str], *, adopted: bool = False) -> None:
+        """Take the repository's store, and what tells its root for Spark.
+
+        An adopted catalog keeps schemas where its owner does.
+        """
+        self._blobs = blobs
         self._root = root
         self._adopted = adopted
         self._folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
@@ -102,7 +107,7 @@ class Catalog:
     def _mounting(self, spark: SparkSession, mount: TableMount) -> Mounting:
         name = RelationName(PRIVATE, f"s_{mount.id}")
         empty = f"file:{Path(self.warehouse) / 'empty'}"
-        return Mounting(spark, name, mount, root=self.root, empty=empty)
+        return Mounting(spark, name, mount, blobs=self._blobs, root=self.root, empty=empty)
 
     def mount_table(self, spark: SparkSession, name: RelationName, mount: TableMount) -> None:
         """Show a version under a logical name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from dbt.adapters.vcs.core.model import Tombstone
@@ -11,6 +11,9 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.quoting import literal, quoted
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")
+MAX_WRITTEN: Final = 2_000
+"""Deleted rows that a query has in its text, at most; Spark reads more sooner than their text."""
+
 _MAX_LISTED: Final = 200
 """Spark reads one long text sooner than many short ones."""
 
@@ -88,6 +91,18 @@ def is_listed(tombstones: Sequence[Tombstone], files: Iterable[str]) -> str:
     return f"concat({stone}, '\\n', {FILE_COLUMN}) in ({listed})"
 
 
+def written_rows(places: Mapping[str, Iterable[int]]) -> str:
+    """Return what `deleted_rows` returns, with the rows themselves in the text.
+
+    Spark then has no job to run before it reads the first row of a table.
+
+    Args:
+        places: The positions of deleted rows by file; one at least, `MAX_WRITTEN` at most.
+    """
+    rows = (f"({literal(file)}, {position}L)" for file in places for position in places[file])
+    return f"select * from values {', '.join(rows)} as ({FILE_COLUMN}, {POSITION_COLUMN})"
+
+
 def left_rows(
     table: str, files: Sequence[str], deleted: str, count: int, columns: Iterable[str]
 ) -> str:
@@ -101,7 +116,7 @@ def left_rows(
     Args:
         table: The table.
         files: Its files.
-        deleted: A query, as `deleted_rows` gives one.
+        deleted: A query, as `deleted_rows` and `written_rows` give one.
         count: How many rows that query has.
         columns: What to select, as SQL; the table's alias is `kept`.
     """

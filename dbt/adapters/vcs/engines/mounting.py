@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.model import Field, RelationName
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.deletions import deleted_rows, file_of, left_rows, position_of
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.deletions import (
+    MAX_WRITTEN,
+    deleted_rows,
+    file_of,
+    left_rows,
+    position_of,
+    written_rows,
+)
 from dbt.adapters.vcs.engines.errors import SparkError, translated
 from dbt.adapters.vcs.engines.location import exact_files
 from dbt.adapters.vcs.engines.partitions import WRITE_FOLDER, partition_folders
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.quoting import literal, options_clause, quoted, quoted_relation
+from dbt.adapters.vcs.engines.tombstones import deleted_positions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _OPTIONS: Final = {"timeZone": "UTC", "mergeSchema": "false"}
+_MAX_READ: Final = 4 * 1024**2
+"""Bytes of tombstones that are read, whole, to write out the rows that they delete."""
+
+_LOST: Final = (
+    "The rows of a version without a name are collected when it is older than the retention; "
+    "restore those of any other from a backup."
+)
 _TOMBSTONE_FIELDS: Final = (
     Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
     Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
@@ -72,7 +88,14 @@ class Mounting:
     """Makes the relations of one version."""
 
     def __init__(
-        self, spark: SparkSession, name: RelationName, mount: TableMount, *, root: str, empty: str
+        self,
+        spark: SparkSession,
+        name: RelationName,
+        mount: TableMount,
+        *,
+        blobs: Blobs,
+        root: str,
+        empty: str,
     ) -> None:
         """Take a version.
 
@@ -80,12 +103,14 @@ class Mounting:
             spark: A session of the catalog.
             name: What to call the version's relation; further tables are named after it.
             mount: The version.
+            blobs: The repository's store.
             root: The repository as Spark names it.
             empty: A folder without files, for a version without any.
         """
         self._spark = spark
         self._name = name
         self._mount = mount
+        self._blobs = blobs
         self._root = root
         self._empty = empty
 
@@ -141,24 +166,40 @@ class Mounting:
                 yield f"select {', '.join(columns)} from {table} kept"
 
     def _left_rows(self, part: Part, table: str, columns: Sequence[str], number: int) -> str:
-        """Return a query for the rows of a part that are left, with a table for its tombstones."""
+        """Return a query for the rows of a part that are left."""
         files = set(part.files)
         stones = [item for item in self._mount.tombstones if not files.isdisjoint(item.targets)]
-        groups: dict[int, list[int]] = {}
-        for position, item in enumerate(stones):
-            groups.setdefault(item.path.count("/"), []).append(position)
-        queries: list[str] = []
-        for depth, positions in groups.items():
-            group = [stones[position] for position in positions]
+        count = sum(
+            rows for item in stones for target, rows in item.targets.items() if target in files
+        )
+        if count <= MAX_WRITTEN and sum(item.bytes for item in stones) <= _MAX_READ:
+            deleted = written_rows(self._places(stones, files))
+        else:
+            tables = self._tombstones(stones, number)
+            deleted = " union all ".join(deleted_rows(*each, files) for each in tables)
+        return left_rows(table, part.files, deleted, count, columns)
+
+    def _tombstones(
+        self, tombstones: Sequence[Tombstone], number: int
+    ) -> Iterator[tuple[str, list[Tombstone]]]:
+        """Create tables of the tombstones of a part, and yield each with what it is of."""
+        groups: dict[int, list[Tombstone]] = {}
+        for item in tombstones:
+            groups.setdefault(item.path.count("/"), []).append(item)
+        for depth, group in groups.items():
             name = self._numbered(f"{number}_gone_{depth}")
             paths = sorted({item.path for item in group})
             options = _options(self._root, "", paths, self._empty)
             self._table(name, _TOMBSTONE_FIELDS, options, len(paths))
-            queries.append(deleted_rows(quoted_relation(name), group, files))
-        count = sum(
-            rows for item in stones for target, rows in item.targets.items() if target in files
-        )
-        return left_rows(table, part.files, " union all ".join(queries), count, columns)
+            yield quoted_relation(name), group
+
+    def _places(
+        self, tombstones: Sequence[Tombstone], files: Iterable[str]
+    ) -> Mapping[str, list[int]]:
+        try:
+            return deleted_positions(self._blobs, tombstones, files)
+        except NotFoundError as error:
+            raise DamagedError(f"A table version lacks deleted rows: {error} {_LOST}") from error
 
     def _numbered(self, suffix: str) -> RelationName:
         return RelationName(self._name.schema, f"{self._name.identifier}_{suffix}")
@@ -188,8 +229,7 @@ class Mounting:
             self._spark.sql(f"drop table if exists {table}")
             raise DamagedError(
                 f"A table version should have {files} files below {literal(self._mount.folder)}; "
-                f"{found} are there. The rows of a version without a name are collected when it "
-                "is older than the retention; restore those of any other from a backup."
+                f"{found} are there. {_LOST}"
             )
 
     def _found(self, table: str) -> int:

@@ -85,7 +85,7 @@ class SparkEngine:
     def _started(self) -> tuple[Catalog, SparkSession]:
         if self._catalog is None or self._root is None:
             root = partial(spark_root, self._blobs.uri, self._storage_options)
-            catalog = Catalog(root, adopted=self._given is not None)
+            catalog = Catalog(self._blobs, root, adopted=self._given is not None)
             if self._given is not None:
                 self._adoption = adopt(self._given, catalog, self._owner)
                 self._root = self._given

@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.changes.grouping import codes_of, equal_pairs, group_ids, group_in_steps
+from dbt.adapters.vcs.changes.grouping import (
+    codes_of,
+    equal_pairs,
+    group_ids,
+    group_in_steps,
+    ids_within,
+)
 from dbt.adapters.vcs.changes.net import ranks, sums
 
 OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
@@ -117,6 +123,39 @@ def test_pairs_are_equal_in_all_columns() -> None:
     assert equal_pairs([columns], one, other).tolist() == [True, False, False, True, True]
     assert equal_pairs([columns], one[:0], other[:0]).tolist() == []
     assert equal_pairs([], one[:1], other[:1]).tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["x", None, "y"]),
+        pa.array([1.0, float("nan"), None]),
+        pa.array([[1], None, []], pa.list_(pa.int8())),
+        pa.nulls(3),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_rows_of_a_group_are_told_apart(values: pa.Array) -> None:
+    rng = np.random.default_rng(1)
+    for size in (0, 1, 2, 5, 40):
+        groups = rng.integers(0, 1 + size // 2, size)
+        same = rng.integers(0, 3, size // 2 + 1)[groups]
+        columns = [
+            pa.chunked_array([values.take(pa.array(indices))])
+            for indices in (same, rng.integers(0, 3, size), rng.integers(0, 3, size))
+        ]
+        expected, found = group_ids(columns, size), ids_within(groups, columns)
+        pairs = [(n, m) for n in range(size) for m in range(n) if groups[n] == groups[m]]
+        assert [found[n] == found[m] for n, m in pairs] == [
+            expected[n] == expected[m] for n, m in pairs
+        ]
+
+
+def test_columns_that_tell_no_rows_of_a_group_apart_do_not_count() -> None:
+    columns = [pa.chunked_array([["x", "y", "x"]]), pa.chunked_array([[None, 1, 2]])]
+    assert ids_within(np.array([0, 1, 0]), columns[:1]).tolist() == [0, 0, 0]
+    one, _, other = ids_within(np.array([0, 1, 0]), columns).tolist()
+    assert one != other
 
 
 def test_many_columns_do_not_overflow() -> None:

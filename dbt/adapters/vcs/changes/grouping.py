@@ -96,8 +96,37 @@ def equal_pairs(
     return equal
 
 
+def ids_within(groups: Codes, columns: Iterable[pa.ChunkedArray]) -> Codes:
+    """Return a number for each row, the same for rows of a group that are equal in all columns.
+
+    It says nothing of rows of different groups. So a column counts only if the rows of a group
+    differ in it, which takes less to know than to number its values.
+
+    Args:
+        groups: The rows' groups.
+        columns: Their columns.
+    """
+    order = np.argsort(groups, kind="stable")
+    together = groups[order[1:]] == groups[order[:-1]]
+    telling = (column for column in columns if _differ(column, order, together))
+    return group_ids(telling, len(groups))
+
+
+def _differ(column: pa.ChunkedArray, order: Codes, together: npt.NDArray[np.bool_]) -> bool:
+    """Tell whether neighbours in an order that are together may differ."""
+    if _is_compared_by_code(column.type):
+        return True
+    sorted_ = column.take(pa.array(order))
+    return not _equal(sorted_[1:], sorted_[:-1])[together].all()
+
+
+def _is_compared_by_code(type_: pa.DataType) -> bool:
+    compared = (pa.types.is_floating, pa.types.is_nested, pa.types.is_null)
+    return any(is_one(type_) for is_one in compared)
+
+
 def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    if pa.types.is_floating(one.type) or pa.types.is_nested(one.type):
+    if _is_compared_by_code(one.type):
         codes = codes_of(pa.chunked_array([*one.chunks, *other.chunks]))
         same: npt.NDArray[np.bool_] = codes[: len(one)] == codes[len(one) :]
         return same

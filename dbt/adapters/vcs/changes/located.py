@@ -51,11 +51,10 @@ class Located:
         """Return some of the rows."""
         return Located(self.pieces, self.piece[chosen], self.position[chosen], self.row[chosen])
 
-    def blocks(self) -> list[str]:
+    def blocks(self) -> pa.StringArray:
         """Return the path of each row's block."""
-        paths = np.array([piece.block for piece in self.pieces], dtype=object)
-        found: list[str] = paths[self.piece].tolist()
-        return found
+        paths = pa.array([piece.block for piece in self.pieces], pa.string())
+        return paths.take(pa.array(self.piece))
 
     def read(self, files: Files, fields: Sequence[Field]) -> pa.Table:
         """Return columns of the rows by field id, in the rows' order."""

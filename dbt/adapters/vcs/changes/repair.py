@@ -20,7 +20,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.conflicts import conflict_table
 from dbt.adapters.vcs.changes.decide import Groups, decide
 from dbt.adapters.vcs.changes.files import Files, Positions, is_readable
-from dbt.adapters.vcs.changes.grouping import Codes, group_ids
+from dbt.adapters.vcs.changes.grouping import Codes, group_ids, ids_within
 from dbt.adapters.vcs.changes.located import Places
 from dbt.adapters.vcs.changes.net import ranks, sums, table_columns
 from dbt.adapters.vcs.changes.policy import Policy
@@ -154,7 +154,7 @@ class _Attempt:
             _check_readable(fields)
         self.values = rows.located.read(files, fields)
         group = group_ids([pa.array(group)], len(rows))
-        content = group_ids(self.values.columns, len(rows)) if keyed else group
+        content = ids_within(group, self.values.columns) if keyed else group
         masks = (self.rows.base, self.rows.ours, self.rows.theirs)
         self.groups = Groups.of(group, content, masks, keyed=keyed)
         decided = policy.decided(self.values, group, by)
@@ -193,7 +193,7 @@ class _Attempt:
         rows = self.rows.located.take(self.deleted)
         images = self.values.filter(pa.array(self.deleted))
         images = images.add_column(0, POSITION_COLUMN, pa.array(rows.position, pa.int64()))
-        return images.add_column(0, FILE_COLUMN, pa.array(rows.blocks(), pa.string()))
+        return images.add_column(0, FILE_COLUMN, rows.blocks())
 
     def _made(self) -> pa.Table:
         columns = [

@@ -79,7 +79,7 @@ def _in_process(scope: Scope, have: Snapshot, wanted: Snapshot, key: Sequence[Fi
     left = np.zeros(len(signed.located), np.bool_)
     left[net.rows] = True
     located = signed.located.take(left)
-    blocks, positions = pa.array(located.blocks(), pa.string()), pa.array(located.position)
+    blocks, positions = located.blocks(), pa.array(located.position)
     places = pa.array(np.maximum(net.before, 0), mask=net.before < 0)
     columns: dict[str, Any] = {
         ACTION: pa.array(action.tolist(), pa.string()),

@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test conformance nightly lint docs bench bench-peers java clean
+.PHONY: help demo test conformance nightly lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -35,17 +35,20 @@ docs: $(VENV)/.docs ## write the user's guide to build/site
 	$(BIN)/python -m mkdocs build --strict
 
 SF ?= 1
+SIZES ?= $(if $(filter 1,$(SF)),C1 C4,C1 C2 C3 C4)
 MODELS ?= 100
 
-bench: java $(VENV)/.bench $(DATA) ## reproduce the paper, and time branches, rows, reads and builds; SF=10 for more rows, MODELS=500 for more models
+bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and reads; SF=10 for more rows, SIZES="C1 C2 C3 C4" for all change sets
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/growth_rows.py --scales 0.1 1 $(filter-out 0.1 1,$(SF))
+	$(BIN)/python benchmarks/rows.py --scale $(SF)
+	$(BIN)/python benchmarks/paper.py --scale $(SF) $(addprefix --size ,$(SIZES))
+	$(BIN)/python benchmarks/reads.py --scale $(SF)
+
+bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark; MODELS=500 for a larger generated project
 	$(BIN)/python benchmarks/dbt_build.py
 	$(BIN)/python benchmarks/models.py --models $(MODELS)
 	$(BIN)/python benchmarks/own_cost.py
-	$(BIN)/python benchmarks/rows.py --scale $(SF)
-	$(BIN)/python benchmarks/paper.py --scale $(SF)
-	$(BIN)/python benchmarks/reads.py --scale $(SF)
 
 bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if installed, Dolt; fetches their packages
 	$(BIN)/python benchmarks/peers.py --scale $(SF)

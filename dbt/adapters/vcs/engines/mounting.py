@@ -31,6 +31,9 @@ _OPTIONS: Final = {"timeZone": "UTC", "mergeSchema": "false"}
 _MAX_READ: Final = 4 * 1024**2
 """Bytes of tombstones that are read, whole, to write out the rows that they delete."""
 
+_MAX_FILES: Final = 16
+"""Tombstones that are read so: one after another, each a request where the store is remote."""
+
 _LOST: Final = (
     "The rows of a version without a name are collected when it is older than the retention; "
     "restore those of any other from a backup."
@@ -172,7 +175,8 @@ class Mounting:
         count = sum(
             rows for item in stones for target, rows in item.targets.items() if target in files
         )
-        if count <= MAX_WRITTEN and sum(item.bytes for item in stones) <= _MAX_READ:
+        size = sum(item.bytes for item in stones)
+        if count <= MAX_WRITTEN and size <= _MAX_READ and len(stones) <= _MAX_FILES:
             deleted = written_rows(self._places(stones, files))
         else:
             tables = self._tombstones(stones, number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -30,7 +31,7 @@ def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
     Raises:
         InputError: The folder holds a tombstone already.
     """
-    rows = rows.sort_by([(FILE_COLUMN, "ascending"), (POSITION_COLUMN, "ascending")])
+    rows = _sorted(rows)
     path = f"{folder}/deleted-{folder.rpartition('=')[2]}.parquet"
     data = parquet_bytes(rows, row_group=_ROW_GROUP)
     if not blobs.create(path, data):
@@ -41,6 +42,18 @@ def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
         bytes=len(data),
         targets={item["values"]: item["counts"] for item in counts},
     )
+
+
+def _sorted(rows: pa.Table) -> pa.Table:
+    """Return rows by file and position; paths are long and few, so each is compared once."""
+    paths = rows.column(FILE_COLUMN).combine_chunks().dictionary_encode()
+    place = np.argsort(np.argsort(paths.dictionary.to_numpy(zero_copy_only=False)))
+    file = place[paths.indices.to_numpy()]
+    position = rows.column(POSITION_COLUMN).to_numpy()
+    order = np.lexsort((position, file))
+    if (np.diff(order) == 1).all():
+        return rows
+    return rows.take(pa.array(order))
 
 
 def deleted_positions(

@@ -72,6 +72,39 @@ def test_slices_and_chunks_are_numbered_together() -> None:
     assert len(set(codes)) == 4
 
 
+@pytest.mark.parametrize(
+    "type_",
+    [
+        pa.int8(),
+        pa.int64(),
+        pa.uint16(),
+        pa.date32(),
+        pa.timestamp("us", "UTC"),
+        pa.decimal128(18, 2),
+        pa.decimal128(19, 2),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("spread", [3, 10**6])
+def test_values_close_together_are_numbered_as_others_are(type_: pa.DataType, spread: int) -> None:
+    width = type_.bit_width if not pa.types.is_decimal(type_) else 64
+    least = 0 if pa.types.is_unsigned_integer(type_) else -1
+    numbers = [least, None, 0, least + min(spread, 2 ** (width - 1) - 1), 0, None, least]
+    scaled = [n if n is None or width != 64 else n * 10**9 for n in numbers]
+    made = pa.array(scaled, pa.int64())
+    if pa.types.is_decimal(type_):
+        values = pa.array([n and Decimal(n).scaleb(-2) for n in scaled], type_)
+    elif pa.types.is_date(type_):
+        values = made.cast(pa.int32()).cast(type_)
+    else:
+        values = made.cast(type_)
+    for column in (values, values[1:], values[2:5], pa.chunked_array([values[:3], values[4:]])):
+        codes = codes_of(column).tolist()
+        texts = [str(value) for value in column.to_pylist()]
+        assert [codes.index(n) for n in codes] == [texts.index(text) for text in texts]
+        assert min(codes) >= 0
+
+
 def test_rows_are_equal_in_all_columns() -> None:
     columns = [pa.array([1, 1, 2, 1]), pa.array(["a", "b", "a", "a"])]
     assert group_ids(columns, 4).tolist() == [0, 1, 2, 0]
@@ -153,9 +186,20 @@ def test_rows_of_a_group_are_told_apart(values: pa.Array) -> None:
 
 def test_columns_that_tell_no_rows_of_a_group_apart_do_not_count() -> None:
     columns = [pa.chunked_array([["x", "y", "x"]]), pa.chunked_array([[None, 1, 2]])]
-    assert ids_within(np.array([0, 1, 0]), columns[:1]).tolist() == [0, 0, 0]
+    assert ids_within(np.array([0, 1, 0]), columns[:1]).tolist() == [0, 1, 0]
     one, _, other = ids_within(np.array([0, 1, 0]), columns).tolist()
     assert one != other
+
+
+def test_no_column_is_asked_for_once_no_rows_of_a_group_are_equal() -> None:
+    def columns() -> Iterator[pa.ChunkedArray]:
+        yield pa.chunked_array([[7, 7, 7, 7]])
+        yield pa.chunked_array([[1, 1, 2, 2]])
+        raise AssertionError("all rows of a group differ by now")
+
+    one, first, other, second = ids_within(np.array([0, 1, 0, 1]), columns()).tolist()
+    assert one != other
+    assert first != second
 
 
 def test_many_columns_do_not_overflow() -> None:

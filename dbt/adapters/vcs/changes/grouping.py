@@ -13,7 +13,8 @@
 | maps                       | equal entry by entry, in any order                          |
 
 A nested value is made the sequence of its elements' numbers, and these bytes are numbered. So
-the comparison is exact, and no table of large values is held.
+the comparison is exact, and no table of large values is held. Whole numbers, times and decimals
+that lie close together are their own numbers, less the least of them: that takes no table at all.
 """
 
 from __future__ import annotations
@@ -30,6 +31,16 @@ import pyarrow.compute as pc
 Codes = npt.NDArray[np.int64]
 
 _LARGEST: Final = 2**62
+
+_SPREAD: Final = 32
+"""Values lie close together if they fill one of so many places between the least and the greatest,
+at least."""
+
+_FARTHEST: Final = 2**27
+"""But not if there are more places than that: a byte for each has to fit into memory."""
+
+_DIGITS: Final = 18
+"""Decimals of up to so many digits fit 64 bits."""
 
 
 def group_ids(columns: Iterable[pa.ChunkedArray], rows: int) -> Codes:
@@ -99,17 +110,28 @@ def equal_pairs(
 def ids_within(groups: Codes, columns: Iterable[pa.ChunkedArray]) -> Codes:
     """Return a number for each row, the same for rows of a group that are equal in all columns.
 
-    It says nothing of rows of different groups. So a column counts only if the rows of a group
-    differ in it, which takes less to know than to number its values.
+    It says nothing of rows of different groups. So a column counts only if rows of a group differ
+    in it that were equal before, which takes less to know than to number its values; and once
+    none are equal any more, no further column is asked for.
 
     Args:
         groups: The rows' groups.
-        columns: Their columns.
+        columns: Their columns, one after another.
     """
+    found = groups
+    order, together = _neighbours(found)
+    rest = iter(columns)
+    while together.any() and (column := next(rest, None)) is not None:
+        if _differ(column, order, together):
+            found = group_ids([pa.array(found), column], len(found))
+            order, together = _neighbours(found)
+    return found
+
+
+def _neighbours(groups: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Return an order in which groups are together, and where one row follows another of its."""
     order = np.argsort(groups, kind="stable")
-    together = groups[order[1:]] == groups[order[:-1]]
-    telling = (column for column in columns if _differ(column, order, together))
-    return group_ids(telling, len(groups))
+    return order, groups[order[1:]] == groups[order[:-1]]
 
 
 def _differ(column: pa.ChunkedArray, order: Codes, together: npt.NDArray[np.bool_]) -> bool:
@@ -137,9 +159,9 @@ def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> npt.NDArray[np.bool_
 
 
 def codes_of(column: Any) -> Codes:
-    """Return a number for each value of an Arrow array, the same for equal ones, below its length.
+    """Return a number from 0 for each value of an Arrow array, the same for equal ones.
 
-    NULL has a number, too.
+    NULL has a number, too. The greatest is at most some times the array's length.
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -177,9 +199,47 @@ def _list_codes(column: Any, *, ordered: bool) -> Codes:
 
 
 def _encoded(column: Any) -> Codes:
+    near = _close_together(column)
+    return _hashed(column) if near is None else near
+
+
+def _close_together(column: Any) -> Codes | None:
+    """Return how far each value is from the least, NULLs behind all, if the farthest is near."""
+    values = _whole_numbers(column) if column.null_count < len(column) else None
+    if values is None:
+        return None
+    present = np.asarray(column.is_valid()) if column.null_count else None
+    known = values if present is None else values[present]
+    low, high = int(known.min()), int(known.max())
+    if high - low >= min(_SPREAD * len(column), _FARTHEST):
+        return None
+    codes: Codes = values.astype(np.int64) - low
+    if present is not None:
+        codes[~present] = high - low + 1
+    return codes
+
+
+def _whole_numbers(column: Any) -> npt.NDArray[Any] | None:
+    """Return what stands for the values in memory, if that is a whole number; any for NULL."""
+    type_ = column.type
+    if pa.types.is_decimal128(type_) and type_.precision <= _DIGITS:
+        # Two words each, the low one first; the high one repeats its sign.
+        words = np.frombuffer(column.buffers()[1], np.int64)
+        found = words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
+    elif pa.types.is_signed_integer(type_) or pa.types.is_temporal(type_):
+        if type_.bit_width not in (8, 16, 32, 64):
+            return None
+        size = np.dtype(f"int{type_.bit_width}")
+        found = np.frombuffer(column.buffers()[1], size)[column.offset :][: len(column)]
+    else:
+        return None
+    return found
+
+
+def _hashed(column: Any) -> Codes:
     indices = pc.dictionary_encode(column, null_encoding="encode").indices
     return np.asarray(indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _dense(codes: Codes) -> Codes:
-    return _encoded(pa.array(codes))
+    return _hashed(pa.array(codes))

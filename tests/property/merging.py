@@ -104,14 +104,14 @@ def conflicts_of(shape: Shape, outcome: MergeOutcome) -> set[Value]:
     """Return the keys in an outcome's table of conflicts; without a key the rows."""
     by = shape.key or shape.columns
     found = set()
-    for row in outcome.conflicts.to_pylist():
+    for row in outcome.conflicts.table.to_pylist():
         sides = [
             value_of({id: row[f"{side}_{id}"] for id in shape.columns}, by)
             for side in ("our", "their", "base")
         ]
         present = [side for side in sides if any(value is not None for value in side)]
         found.add(present[0] if present else sides[0])
-    assert len(found) == outcome.conflicts.num_rows, "a conflict is told twice"
+    assert len(found) == outcome.conflicts.table.num_rows, "a conflict is told twice"
     return found
 
 

@@ -33,7 +33,7 @@ def test_unrelated_tables_agree_on_equal_rows_and_delete_nothing() -> None:
     ours = world.create(SCHEMA, [row(1), row(2, "a"), row(3)], key=("k",))
     theirs = world.create(SCHEMA, [row(1), row(2, "b"), row(4)], key=("k",))
     outcome = merge(world.repository, None, ours, theirs)
-    assert outcome.conflicts.column("our_k").to_pylist() == [2]
+    assert outcome.conflicts.table.column("our_k").to_pylist() == [2]
     accepted = merge(world.repository, None, ours, theirs, mode="accept")
     assert content(world.rows(result_of(world, accepted))) == content(
         [row(1), row(2, "b"), row(3), row(4)]
@@ -56,7 +56,7 @@ def test_compaction_of_ours_while_theirs_deletes(derive: bool) -> None:
     sides.ours = world.compact(sides.base, paths, derive=derive)
     sides.make("theirs", [1, 4], [row(4, "b")])
     outcome = sides.merge()
-    assert outcome.conflicts.num_rows == 0
+    assert outcome.conflicts.table.num_rows == 0
     assert sides.rows(outcome) == content([row(2), row(3), row(4, "b")])
 
 

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.changes.verify import MergeCheckError
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Field, Schema
+from dbt.adapters.vcs.core.model.tombstone import POSITION_COLUMN
 
 NONE: Table = []
 
@@ -60,7 +61,7 @@ def test_merge_with_key(case: tuple[Any, ...], rewrite: bool) -> None:
             if rows != base:
                 sides.make(side, [1], rows, rewrite=rewrite)
         outcome = sides.merge(mode)
-        assert outcome.conflicts.num_rows == conflict
+        assert outcome.conflicts.table.num_rows == conflict
         assert outcome.is_blocked == (conflict and mode == "fail")
         if not outcome.is_blocked:
             assert sides.rows(outcome) == content(expected + others)
@@ -76,7 +77,7 @@ def test_merge_without_key(case: tuple[Any, ...], rewrite: bool) -> None:
             if count != base:
                 sides.make(side, [1], [OLD] * count, rewrite=rewrite)
         outcome = sides.merge(mode)
-        assert outcome.conflicts.num_rows == conflict
+        assert outcome.conflicts.table.num_rows == conflict
         if not outcome.is_blocked:
             assert sides.rows(outcome) == content([OLD] * expected + [row(9)])
 
@@ -86,7 +87,7 @@ def test_conflicts_show_three_rows_side_by_side() -> None:
     sides.make("ours", [1, 2], [row(1, "a")])
     sides.make("theirs", [1, 2], [row(1, "b"), row(2, "c")])
     outcome = sides.merge()
-    assert sorted(outcome.conflicts.to_pylist(), key=lambda r: r["their_v"]) == [
+    assert sorted(outcome.conflicts.table.to_pylist(), key=lambda r: r["their_v"]) == [
         {
             "our_diff_type": "modified",
             "their_diff_type": "modified",
@@ -118,11 +119,23 @@ def test_conflicts_show_three_rows_side_by_side() -> None:
         result_of(sides.world, outcome)
 
 
+@pytest.mark.parametrize("key", [("k",), ()])
+def test_one_row_that_both_delete_leaves_what_theirs_alone_did(key: tuple[str, ...]) -> None:
+    sides = Sides([row(1), row(2), row(3), row(4)], key=key)
+    sides.make("ours", [1], [])
+    sides.make("theirs", [1, 2, 3], [row(2, "new")])
+    outcome = sides.merge()
+    assert sides.rows(outcome) == content([row(2, "new"), row(4)])
+    assert outcome.repair is not None
+    assert sorted(outcome.repair.deleted.column(POSITION_COLUMN).to_pylist()) == [1, 2]
+    assert outcome.repair.inserted.num_rows == 0
+
+
 def test_conflicts_without_key_tell_counts() -> None:
     sides = Sides([OLD] * 2, key=())
     sides.make("ours", [1], [OLD] * 3)
     sides.make("theirs", [1], [OLD])
-    (conflict,) = sides.merge().conflicts.to_pylist()
+    (conflict,) = sides.merge().conflicts.table.to_pylist()
     assert (conflict["our_diff_type"], conflict["our_diff_count"]) == ("added", 1)
     assert (conflict["their_diff_type"], conflict["their_diff_count"]) == ("removed", -1)
 
@@ -133,7 +146,7 @@ def test_cells_merge_column_by_column() -> None:
     sides.make("theirs", [1, 2, 3], [row(1, w="b"), row(2, v="b", w="b")])
     outcome = sides.merge("accept", cells=True)
     assert sides.rows(outcome) == content([row(1, "a", "b"), row(2, "b", "b")])
-    assert outcome.conflicts.column("our_k").to_pylist() == [2, 3]
+    assert outcome.conflicts.table.column("our_k").to_pylist() == [2, 3]
     assert outcome.counts == (0, 1, 2)
     skipped = sides.rows(sides.merge("skip", cells=True))
     assert skipped == content([row(1, "a", "b"), row(2, "a", "b"), row(3, "a")])
@@ -156,7 +169,7 @@ def test_decisions_settle_single_conflicts() -> None:
     choices = ("ours", "theirs", "base", "delete")
     decisions = [Decided((k,), choice) for k, choice in enumerate(choices, 1)]
     first = sides.merge(decisions=decisions)
-    assert first.conflicts.column("our_k").to_pylist() == [5]
+    assert first.conflicts.table.column("our_k").to_pylist() == [5]
     rest = sides.merge("accept", decisions=decisions)
     assert sides.rows(rest) == content([row(1, "a"), row(2, "b"), row(3), row(5, "b")])
 

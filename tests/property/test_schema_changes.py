@@ -238,7 +238,7 @@ def test_a_column_that_one_side_adds_with_values_and_the_other_changes_otherwise
     sides.ours = sides.update(sides.ours, 1, n=5)
     sides.theirs = sides.update(sides.theirs, 1, b="theirs")
     outcome = merge(sides.world.repository, sides.base, sides.ours, sides.theirs)
-    assert outcome.conflicts.column("our_n").to_pylist() == [5]
+    assert outcome.conflicts.table.column("our_n").to_pylist() == [5]
     cells = merge(sides.world.repository, sides.base, sides.ours, sides.theirs, cells=True)
     rows = sides.rows(result_of(sides.world, cells))
     assert rows[0] == {"k": 1, "a": 10, "b": "theirs", "n": 5}

@@ -84,7 +84,7 @@ def test_merge_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObjec
     tables = [sides.world.rows(version) for version in versions]
     expected = oracle.merge(*tables, columns, sides.shape.key, mode, cells)
     outcome = merge(sides.world.repository, *versions, mode=mode, cells=cells)
-    assert outcome.conflicts.num_rows == len(expected.conflicts)
+    assert outcome.conflicts.table.num_rows == len(expected.conflicts)
     if not outcome.is_blocked:
         result = result_of(sides.world, outcome)
         assert result.schema == merged.definition.schema

@@ -19,8 +19,9 @@ key that has more rows than one on a side is merged row by row, as without a key
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -46,6 +47,9 @@ CHOICES: Final[dict[Decision, int]] = {
 }
 _BY_MODE: Final[dict[Mode, int]] = {"fail": OURS, "skip": OURS, "accept": THEIRS}
 _ABSENT: Final = -1
+
+ReadAt: TypeAlias = Callable[[Positions], pa.Table]
+"""Returns columns of rows, given by their numbers in any order; NULLs for -1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +122,14 @@ class Verdict:
 
 
 def decide(
-    groups: Groups, decided: Positions, table: pa.Table, *, mode: Mode, cells: bool
+    groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode, cells: bool
 ) -> Verdict:
     """Decide on groups by the table above.
 
     Args:
         groups: The rows.
         decided: For each group one of the choices, -1 where nobody decided.
-        table: The rows' columns.
+        read: Reads all columns of the rows; asked only for cells.
         mode: What to do about conflicts.
         cells: Whether to merge rows in conflict column by column.
     """
@@ -142,13 +146,13 @@ def decide(
     choice = np.where(by_hand, decided[groups.group], choice)
     conflicts = clash & ~by_hand
     choice = np.where(conflicts, _BY_MODE[mode], choice)
-    made: Sequence[Positions] = [np.empty(0, np.int64)] * table.num_columns
+    made: Sequence[Positions] = ()
     if cells:
         candidates = np.unique(groups.group[conflicts & by_group])
         rows = [side[candidates] for side in sides]
         both = (rows[1] != _ABSENT) & (rows[2] != _ABSENT)
         candidates, rows = candidates[both], [side[both] for side in rows]
-        merged = _merged_cells(table, *rows, mode=mode)
+        merged = _merged_cells(read, *rows, mode=mode)
         settled = ~merged.clashes if mode == "fail" else np.ones(len(candidates), np.bool_)
         new = settled & ~merged.like_ours & ~merged.like_theirs
         made = [source[new] for source in merged.sources]
@@ -193,18 +197,21 @@ class _Merged(NamedTuple):
 
 
 def _merged_cells(
-    table: pa.Table, base: Positions, ours: Positions, theirs: Positions, *, mode: Mode
+    read: ReadAt, base: Positions, ours: Positions, theirs: Positions, *, mode: Mode
 ) -> _Merged:
+    sides = [read(rows).columns for rows in (base, ours, theirs)]
     clashes = np.zeros(len(ours), np.bool_)
     like_ours, like_theirs = ~clashes, ~clashes
     sources: list[Positions] = []
-    for column in table.columns:
-        codes = np.append(codes_of(column), _ABSENT)
-        choice = _choices(codes[base], codes[ours], codes[theirs])
+    for columns in zip(*sides, strict=True):
+        chunks = chain(*(column.chunks for column in columns))
+        old, own, other = np.split(codes_of(pa.chunked_array(chunks, columns[0].type)), 3)
+        old = np.where(base == _ABSENT, _ABSENT, old)
+        choice = _choices(old, own, other)
         clash = choice == _ABSENT
-        chosen = np.where(np.where(clash, _BY_MODE[mode], choice) == THEIRS, theirs, ours)
+        is_other = np.where(clash, _BY_MODE[mode], choice) == THEIRS
         clashes = clashes | clash
-        like_ours = like_ours & (codes[chosen] == codes[ours])
-        like_theirs = like_theirs & (codes[chosen] == codes[theirs])
-        sources.append(chosen)
+        like_ours = like_ours & (~is_other | (own == other))
+        like_theirs = like_theirs & (is_other | (own == other))
+        sources.append(np.where(is_other, theirs, ours))
     return _Merged(sources, clashes, like_ours, like_theirs)

@@ -79,6 +79,16 @@ class Located:
             table = table.take(pa.array(np.argsort(found, kind="stable")))
         return table
 
+    def read_at(self, files: Files, fields: Sequence[Field], rows: Positions) -> pa.Table:
+        """Return columns of some rows, given by their numbers in any order; NULLs for -1."""
+        known = np.unique(rows[rows >= 0])
+        wanted = np.zeros(len(self), np.bool_)
+        wanted[known] = True
+        table = self.take(wanted).read(files, fields)
+        if np.array_equal(known, rows):
+            return table
+        return table.take(pa.array(np.searchsorted(known, rows), mask=rows < 0))
+
     def _completed(
         self, files: Files, images: pa.Table, fields: Sequence[Field], pieces: Sequence[int]
     ) -> pa.Table:

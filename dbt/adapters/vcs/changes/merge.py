@@ -20,7 +20,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.conflicts import no_conflicts
+from dbt.adapters.vcs.changes.conflicts import Conflicts
 from dbt.adapters.vcs.changes.decide import Mode
 from dbt.adapters.vcs.changes.files import Files, is_readable
 from dbt.adapters.vcs.changes.limits import MERGE_LIMITS, Limits
@@ -132,7 +132,7 @@ def merge(
 
     def outcome(how: How, state: State, mend: Repair | None = None) -> MergeOutcome:
         schema = definition.schema
-        conflicts = no_conflicts(schema.fields, keyed=bool(definition.primary_key))
+        conflicts = Conflicts.none(schema.fields, keyed=bool(definition.primary_key))
         return MergeOutcome(
             repository=repository,
             base=base,
@@ -141,7 +141,7 @@ def merge(
             how=how,
             definition=definition,
             conflicts=mend.conflicts if mend else conflicts,
-            is_blocked=bool(mend and mode == "fail" and mend.conflicts.num_rows),
+            is_blocked=bool(mend and mode == "fail" and mend.conflicts),
             triple=triple,
             state=state,
             repair=mend if mend and _is_needed(mend) else None,

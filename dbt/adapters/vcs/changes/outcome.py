@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.conflicts import Conflicts
 from dbt.adapters.vcs.changes.limits import Limits
 from dbt.adapters.vcs.changes.manifests import edited
 from dbt.adapters.vcs.changes.net import Counts, net_changes
@@ -38,8 +39,7 @@ class MergeOutcome:
     Attributes:
         how: `up_to_date`: ours has it all; `fast_forward`: theirs is the result; `graft`: files
             of theirs follow ours, none is written; `rewrite`: rows are deleted and written, too.
-        conflicts: What both sides changed differently and nobody decided; `conflict_table` has
-            the columns.
+        conflicts: What both sides changed differently and nobody decided.
         is_blocked: True if the merge can't be put before the conflicts are decided.
         definition: Columns, key and properties of the result.
         repair: Rows that have to be deleted and added, None if there are none.
@@ -51,7 +51,7 @@ class MergeOutcome:
     base: Snapshot | None
     how: How
     definition: Definition
-    conflicts: pa.Table
+    conflicts: Conflicts
     is_blocked: bool
     triple: Triple
     state: State
@@ -115,7 +115,7 @@ class MergeOutcome:
         """
         if self.is_blocked:
             raise ConflictError(
-                f"Both sides changed {self.conflicts.num_rows} rows differently. Nothing was "
+                f"Both sides changed {len(self.conflicts)} rows differently. Nothing was "
                 "changed. Decide on each, or merge with skip or accept."
             )
         blocks, tombstones = self._written(write)

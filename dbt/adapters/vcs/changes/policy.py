@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -88,17 +88,22 @@ class Policy:
                 "ours, theirs or base. Delete rows with a statement, or give the table a key."
             )
 
-    def decided(self, keys: pa.Table, group: Codes, fields: Sequence[Field]) -> Positions:
+    def decided(
+        self,
+        read: Callable[[Sequence[Field]], pa.Table],
+        group: Codes,
+        fields: Sequence[Field],
+    ) -> Positions:
         """Return for each group the number of what was decided, -1 where nothing was.
 
         Args:
-            keys: Key columns of rows, by field id.
+            read: Reads columns of rows, by field id; asked only where something was decided.
             group: The group of each row, dense from 0.
             fields: The key's columns.
         """
         choices = np.full(int(group.max(initial=-1)) + 1, -1)
         if self.decisions:
-            rows, number = matches(keys, [item.key for item in self.decisions], fields)
+            rows, number = matches(read(fields), [item.key for item in self.decisions], fields)
             codes = np.array([CHOICES[item.decision] for item in self.decisions], np.int64)
             choices[group[rows]] = codes[number]
         return choices

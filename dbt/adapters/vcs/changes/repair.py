@@ -12,23 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.conflicts import conflict_table
+from dbt.adapters.vcs.changes.conflicts import Conflicts
 from dbt.adapters.vcs.changes.decide import Groups, decide
 from dbt.adapters.vcs.changes.files import Files, Positions, is_readable
 from dbt.adapters.vcs.changes.grouping import Codes, group_ids, ids_within
 from dbt.adapters.vcs.changes.located import Places
-from dbt.adapters.vcs.changes.net import ranks, sums, table_columns
+from dbt.adapters.vcs.changes.net import fast_first, ranks, sums, table_columns
 from dbt.adapters.vcs.changes.policy import Policy
 from dbt.adapters.vcs.changes.suspects import any_in_group, suspects
-from dbt.adapters.vcs.changes.touched import (
-    TouchedRows,
-    touched_rows,
-)
+from dbt.adapters.vcs.changes.touched import TouchedRows, touched_rows
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
@@ -49,9 +47,8 @@ class Repair:
         deleted: Rows to delete from it, as a tombstone's file holds them.
         inserted: Rows to add, columns by field id.
         made: How many of these, the last ones, no side has: merged column by column.
-        conflicts: What both sides changed differently; `conflict_table` has the columns.
+        conflicts: What both sides changed differently.
         rows: The rows that were looked at.
-        values: Their columns, by field id.
         units: For each of them a number, the same for equal rows of one group.
         wanted: How many rows the merge wants, by that number.
     """
@@ -60,9 +57,8 @@ class Repair:
     deleted: pa.Table
     inserted: pa.Table
     made: int
-    conflicts: pa.Table
+    conflicts: Conflicts
     rows: TouchedRows
-    values: pa.Table
     units: Codes
     wanted: Positions
 
@@ -152,17 +148,17 @@ class _Attempt:
         self.rows = rows
         if len(rows):
             _check_readable(fields)
-        self.values = rows.located.read(files, fields)
-        group = group_ids([pa.array(group)], len(rows))
-        content = ids_within(group, self.values.columns) if keyed else group
-        masks = (self.rows.base, self.rows.ours, self.rows.theirs)
-        self.groups = Groups.of(group, content, masks, keyed=keyed)
-        decided = policy.decided(self.values, group, by)
-        self.verdict = decide(
-            self.groups, decided, self.values, mode=policy.mode, cells=policy.cells
-        )
-        self._names = [field.name for field in fields]
+        self._files = files
+        self._fields = fields
         self._keyed = keyed
+        group = group_ids([pa.array(group)], len(rows))
+        masks = (rows.base, rows.ours, rows.theirs)
+        content = self._contents(group, by) if keyed else group
+        self.groups = Groups.of(group, content, masks, keyed=keyed)
+        decided = policy.decided(lambda some: rows.located.read(files, some), group, by)
+        self.verdict = decide(
+            self.groups, decided, self._read, mode=policy.mode, cells=policy.cells
+        )
         units = self.groups.unit
         rank = ranks(units * 2 + self.rows.grafted)
         wanted = self.verdict.wanted[units] if len(units) else units
@@ -173,34 +169,51 @@ class _Attempt:
         units = self.groups.unit
         have = sums(units, self.rows.grafted.astype(np.int64))
         missing = np.maximum(self.verdict.wanted - have, 0)
-        copies = np.repeat(self.groups.first, missing)
         made = self._made()
         return Repair(
             state=self.state,
             deleted=self._deleted(),
-            inserted=pa.concat_tables([self.values.take(pa.array(copies)), made]),
+            inserted=pa.concat_tables([self._read(np.repeat(self.groups.first, missing)), made]),
             made=made.num_rows,
-            conflicts=conflict_table(
-                self.groups, self.verdict, self.values, self._names, keyed=self._keyed
+            conflicts=Conflicts.of(
+                self.groups, self.verdict, self._read, self._fields, keyed=self._keyed
             ),
             rows=self.rows,
-            values=self.values,
             wanted=self.verdict.wanted,
             units=units,
         )
 
+    def _read(self, rows: Positions) -> pa.Table:
+        return self.rows.located.read_at(self._files, self._fields, rows)
+
+    def _contents(self, group: Codes, key: Sequence[Field]) -> Codes:
+        """Return a number for each row, the same for rows of one key that are equal."""
+        several = np.bincount(group)[group] > 1
+        located = self.rows.located.take(several)
+        others = [field for field in self._fields if field not in key]
+        columns = (
+            located.read(self._files, [field]).column(field.id)
+            for field in chain(*fast_first(others))
+        )
+        content = np.arange(len(group))
+        content[several] = ids_within(group[several], columns)
+        return content
+
     def _deleted(self) -> pa.Table:
         rows = self.rows.located.take(self.deleted)
-        images = self.values.filter(pa.array(self.deleted))
+        images = rows.read(self._files, self._fields)
         images = images.add_column(0, POSITION_COLUMN, pa.array(rows.position, pa.int64()))
         return images.add_column(0, FILE_COLUMN, rows.blocks())
 
     def _made(self) -> pa.Table:
+        """Return rows that have their columns from different rows."""
+        located, nothing = self.rows.located, np.empty(0, np.int64)
+        sources = self.verdict.made or [nothing] * len(self._fields)
         columns = [
-            column.take(pa.array(source))
-            for column, source in zip(self.values.columns, self.verdict.made, strict=True)
+            located.read_at(self._files, [field], source).column(field.id)
+            for field, source in zip(self._fields, sources, strict=True)
         ]
-        return pa.table(columns, names=self.values.column_names)
+        return pa.table(columns, names=[field.id for field in self._fields])
 
 
 def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:

@@ -1,8 +1,8 @@
-"""Suspects: rows of groups that a graft may have left otherwise than a merge wants them.
+"""Suspects: rows that a graft may have left otherwise than a merge wants them.
 
-Rows are grouped by one column after another. A group that one side alone touched, and of which
-the graft has what it should, needs no look at the other columns: so of most rows one or two
-columns are read, whatever tells rows apart.
+Rows are grouped by one column after another. A group that one side alone touched needs no look at
+the other columns: each of its rows stands where that side has it, whatever its content. So of most
+rows one or two columns are read, whatever tells rows apart.
 """
 
 from __future__ import annotations
@@ -22,22 +22,33 @@ from dbt.adapters.vcs.core.model import Field
 
 
 def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[TouchedRows, Codes]:
-    """Return the rows of groups that can be wrong, and a number for each group.
+    """Return the rows that can be wrong, and for each the number of its group.
+
+    All rows of a group that both sides touched are among them. Of other groups it is the rows
+    that the graft has otherwise than `ours + theirs - base`, each as a group of its own.
 
     Args:
         files: Reads columns.
         rows: All rows that a side touched.
         by: The columns that tell rows apart.
     """
+    left, numbers = rows, np.arange(len(rows))
     groups = np.zeros(len(rows), np.int64)
-    for number, field in enumerate(chain(*fast_first(by))):
-        if not len(rows):
+    alone = [numbers[:0]]
+    for place, field in enumerate(chain(*fast_first(by))):
+        if not len(left):
             break
-        column = rows.located.read(files, [field]).column(field.id)
-        groups = group_ids([pa.array(groups), column], len(rows)) if number else codes_of(column)
-        wrong = _are_suspect(rows, groups)[groups]
-        rows, groups = rows.take(wrong), groups[wrong]
-    return rows, groups
+        column = left.located.read(files, [field]).column(field.id)
+        groups = group_ids([pa.array(groups), column], len(left)) if place else codes_of(column)
+        both = _touched_by_both(left, groups)
+        alone.append(numbers[~both & _is_wrong(left)])
+        left, numbers, groups = left.take(both), numbers[both], groups[both]
+    single = np.concatenate(alone)
+    found = np.full(len(rows), -1)
+    found[numbers] = groups
+    found[single] = int(groups.max(initial=-1)) + 1 + np.arange(len(single))
+    kept = found >= 0
+    return rows.take(kept), found[kept]
 
 
 def any_in_group(groups: Codes, rows: Mask) -> Mask:
@@ -47,11 +58,17 @@ def any_in_group(groups: Codes, rows: Mask) -> Mask:
     return found
 
 
-def _are_suspect(rows: TouchedRows, groups: Codes) -> Mask:
-    """Tell which groups both sides touched, or the graft has otherwise than it should."""
-    base, ours, theirs, grafted = (
-        mask.astype(np.int64) for mask in (rows.base, rows.ours, rows.theirs, rows.grafted)
-    )
+def _touched_by_both(rows: TouchedRows, groups: Codes) -> Mask:
     both = any_in_group(groups, rows.ours != rows.base)
     both &= any_in_group(groups, rows.theirs != rows.base)
-    return both | any_in_group(groups, grafted != ours + theirs - base)
+    found: Mask = both[groups]
+    return found
+
+
+def _is_wrong(rows: TouchedRows) -> Mask:
+    """Tell which rows the graft has otherwise than it should, if one side alone touched them."""
+    base, ours, theirs, grafted = (
+        mask.astype(np.int8) for mask in (rows.base, rows.ours, rows.theirs, rows.grafted)
+    )
+    wrong: Mask = grafted != ours + theirs - base
+    return wrong

@@ -54,7 +54,7 @@ def verify(
     new = locate(files, [Piece(block.path, block.rows, info=block) for block in written])
     if len(new) != repair.inserted.num_rows:
         raise _wrong(f"{len(new)} rows were written where {repair.inserted.num_rows} had to be")
-    ids = repair.values.column_names
+    ids = repair.inserted.column_names
     fields = [field for id in ids for field in result.schema.fields if field.id == id]
     read = new.read(files, fields)
     columns = [

@@ -244,7 +244,7 @@ def _merged(
         added=counts.added,
         removed=counts.removed,
         modified=counts.modified,
-        conflicts=outcome.conflicts.num_rows,
+        conflicts=len(outcome.conflicts),
     )
 
 
@@ -273,7 +273,7 @@ def _forget(repository: Repository, folder: str) -> None:
 
 def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
     schema = outcome.definition.schema
-    table = outcome.conflicts
+    table = outcome.conflicts.table
     names = {f"{side}_{f.id}": f"{side}_{f.name}" for side in _SIDES for f in schema.fields}
     rows = table.rename_columns([names.get(column, column) for column in table.column_names])
     columns = _columns(table, schema, names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -50,6 +51,12 @@ class Located:
     def take(self, chosen: Mask) -> Located:
         """Return some of the rows."""
         return Located(self.pieces, self.piece[chosen], self.position[chosen], self.row[chosen])
+
+    def parts(self) -> list[tuple[str, Positions]]:
+        """Return for each piece the path of its block, and the positions of its rows."""
+        ends = np.searchsorted(self.piece, np.arange(len(self.pieces) + 1)).tolist()
+        slices = (self.position[start:end] for start, end in pairwise(ends))
+        return [(item.block, part) for item, part in zip(self.pieces, slices, strict=True)]
 
     def blocks(self) -> pa.StringArray:
         """Return the path of each row's block."""

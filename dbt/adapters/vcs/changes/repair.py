@@ -207,11 +207,12 @@ class _Attempt:
 
     def _made(self) -> pa.Table:
         """Return rows that have their columns from different rows."""
-        located, nothing = self.rows.located, np.empty(0, np.int64)
-        sources = self.verdict.made or [nothing] * len(self._fields)
+        located = self.rows.located
+        if not self.verdict.made:
+            return self._read(np.empty(0, np.int64))
         columns = [
             located.read_at(self._files, [field], source).column(field.id)
-            for field, source in zip(self._fields, sources, strict=True)
+            for field, source in zip(self._fields, self.verdict.made, strict=True)
         ]
         return pa.table(columns, names=[field.id for field in self._fields])
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from dbt.adapters.vcs.changes.files import Files
-from dbt.adapters.vcs.changes.located import Located, Mask, Places, is_among, locate
+from dbt.adapters.vcs.changes.grid import Grid
+from dbt.adapters.vcs.changes.located import Located, Mask, Places, locate
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import State, Triple
 
@@ -57,32 +56,25 @@ def touched_rows(
     Only tombstones are read. With places it is the rows at these.
     """
     located = locate(files, pieces, places)
-    located = located.take(_first_of_each(located))
+    grid = Grid(located.parts())
+    first = grid.first()
+    if not first.all():
+        # Two tombstones can hold one row.
+        located = located.take(first)
+        grid = Grid(located.parts())
     states = (*triple[:3], graft)
-    base, ours, theirs, grafted = (live_in(files, located, state) for state in states)
+    base, ours, theirs, grafted = (_live_in(files, pieces, grid, state) for state in states)
     rows = TouchedRows(located, base, ours, theirs, grafted)
     return rows.take((base != ours) | (base != theirs) | (base != grafted))
 
 
-def live_in(files: Files, located: Located, state: State) -> Mask:
-    """Tell which rows a state has.
-
-    A row of an image is of a block that every state has; a state that says nothing of the block
-    has it.
-    """
+def dead_rows(files: Files, grid: Grid, deletions: Iterable[tuple[str, str]]) -> Mask:
+    """Tell which rows are deleted, given the tombstones and from which block each deletes."""
     tombstones: dict[str, list[str]] = {}
-    for image, block in state.deletions:
-        tombstones.setdefault(block, []).append(image)
-    live = np.zeros(len(located), np.bool_)
-    for path, numbers in _by_block(located.pieces).items():
-        is_shared = located.pieces[numbers[0]].image is not None
-        if path in state.blocks or is_shared:
-            here = located.of(numbers)
-            live[here] = True
-            if path in tombstones:
-                dead = files.dead(tombstones[path], path)
-                live[here] = ~is_among(located.position[here], dead)
-    return live
+    for image, block in deletions:
+        if block in grid.blocks:
+            tombstones.setdefault(block, []).append(image)
+    return grid.among((block, files.dead(images, block)) for block, images in tombstones.items())
 
 
 def without_overlaps(files: Files, triple: Triple, result: State) -> State:
@@ -90,35 +82,24 @@ def without_overlaps(files: Files, triple: Triple, result: State) -> State:
 
     A row must not be deleted twice. What else these deletions are for is left to be repaired.
     """
-    ours: dict[str, list[str]] = {}
-    for image, block in result.deletions:
-        if (image, block) in triple.ours.deletions:
-            ours.setdefault(block, []).append(image)
-    kept = {
-        (image, block): rows
-        for (image, block), rows in result.deletions.items()
-        if (image, block) in triple.ours.deletions
-        or block not in ours
-        or not is_among(files.deleted(image, block)[0], files.dead(ours[block], block)).any()
-    }
+    ours = [pair for pair in result.deletions if pair in triple.ours.deletions]
+    blocks = {block for _, block in ours}
+    others = result.deletions.keys() - set(ours)
+    theirs = [pair for pair in others if pair[1] in blocks]
+    grid = Grid([(block, files.deleted(image, block)[0]) for image, block in theirs])
+    twice = {theirs[number] for number in grid.parts(dead_rows(files, grid, ours))}
+    kept = {pair: rows for pair, rows in result.deletions.items() if pair not in twice}
     return State(result.blocks, kept)
 
 
-def _first_of_each(located: Located) -> Mask:
-    """Tell which rows are the first of their place: two tombstones can hold one row."""
-    first = np.ones(len(located), np.bool_)
-    for numbers in _by_block(located.pieces).values():
-        seen = np.zeros(int(located.position[located.of(numbers)].max(initial=-1)) + 1, np.bool_)
-        for number in numbers:
-            part = located.of([number])
-            positions = located.position[part]
-            first[part] = ~seen[positions]
-            seen[positions] = True
-    return first
+def _live_in(files: Files, pieces: Sequence[Piece], grid: Grid, state: State) -> Mask:
+    """Tell which rows a state has.
 
-
-def _by_block(pieces: Iterable[Piece]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for number, piece in enumerate(pieces):
-        found.setdefault(piece.block, []).append(number)
-    return found
+    A row of an image is of a block that every state has; a state that says nothing of the block
+    has it.
+    """
+    shared: dict[str, bool] = {}
+    for piece in pieces:
+        shared.setdefault(piece.block, piece.image is not None)
+    there = grid.spread([item.block in state.blocks or shared[item.block] for item in pieces])
+    return there & ~dead_rows(files, grid, state.deletions)

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.files import Files
+from dbt.adapters.vcs.changes.grid import Grid
 from dbt.adapters.vcs.changes.grouping import group_ids
-from dbt.adapters.vcs.changes.located import Mask, is_among, locate
+from dbt.adapters.vcs.changes.located import Mask, locate
 from dbt.adapters.vcs.changes.net import sums
 from dbt.adapters.vcs.changes.repair import Repair
+from dbt.adapters.vcs.changes.touched import dead_rows
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import Block, Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
@@ -75,20 +77,16 @@ def verify(
 
 def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:
     """Tell which of the rows that were decided on the written manifests make live."""
-    rows = repair.rows
+    located = repair.rows.located
     added = {block.path for block in change.added}
     gone = {block.path for block in change.removed} | _unsettled(triple, change)
-    live: Mask = rows.ours.copy()
-    for number, piece in enumerate(rows.located.pieces):
-        here, path = rows.located.of([number]), piece.block
-        position = rows.located.position[here]
-        deleted, restored = (
-            is_among(position, files.dead([x.path for x in part if x.block == path], path))
-            for part in (change.deleted, change.restored)
-        )
-        there = rows.ours[here] | restored if path not in added else np.ones(len(here), np.bool_)
-        live[here] = there & ~deleted & (path not in gone)
-    return live
+    grid = Grid(located.parts())
+    deleted, restored = (
+        dead_rows(files, grid, [(item.path, item.block) for item in part])
+        for part in (change.deleted, change.restored)
+    )
+    there = repair.rows.ours | restored | grid.spread([x.block in added for x in located.pieces])
+    return there & ~deleted & ~grid.spread([x.block in gone for x in located.pieces])
 
 
 def _unsettled(triple: Triple, change: Delta) -> set[str]:

@@ -15,7 +15,10 @@ Part: TypeAlias = tuple[str, Positions]
 """The path of a block, and positions in it."""
 
 _SPARSE: Final = 64
-"""Rows are few if there are so many places for each of them: then they are sorted, not marked."""
+"""With more places than that for each row, rows are sorted, not marked."""
+
+_MARKED: Final = 2**28
+"""Nor are they marked if there are more places than that: a mark is a byte."""
 
 
 class Grid:
@@ -45,7 +48,7 @@ class Grid:
             for block, positions in parts
             if block in self._extents
         )
-        if self._are_few(len(self._places) + len(some)):
+        if self._is_too_wide(len(self._places) + len(some)):
             return np.isin(self._places, some)
         marks = np.zeros(self._size, np.bool_)
         marks[some] = True
@@ -54,7 +57,7 @@ class Grid:
     def first(self) -> Mask:
         """Tell which rows are at a place at which no part before has one."""
         found = np.zeros(len(self._places), np.bool_)
-        if self._are_few(len(found)):
+        if self._is_too_wide(len(found)):
             found[np.unique(self._places, return_index=True)[1]] = True
             return found
         seen = np.zeros(self._size, np.bool_)
@@ -77,5 +80,5 @@ class Grid:
         found = [self._starts[block] + positions for block, positions in parts]
         return np.concatenate([np.empty(0, np.int64), *found])
 
-    def _are_few(self, rows: int) -> bool:
-        return rows * _SPARSE < self._size
+    def _is_too_wide(self, rows: int) -> bool:
+        return self._size > min(rows * _SPARSE, _MARKED)

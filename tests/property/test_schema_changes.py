@@ -14,7 +14,10 @@ from dbt.adapters.vcs.changes.decide import Mode
 from dbt.adapters.vcs.changes.diff import diff
 from dbt.adapters.vcs.changes.merge import SchemaConflictError, merge
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
+from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.workspace import policy
+from dbt.adapters.vcs.workspace.conflicts import Clash
+from dbt.adapters.vcs.workspace.tablemerge import TableMerge, merge_tables
 
 BASE = Schema.of(
     [
@@ -231,6 +234,21 @@ def test_the_mode_decides_about_what_no_row_depends_on(mode: Mode, expected: str
 def test_a_conflict_names_what_each_side_did() -> None:
     with pytest.raises(SchemaConflictError, match="name of y: a in the base, y in ours, z in th"):
         Sides(rename("a", "y"), rename("a", "z")).merged()
+
+
+def test_conflicts_have_a_renamed_column_with_its_type() -> None:
+    sides = Sides(rename("a", "z"), rename("a", "z"))
+    sides.ours = sides.update(sides.ours, 1, a=5)
+    sides.theirs = sides.update(sides.theirs, 1, a=6)
+    ids = {side: sides.world.id(getattr(sides, side)) for side in ("ours", "theirs", "base")}
+    work = TableMerge(name=RelationName("s", "t"), mode=policy.Mode.FAIL, **ids)
+    clash = merge_tables(sides.world.repository, work, None)
+    assert isinstance(clash, Clash)
+    assert {c.name: c.type for c in clash.columns if c.name.endswith("_z")} == {
+        "base_z": "int",
+        "our_z": "int",
+        "their_z": "int",
+    }
 
 
 def test_a_column_that_one_side_adds_with_values_and_the_other_changes_otherwise() -> None:

@@ -272,27 +272,23 @@ def _forget(repository: Repository, folder: str) -> None:
 
 
 def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
-    schema = outcome.definition.schema
-    table = outcome.conflicts.table
-    names = {f"{side}_{f.id}": f"{side}_{f.name}" for side in _SIDES for f in schema.fields}
-    rows = table.rename_columns([names.get(column, column) for column in table.column_names])
-    columns = _columns(table, schema, names)
+    rows = outcome.conflicts.table
     return Clash(
         name=name,
         kind="rows",
         message="row changed differently" if rows.num_rows == 1 else "rows changed differently",
         rows=rows,
-        columns=columns,
+        columns=_columns(rows, outcome.definition.schema),
     )
 
 
-def _columns(table: pa.Table, schema: Schema, names: Mapping[str, str]) -> tuple[Field, ...]:
-    types = {f"{side}_{f.id}": f.type for side in _SIDES for f in schema.fields}
+def _columns(table: pa.Table, schema: Schema) -> tuple[Field, ...]:
+    types = {f"{side}_{f.name}": f.type for side in _SIDES for f in schema.fields}
     counts = ("our_diff_count", "their_diff_count")
     return tuple(
         Field(
             id="",
-            name=names.get(column, column),
+            name=column,
             type=types.get(column) or ("bigint" if column in counts else "string"),
         )
         for column in table.column_names

@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test conformance nightly lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test smoke conformance nightly lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -24,6 +24,9 @@ conformance: java $(VENV)/.test,demo ## run all of dbt's own suite for adapters,
 
 nightly: java $(VENV)/.test ## state the laws on ten times as many random cases; takes hours
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit/workspace tests/unit/verbs tests/functional/rows/test_machine.py
+
+smoke: java ## build the sdist and the wheel into dist/, install the wheel alone and build a small project with it
+	$(PYTHON) tests/smoke.py
 
 lint: $(VENV)/.dev ## check style and types
 	$(BIN)/ruff check .

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.catalog import PRIVATE, Catalog
 from dbt.adapters.vcs.engines.errors import translated
 from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.engines.settings import COMMIT_PROTOCOL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MARK: Final = "dbt-vcs shows "
-_TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
+_WRITING: Final = {
+    # INT96, Spark's default, has no bounds in footers and no years beyond 2262 elsewhere.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    **COMMIT_PROTOCOL,
+}
+"""Settings that a session writes blocks with."""
 
 
 class Adoption(NamedTuple):
@@ -22,11 +29,11 @@ class Adoption(NamedTuple):
 
     Attributes:
         token: Tells this use of the catalog from a later one by the same owner.
-        timestamps: How the session wrote timestamps before.
+        settings: What the session wrote with before, None for a setting that it had not.
     """
 
     token: str
-    timestamps: str | None
+    settings: Mapping[str, str | None]
 
 
 def adopt(spark: SparkSession, catalog: Catalog, owner: str) -> Adoption:
@@ -58,10 +65,10 @@ def adopt(spark: SparkSession, catalog: Catalog, owner: str) -> Adoption:
         catalog.ensure_schema(spark, PRIVATE)
         comment = literal(f"{_MARK}{owner} {token}")
         spark.sql(f"comment on database {quoted(PRIVATE)} is {comment}")
-        timestamps = spark.conf.get(_TIMESTAMPS, None)
-        # INT96, Spark's default, has no bounds in footers and no years beyond 2262 elsewhere.
-        spark.conf.set(_TIMESTAMPS, "TIMESTAMP_MICROS")
-        return Adoption(token, timestamps)
+        before = {key: spark.conf.get(key, None) for key in _WRITING}
+        for key, value in _WRITING.items():
+            spark.conf.set(key, value)
+        return Adoption(token, before)
 
 
 def release(spark: SparkSession, catalog: Catalog, adoption: Adoption) -> None:
@@ -75,8 +82,11 @@ def release(spark: SparkSession, catalog: Catalog, adoption: Adoption) -> None:
         for name in catalog.functions:
             spark.sql(f"drop function if exists {quoted_relation(name)}")
         spark.sql(f"drop database if exists {quoted(PRIVATE)} cascade")
-        if adoption.timestamps is not None:
-            spark.conf.set(_TIMESTAMPS, adoption.timestamps)
+        for key, value in adoption.settings.items():
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
 
 
 def _mark(spark: SparkSession) -> tuple[str, str] | None:

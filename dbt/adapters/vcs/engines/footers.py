@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,8 +21,29 @@ _THREADS: Final = 16
 _MIN_PARALLEL: Final = 4
 
 
+class Footer(NamedTuple):
+    """The end of a Parquet file.
+
+    Attributes:
+        bytes: Size of the file.
+        metadata: pyarrow's `FileMetaData`.
+    """
+
+    bytes: int
+    metadata: Any
+
+    @property
+    def rows(self) -> int:
+        """How many rows the file holds."""
+        return int(self.metadata.num_rows)
+
+
 def read_blocks(
-    blobs: Blobs, paths: Sequence[str], schema: Schema, partition_by: Sequence[str]
+    blobs: Blobs,
+    paths: Sequence[str],
+    schema: Schema,
+    partition_by: Sequence[str],
+    footers: Mapping[str, Footer] = {},
 ) -> tuple[Block, ...]:
     """Return the blocks that Parquet files are, in the order of the paths.
 
@@ -31,6 +52,7 @@ def read_blocks(
         paths: The files, relative to the repository.
         schema: The table's columns; files name them by field id.
         partition_by: Field ids of the partition columns, whose values are in the paths.
+        footers: Those that were read already, by path.
 
     Raises:
         DamagedError: A file is no Parquet file.
@@ -38,7 +60,8 @@ def read_blocks(
     """
 
     def block_of(path: str) -> Block:
-        return _block(blobs, path, schema, partition_by)
+        footer = footers.get(path) or read_footer(blobs, path)
+        return _block(path, footer, schema, partition_by)
 
     if len(paths) < _MIN_PARALLEL:
         return tuple(map(block_of, paths))
@@ -77,20 +100,26 @@ def check_not_null(blocks: Iterable[Block], schema: Schema) -> tuple[Field, ...]
     return tuple(untold)
 
 
-def _block(blobs: Blobs, path: str, schema: Schema, partition_by: Sequence[str]) -> Block:
-    size, metadata = _footer(blobs, path)
+def _block(path: str, footer: Footer, schema: Schema, partition_by: Sequence[str]) -> Block:
     values = partition_values(path) if partition_by else {}
     return Block(
         path=path,
-        rows=metadata.num_rows,
-        bytes=size,
+        rows=footer.rows,
+        bytes=footer.bytes,
         partition={id: values.get(id) for id in partition_by},
-        stats=_stats(metadata, schema, {id: values.get(id) for id in partition_by}),
+        stats=_stats(footer.metadata, schema, {id: values.get(id) for id in partition_by}),
     )
 
 
-def _footer(blobs: Blobs, path: str) -> tuple[int, Any]:
-    size = blobs.size(path)
+def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
+    """Return a file's footer; `size` is the file's, if it is known.
+
+    Raises:
+        DamagedError: It is no Parquet file.
+        NotFoundError: There is no such file.
+    """
+    if size is None:
+        size = blobs.size(path)
     tail = blobs.range(path, max(0, size - _TAIL), min(size, _TAIL))
     if len(tail) < 12 or tail[-4:] != _MAGIC:
         raise _no_parquet(path, "it does not end as one does")
@@ -101,7 +130,7 @@ def _footer(blobs: Blobs, path: str) -> tuple[int, Any]:
         tail = blobs.range(path, size - length, length)
     try:
         # A footer parses alone; offsets into the rest are not followed.
-        return size, pq.read_metadata(pa.BufferReader(_MAGIC + tail[-length:]))
+        return Footer(size, pq.read_metadata(pa.BufferReader(_MAGIC + tail[-length:])))
     except (pa.ArrowException, OSError) as error:
         raise _no_parquet(path, str(error)) from error
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from dbt.adapters.vcs.engines.footers import Footer
 
 
 Analysing: TypeAlias = Callable[[], AbstractContextManager[object]]
@@ -65,10 +67,12 @@ class Written:
         columns: The columns as the query gave them, with their names in the files.
         files: Paths of the Parquet files, relative to the repository, sorted; every one of them
             has rows, so there is none after a query without rows.
+        footers: The files' footers, as far as they are known.
     """
 
     columns: tuple[Column, ...]
     files: tuple[str, ...]
+    footers: Mapping[str, Footer] = field(default_factory=dict)
 
 
 class Rows(Protocol):
@@ -140,6 +144,7 @@ class Session(Protocol):
 
         Raises:
             InputError: A partition value can't be kept by a folder name: an empty string.
+            EngineError: The files in the folder don't hold the rows that the engine counted.
             UnsupportedError: A partition column is of a type that folder names can't keep.
         """
 

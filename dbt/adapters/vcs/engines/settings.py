@@ -10,6 +10,13 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
 
+COMMIT_PROTOCOL: Final = {
+    "spark.sql.sources.commitProtocolClass": (
+        "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
+    )
+}
+"""How the files of tasks become those of a write: failed tasks leave nothing among them."""
+
 _GIB: Final = 1024**3
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 _SECRET: Final = re.compile(
@@ -87,6 +94,7 @@ def session_settings(
         | storage_settings(storage_options)
         | hadoop
         | chosen
+        | COMMIT_PROTOCOL
         | {"spark.sql.catalogImplementation": "in-memory"}
     )
 

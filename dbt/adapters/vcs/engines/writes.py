@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.partitions import NULL_FOLDER, refused_text
 from dbt.adapters.vcs.engines.port import Written
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.engines.rows import columns_of_schema
+from dbt.adapters.vcs.engines.settings import COMMIT_PROTOCOL
+from dbt.adapters.vcs.engines.settling import settle
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -24,10 +25,13 @@ OPTIONS: Final = {
     # Long strings keep bounds and NULL counts in the footer, which would else be left out.
     "parquet.statistics.truncate.length": "64",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # A task's files appear when its job ends, all of them or none. Other committers, and version
+    # 2 of this one, let files of failed tasks appear.
+    "mapreduce.fileoutputcommitter.algorithm.version": "1",
+    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
 }
-_THREADS: Final = 8
-_LARGEST_EMPTY: Final = 1024 * 1024
-"""A footer is smaller than this unless the table has many thousands of columns."""
+
+_COUNT: Final = "rows"
 
 _LOST_BY_FOLDERS: Final = ("binary", "variant", "array", "map", "struct")
 
@@ -44,6 +48,8 @@ def write_frame(
     ids: Sequence[str] | None,
 ) -> Written:
     """Write a DataFrame below `<root>/<folder>`; `Session.write` has the contract."""
+    from pyspark.sql import Observation, functions
+
     if any(True for _ in blobs.walk(folder)):
         raise InputError(f"{folder} holds files already; write to a new folder.")
     names = frame.columns
@@ -54,20 +60,35 @@ def write_frame(
     cluster_by = [inside[_position(names, name, "clustering")] for name in cluster_by]
     columns = columns_of_schema(frame.schema)
     frame = _clustered(_guarded(frame, partition_by), partition_by, cluster_by)
+    _pin_protocol(frame)
+    # Counted by the tasks that write: their files may be where nobody else sees them.
+    observed = Observation()
+    frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
     writer = frame.write.mode("error").options(**_options(options))
     if partition_by:
         writer = writer.partitionBy(*partition_by)
     try:
         writer.parquet(f"{root}/{folder}")
+        footers = settle(
+            blobs, folder, partition_by, rows=observed.get[_COUNT], place=f"{root}/{folder}"
+        )
     except BaseException:
         _discard(blobs, folder)
         raise
-    return Written(columns=columns, files=_settle(blobs, folder))
+    return Written(columns=columns, files=tuple(footers), footers=footers)
 
 
 def _options(options: Mapping[str, str]) -> dict[str, str]:
     ours = {key.lower() for key in OPTIONS}
     return {**{key: value for key, value in options.items() if key.lower() not in ours}, **OPTIONS}
+
+
+def _pin_protocol(frame: DataFrame) -> None:
+    """Let the frame's session write by Spark's own protocol; no option of a writer says so."""
+    conf = frame.sparkSession.conf
+    for key, value in COMMIT_PROTOCOL.items():
+        if conf.get(key, None) != value:
+            conf.set(key, value)
 
 
 def _position(names: Sequence[str], name: str, kind: str = "partition") -> int:
@@ -119,31 +140,6 @@ def _refusing(name: str) -> Column:
     column = functions.col(quoted(name))
     refused = functions.raise_error(functions.lit(refused_text(name))).cast("string")
     return functions.when(column.isin("", NULL_FOLDER), refused).otherwise(column)
-
-
-def _settle(blobs: Blobs, folder: str) -> tuple[str, ...]:
-    """Return the files that hold rows, safe on disk; everything else in the folder is deleted."""
-
-    def keep(info: BlobInfo) -> str | None:
-        name = info.path.rpartition("/")[2]
-        if not name.startswith(("_", ".")) and not _is_empty(blobs, info.path, info.bytes):
-            return info.path
-        blobs.delete(info.path)
-        return None
-
-    with ThreadPoolExecutor(_THREADS) as pool:
-        found = pool.map(keep, list(blobs.walk(folder)))
-        kept = sorted(path for path in found if path is not None)
-    blobs.sync(kept)
-    return tuple(kept)
-
-
-def _is_empty(blobs: Blobs, path: str, size: int) -> bool:
-    """Tell whether a Parquet file is nothing but a footer."""
-    if size > _LARGEST_EMPTY:
-        return False
-    footer = int.from_bytes(blobs.range(path, size - 8, 4), "little")
-    return size == 4 + footer + 8
 
 
 def _discard(blobs: Blobs, folder: str) -> None:

@@ -125,7 +125,11 @@ def _write(
         analysing=lambda: scope.reading(statement.query),
     )
     return read_blocks(
-        scope.overlay.repository.blobs, written.files, snapshot.schema, snapshot.partition_by
+        scope.overlay.repository.blobs,
+        written.files,
+        snapshot.schema,
+        snapshot.partition_by,
+        written.footers,
     )
 
 

@@ -106,7 +106,7 @@ def staged(
     )
     blobs = scope.overlay.repository.blobs
     try:
-        blocks = read_blocks(blobs, written.files, Schema(fields=()), ())
+        blocks = read_blocks(blobs, written.files, Schema(fields=()), (), written.footers)
         yield Stage(
             table=snapshot.schema,
             files=written.files,

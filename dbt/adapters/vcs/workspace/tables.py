@@ -247,7 +247,7 @@ def _written(
     )
     repository = scope.overlay.repository
     partition_by = _ids(schema, statement.partition_by)
-    blocks = read_blocks(repository.blobs, written.files, schema, partition_by)
+    blocks = read_blocks(repository.blobs, written.files, schema, partition_by, written.footers)
     return schema, put_segments(repository, blocks)
 
 

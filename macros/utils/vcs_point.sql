@@ -4,7 +4,7 @@
     {% do return(vcs_point(version)) %}
   {% endif %}
   {% set parts = [] %}
-  {% for part in [relation.schema, relation.identifier] %}
+  {% for part in [relation.schema, relation.identifier] if part %}
     {% set is_plain = modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', part | string) %}
     {% do parts.append(part if is_plain else '`' ~ part | replace('`', '``') ~ '`') %}
   {% endfor %}

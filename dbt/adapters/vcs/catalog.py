@@ -60,9 +60,8 @@ def table(
     )
 
 
-def single(overlay: Overlay, relation: BaseRelation) -> CatalogTable | None:
-    """Return what dbt's docs show of one relation, or None if it isn't there."""
-    name = RelationName((relation.schema or "").lower(), (relation.identifier or "").lower())
+def single(overlay: Overlay, relation: BaseRelation, name: RelationName) -> CatalogTable | None:
+    """Return what dbt's docs show of the relation of a name, or None if it isn't there."""
     entry = overlay.entry(name)
     if entry is None:
         return None
@@ -70,7 +69,7 @@ def single(overlay: Overlay, relation: BaseRelation) -> CatalogTable | None:
     return CatalogTable(
         metadata=TableMetadata(
             type=facts.kind,
-            schema=relation.schema or "",
+            schema=relation.schema or name.schema,
             name=relation.identifier or "",
             comment=facts.comment,
         ),

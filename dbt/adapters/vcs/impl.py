@@ -120,20 +120,21 @@ class VcsAdapter(SparkAdapter):
             return overlay.schema_names()
 
     @available.parse(lambda *a, **k: False)
-    def check_schema_exists(self, database: str, schema: str) -> bool:
-        """Tell whether the branch has a schema."""
+    def check_schema_exists(self, database: str | None, schema: str | None) -> bool:
+        """Tell whether the branch has a schema; the session's, if none is named."""
         with self._reading(f"schema {schema}") as overlay:
-            return overlay.has_schema(schema.lower())
+            return overlay.has_schema((schema or self._schema).lower())
 
     @available.parse(lambda *a, **k: False)
     def vcs_is_table(self, relation: BaseRelation) -> bool:
         """Tell whether a relation is a table of the branch: no view, and not outside of it."""
         with self._reading(f"kind of {relation}") as overlay:
-            return isinstance(overlay.entry(_name_of(relation)), TableEntry)
+            is_table = isinstance(overlay.entry(self._name_of(relation)), TableEntry)
+            return is_table and not self._is_temporary(relation)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """Return the relations of a schema, from the branch's tree alone."""
-        schema = schema_relation.schema or ""
+        schema = schema_relation.schema or self._schema
         with self._reading(f"relations of {schema}") as overlay:
             entries = overlay.entries(schema.lower())
         return [
@@ -142,10 +143,14 @@ class VcsAdapter(SparkAdapter):
         ]
 
     def get_relation(
-        self, database: str | None, schema: str, identifier: str
+        self, database: str | None, schema: str | None, identifier: str
     ) -> BaseRelation | None:
-        """Return a relation, None if it isn't there: one look-up in a schema of any size."""
-        name = RelationName((schema or "").lower(), (identifier or "").lower())
+        """Return a relation, None if it isn't there: one look-up in a schema of any size.
+
+        Without a schema, it is looked for in the session's.
+        """
+        schema = schema or self._schema
+        name = RelationName(schema.lower(), (identifier or "").lower())
         with self._reading(f"relation {name}") as overlay:
             entry = overlay.entry(name)
         if entry is None:
@@ -185,7 +190,7 @@ class VcsAdapter(SparkAdapter):
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
         """Return what dbt's docs show of one relation, or None if it isn't there."""
         with self._reading(f"catalog of {relation}") as overlay:
-            return catalog.single(overlay, relation)
+            return catalog.single(overlay, relation, self._name_of(relation))
 
     def _get_one_catalog(
         self,
@@ -202,7 +207,7 @@ class VcsAdapter(SparkAdapter):
         relations: Iterable[BaseRelation],
         used_schemas: frozenset[tuple[str, str]],
     ) -> agate.Table:
-        names = {_name_of(relation) for relation in relations}
+        names = {self._name_of(relation) for relation in relations}
         with self._reading("catalog") as overlay:
             return catalog.table(overlay, {name.schema for name in names}, only=names)
 
@@ -214,7 +219,7 @@ class VcsAdapter(SparkAdapter):
             externals = self.environment.externals()
             now = datetime_of(overlay.repository.clock())
             times = {
-                source: datetime_of(loaded_at(overlay, _name_of(source), externals))
+                source: datetime_of(loaded_at(overlay, self._name_of(source), externals))
                 for source in sources
             }
         return [], {
@@ -226,7 +231,7 @@ class VcsAdapter(SparkAdapter):
         """Write a seed's rows into its table; return the summary of what was done."""
         handle = self.connections.handle()
         with self.connections.exception_handler(f"load of seed {relation}"):
-            name = _name_of(relation)
+            name = self._name_of(relation)
             zone = self.environment.time_zone
             self.environment.change(
                 handle.inner,
@@ -292,12 +297,28 @@ class VcsAdapter(SparkAdapter):
         name = connection.name if connection is not None and connection.name else "master"
         return self.environment.overlay(name)
 
+    @property
+    def _schema(self) -> str:
+        """The schema that unqualified names mean on this thread's connection."""
+        if self.connections.get_if_exists() is None:
+            return self.environment.credentials.schema.lower()
+        return self.connections.handle().inner.schema
+
+    def _name_of(self, relation: BaseRelation) -> RelationName:
+        """Return the name that a relation's text stands for in a statement."""
+        schema = self._schema if _is_bare(relation) else str(relation.schema)
+        return RelationName(schema.lower(), (relation.identifier or "").lower())
+
+    def _is_temporary(self, relation: BaseRelation) -> bool:
+        """Tell whether a relation's text stands for a temporary view."""
+        name = (relation.identifier or "").lower()
+        return _is_bare(relation) and name in self.connections.handle().inner.temporary
+
     def _columns_of(self, relation: BaseRelation) -> list[VcsColumn]:
         scope = self.connections.handle().inner.scope("", self._overlay(), Origin())
-        name = _name_of(relation)
+        name = self._name_of(relation)
         entry = scope.overlay.entry(name)
-        is_bare = not relation.schema or not relation.include_policy.schema
-        if is_bare and name.identifier in scope.temporary:
+        if self._is_temporary(relation):
             found = columns_of_temporary(scope, name.identifier)
         elif entry.noun == "function" if entry else name not in scope.externals:
             return []
@@ -325,8 +346,8 @@ class VcsAdapter(SparkAdapter):
             raise DbtRuntimeError(str(error)) from error
 
 
-def _name_of(relation: BaseRelation) -> RelationName:
-    return RelationName((relation.schema or "").lower(), (relation.identifier or "").lower())
+def _is_bare(relation: BaseRelation) -> bool:
+    return isinstance(relation, VcsRelation) and relation.is_bare
 
 
 def _say(line: str) -> None:

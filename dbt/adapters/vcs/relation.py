@@ -21,6 +21,14 @@ class VcsRelation(SparkRelation):
 
     subquery: str | None = None
 
+    @property
+    def is_bare(self) -> bool:
+        """True if its text names no schema, and so means one of the session's.
+
+        It may know a schema all the same, which its text leaves out.
+        """
+        return not self.schema or not self.include_policy.schema
+
     def render(self) -> str:
         """Return what stands for the relation in a text; limits and samples come on top."""
         # Without an alias, which Spark doesn't need, so that a test may give its own.

@@ -94,6 +94,11 @@ class Connection:
         self._temporary_functions: dict[str, tuple[RelationName, ...]] = {}
 
     @property
+    def schema(self) -> str:
+        """The schema of unqualified names now, lower case."""
+        return self._schema
+
+    @property
     def temporary(self) -> Mapping[str, tuple[RelationName, ...]]:
         """Temporary views by name, lower case, and the relations that each reads."""
         return self._temporary

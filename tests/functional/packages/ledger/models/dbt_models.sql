@@ -1,0 +1,2 @@
+{{ config(unique_key='unique_id') }}
+{{ ledger.empty_table('dbt_models') }}

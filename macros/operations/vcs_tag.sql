@@ -1,8 +1,9 @@
-{#- Tags: action is list, create (at a revision, else at the target's branch) or delete. -#}
-{% macro vcs_tag(action='list', name=none, at=none, note=none) %}
-  {{ return(adapter.dispatch('vcs_tag', 'dbt')(action, name, at, note)) }}
+{#- Tags: action is list, create (at a revision, else at the target's branch), rename (to another
+    name) or delete. -#}
+{% macro vcs_tag(action='list', name=none, at=none, note=none, to=none) %}
+  {{ return(adapter.dispatch('vcs_tag', 'dbt')(action, name, at, note, to)) }}
 {% endmacro %}
 
-{% macro default__vcs_tag(action, name, at, note) %}
-  {% do vcs_verb('tag', {'action': action, 'name': name, 'at': at, 'note': note}) %}
+{% macro default__vcs_tag(action, name, at, note, to) %}
+  {% do vcs_verb('tag', {'action': action, 'name': name, 'at': at, 'note': note, 'to': to}) %}
 {% endmacro %}

@@ -1,10 +1,18 @@
-"""Any text as a branch's name: one folder each, apart on any disk, and back."""
+"""Any text as a branch's name: one folder each, apart on any disk, and back; git's own rules."""
 
+import re
+import shutil
 import string
+import subprocess
+import tempfile
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.core.history.refname import is_allowed
+from dbt.adapters.vcs.core.history.revision import parse_range, parse_revision
+from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.store.blobs import check_path
 from dbt.adapters.vcs.core.store.names import MAX_QUOTED, is_name, quote, unquote
 
@@ -39,3 +47,73 @@ def test_names_that_differ_in_case_stay_apart(name: str) -> None:
     variants = {name, name.upper(), name.lower(), name.swapcase()}
     folders = {quote(variant).lower() for variant in variants if is_name(variant)}
     assert len(folders) == sum(map(is_name, variants))
+
+
+PARTS = [
+    "/",
+    "//",
+    ".",
+    "..",
+    ".lock",
+    "@",
+    "@{",
+    "}",
+    "~",
+    "^",
+    ":",
+    "?",
+    "*",
+    "[",
+    "\\",
+    " ",
+    "-",
+]
+texts = st.one_of(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20),
+    st.lists(
+        st.sampled_from([*PARTS, "a", "x1", "main", "HEAD", "é", "\t", "\x7f", "cafe", "heads/"]),
+        min_size=1,
+        max_size=5,
+    ).map("".join),
+)
+
+
+def git_takes(name: str) -> bool:
+    """What `git check-ref-format` says of a branch, outside of any repository.
+
+    With `--branch` it lets `@` pass, which it refuses as a name without.
+    """
+    commands = (["--branch", name], [f"refs/heads/{name}"], ["--allow-onelevel", name])
+    with tempfile.TemporaryDirectory() as folder:
+        return all(
+            subprocess.run(
+                ["git", "check-ref-format", *arguments], cwd=folder, capture_output=True
+            ).returncode
+            == 0
+            for arguments in commands
+        )
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git isn't installed")
+@settings(max_examples=150, deadline=None)
+@example("main")
+@example("feature/tax-2")
+@example("a@{-1}")
+@example("@")
+@example("a./b")
+@example("a/.b")
+@example("x.lock/y")
+@example("a@b")
+@given(texts)
+def test_a_new_name_is_taken_where_git_takes_it_and_no_commit_is_called_so(name: str) -> None:
+    reads_as_commit = re.fullmatch("[0-9a-fA-F]{4,64}", name)
+    reads_as_full_name = name.startswith(("refs/", "heads/", "tags/"))
+    ours = not (reads_as_commit or reads_as_full_name)
+    assert is_allowed(name) == (git_takes(name) and ours)
+
+
+@given(texts.filter(is_allowed))
+def test_a_new_name_is_no_revision_but_itself(name: str) -> None:
+    revision = parse_revision(name, Micros(0))
+    assert (revision.name, revision.selector, revision.steps) == (name, None, ())
+    assert parse_range(name) is None

@@ -25,6 +25,7 @@ from dbt.adapters.vcs.externals import externals_of
 from dbt.adapters.vcs.invocation import current_invocation
 from dbt.adapters.vcs.rules import Rules, read_rules
 from dbt.adapters.vcs.run import RunLife, is_node
+from dbt.adapters.vcs.verbs.names import check_free
 from dbt.adapters.vcs.workspace.direct import landed
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.workspace.mounts import Externals
@@ -301,6 +302,7 @@ class Environment:
             )
         if repository.find_branch(target) is not None:
             return
+        check_free(repository, "branch", target)
         check_mergeable(repository, base)
         author = self.invocation.author
         repository.create_branch(

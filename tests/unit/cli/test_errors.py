@@ -92,16 +92,25 @@ def test_names_that_try_tricks_stay_inside_the_repository(
 ) -> None:
     before = sorted(folder.rglob("*"))
     odd = ["../../x", "..", "/etc/passwd", "a b", "Ü/ñ", "UPPER", "-rx", "x" * 200, "a..b"]
+    head = warehouse.head()
     for name in odd:
-        vcs("branch", "create", "--", name)
-        vcs("tag", "create", "--", f"{name}-tag"[-200:])
+        # As versions before the rules of names made them.
+        warehouse.repository.create_branch(name, head, author="ann", check=False)
     outside = [path for path in folder.rglob("*") if path not in before]
     assert all((folder / "warehouse" / "refs") in path.parents for path in outside)
     listed = {row["name"] for row in json.loads(vcs("branch", "--json").stdout)}
     assert listed == {*odd, "main"}
     for name in odd:
         vcs("show", "--", f"heads/{name}")
-        vcs("branch", "delete", "--", name)
+        vcs("log", "--", name)
+        vcs("diff", "--", name)
+        vcs("branch", "rename", "--", name, "plain")
+        vcs("branch", "rename", "plain", "plainer")
+        vcs("branch", "delete", "plainer")
+    for name in ("../../x", "..", "/etc/passwd", "a b", "-rx", "a..b"):
+        for noun in ("branch", "tag"):
+            result = vcs(noun, "create", "--", name, code=2)
+            assert "can't be given" in result.stderr
 
 
 def test_a_folder_that_is_no_repository(call: Call, folder: Path) -> None:

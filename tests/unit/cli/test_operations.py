@@ -90,15 +90,17 @@ def test_each_verb_is_an_operation(operate: Any, warehouse: Warehouse) -> None:
         ("vcs_merge", {"source": "feature", "dry_run": True}),
         ("vcs_merge", {"source": "feature", "target": "main"}),
         ("promote", {"source": "x", "target": "dev"}),
+        ("vcs_branch", {"action": "rename", "name": "x", "to": "y"}),
+        ("vcs_tag", {"action": "rename", "name": "v1", "to": "v1.0"}),
         ("vcs_log", {"limit": 1}),
         ("vcs_runs", {}),
         ("vcs_runs", {"action": "publish", "id": "r1"}),
         ("vcs_runs", {"action": "discard", "id": "r2"}),
         ("vcs_merge", {"source": "nix"}),
-        ("vcs_branch", {"action": "rename"}),
+        ("vcs_branch", {"action": "move"}),
     )
     texts = [item["text"] for item in found]
-    assert [item["success"] for item in found] == [True] * 12 + [False] * 2
+    assert [item["success"] for item in found] == [True] * 14 + [False] * 2
     assert "model c failed" in texts[0]
     assert texts[1] == f"Created branch x at {first[:12]}."
     assert all(name in texts[2] for name in ("dev", "feature", "main", "x"))
@@ -106,14 +108,16 @@ def test_each_verb_is_an_operation(operate: Any, warehouse: Warehouse) -> None:
     assert texts[5].startswith("Would merge feature into dev")
     assert texts[6].startswith("Merged feature into main")
     assert texts[7].startswith("Merged x into dev")
-    assert "First" in texts[8]
-    assert "r2" in texts[9]
-    assert texts[11] == "Discarded runs/r2 (failed)."
-    assert "There is no branch 'nix'" in texts[12]
-    assert "expected one of list, create, delete" in texts[13]
+    assert texts[8] == f"Renamed branch x to y, at {first[:12]}."
+    assert texts[9] == f"Renamed tag v1 to v1.0, at {first[:12]}."
+    assert "First" in texts[10]
+    assert "r2" in texts[11]
+    assert texts[13] == "Discarded runs/r2 (failed)."
+    assert "There is no branch 'nix'" in texts[14]
+    assert "expected one of list, create, rename" in texts[15]
     assert set(warehouse.shown("main")) == {"shop.a"}
     assert set(warehouse.shown("dev")) == {"shop.a", "shop.b"}
-    assert warehouse.repository.resolve("v1") == first
+    assert warehouse.repository.resolve("v1.0") == first
 
 
 def test_a_relative_repository_is_in_the_projects_folder(

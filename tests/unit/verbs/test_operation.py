@@ -25,7 +25,7 @@ def test_branches(warehouse: Warehouse) -> None:
     ]
     assert call(warehouse, "branch", action="delete", name="x") == [
         f"Deleted branch x, which was at {head}.",
-        f"To have it back: dbt-vcs branch create x {head}",
+        "To have it back: dbt-vcs branch undelete x",
     ]
 
 
@@ -98,7 +98,8 @@ def test_runs(warehouse: Warehouse) -> None:
         ("log", {"limit": "many"}, "'limit' is 'many'; expected a whole number"),
         ("merge", {}, "merge needs the argument 'source'"),
         ("merge", {"source": "main", "force": "yes"}, "expected true or false"),
-        ("branch", {"action": "rename"}, "no action 'rename'; expected one of list, create"),
+        ("branch", {"action": "move"}, "no action 'move'; expected one of list, create"),
+        ("branch", {"action": "rename", "name": "x"}, "branch rename needs the argument 'to'"),
         ("branch", {"action": "create"}, "branch create needs the argument 'name'"),
         ("branch", {"action": "create", "name": 1.5}, "Put it in quotes"),
         ("tag", {"action": "create", "name": ["a"]}, "Put it in quotes"),

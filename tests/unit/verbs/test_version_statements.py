@@ -110,6 +110,15 @@ def test_where_nothing_lands_no_name_is_given(warehouse: Warehouse, first: Table
     assert row[:3] == ("shop.t", "s", first.snapshot)
 
 
+def test_a_snapshot_is_not_named_as_a_revision_is_written(
+    warehouse: Warehouse, first: TableEntry
+) -> None:
+    for name in ("`main~1`", "'a..b'", "`x@{1}`", "`sn 1`", "'cafe'", "`-x`"):
+        with pytest.raises(InputError, match="can't be given to a snapshot"):
+            run(warehouse, f"create snapshot {name} for table t")
+    assert warehouse.repository.snapshots.all() == []
+
+
 def test_a_conflict_of_long_values_is_told_shortly(warehouse: Warehouse) -> None:
     tables = Tables(warehouse)
     base = tables.entry([tables.block({1: "x" * 100_000})], key=True)

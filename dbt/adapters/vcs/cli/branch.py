@@ -1,4 +1,4 @@
-"""`dbt-vcs branch`: list, create and delete branches."""
+"""`dbt-vcs branch`: list, create, rename and delete branches."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from dbt.adapters.vcs.verbs.branches import (
     protect_branch,
     unprotect_branch,
 )
+from dbt.adapters.vcs.verbs.rename import rename_branch
 from dbt.adapters.vcs.verbs.text import (
     branch_created_text,
     branch_deleted_text,
     branch_protected_text,
+    branch_renamed_text,
     branches_text,
 )
 from dbt.adapters.vcs.verbs.text.history import branch_undeleted_text
@@ -31,7 +33,7 @@ from dbt.adapters.vcs.verbs.undelete import undelete_branch
 @common_options
 @click.pass_context
 def branch(ctx: click.Context, with_runs: bool) -> None:
-    """List, create and delete branches.
+    """List, create, rename and delete branches.
 
     Without a command: list them.
     """
@@ -68,6 +70,19 @@ def create(session: Session, name: str, at: str | None, force: bool) -> None:
     session.say(branch_created_text(made))
 
 
+@branch.command("rename")
+@click.argument("name")
+@click.argument("new")
+@with_session
+def rename(session: Session, name: str, new: str) -> None:
+    """Give the branch NAME the name NEW.
+
+    Runs that wait to be published on it follow; profiles that name it are yours to change.
+    """
+    made = rename_branch(session.repository, session.bound(name), new, author=session.author)
+    session.say(branch_renamed_text(name, made))
+
+
 @branch.command("undelete")
 @click.argument("name")
 @with_session
@@ -87,8 +102,7 @@ def undelete(session: Session, name: str) -> None:
 def delete(session: Session, names: tuple[str, ...], force: bool) -> None:
     """Delete branches.
 
-    What they show stays in the repository: `dbt-vcs branch create NAME 'NAME@{1}'` brings one
-    back.
+    What they show stays in the repository: `dbt-vcs branch undelete NAME` brings one back.
     """
     for name in names:
         head = delete_branch(

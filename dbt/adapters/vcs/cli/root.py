@@ -13,8 +13,8 @@ from dbt.adapters.vcs.cli.settings import common_options
 COMMANDS = {
     "init": Lazy("dbt.adapters.vcs.cli.init", "Make an empty repository."),
     "status": Lazy("dbt.adapters.vcs.cli.status", "Say where the repository and a branch stand."),
-    "branch": Lazy("dbt.adapters.vcs.cli.branch", "List, create and delete branches."),
-    "tag": Lazy("dbt.adapters.vcs.cli.tag", "List, create and delete tags."),
+    "branch": Lazy("dbt.adapters.vcs.cli.branch", "List, create, rename and delete branches."),
+    "tag": Lazy("dbt.adapters.vcs.cli.tag", "List, create, rename and delete tags."),
     "snapshot": Lazy(
         "dbt.adapters.vcs.cli.snapshot", "List, create and delete named snapshots of tables."
     ),

@@ -1,4 +1,4 @@
-"""`dbt-vcs tag`: list, create and delete tags."""
+"""`dbt-vcs tag`: list, create, rename and delete tags."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ import click
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.session import Session, with_session
 from dbt.adapters.vcs.cli.settings import common_options, json_option
+from dbt.adapters.vcs.verbs.rename import rename_tag
 from dbt.adapters.vcs.verbs.tags import create_tag, delete_tag, list_tags
-from dbt.adapters.vcs.verbs.text import tag_created_text, tag_deleted_text, tags_text
+from dbt.adapters.vcs.verbs.text import (
+    tag_created_text,
+    tag_deleted_text,
+    tag_renamed_text,
+    tags_text,
+)
 
 
 @click.group(cls=DefaultGroup, fallback="create")
@@ -16,7 +22,7 @@ from dbt.adapters.vcs.verbs.text import tag_created_text, tag_deleted_text, tags
 @common_options
 @click.pass_context
 def tag(ctx: click.Context) -> None:
-    """List, create and delete tags.
+    """List, create, rename and delete tags.
 
     Without a command: list them; `dbt-vcs tag NAME [AT]` creates one.
     """
@@ -47,6 +53,17 @@ def create(session: Session, name: str, at: str | None, message: str) -> None:
         session.repository, name, at or session.branch, author=session.author, note=message
     )
     session.say(tag_created_text(made))
+
+
+@tag.command("rename")
+@click.argument("name")
+@click.argument("new")
+@with_session
+def rename(session: Session, name: str, new: str) -> None:
+    """Give the tag NAME the name NEW."""
+    session.say(
+        tag_renamed_text(name, rename_tag(session.repository, name, new, author=session.author))
+    )
 
 
 @tag.command("delete")

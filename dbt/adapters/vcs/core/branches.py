@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError, RetryError
+from dbt.adapters.vcs.core.history.refname import check_new_name
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.names import quote
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 
 NO_FACTS: Final[Mapping[str, str]] = {}
 DEMANDS: Final = ("tests",)
 """What a protected branch can require."""
+
+RENAMED: Final = "renamed to "
+"""How the note of a deletion begins that ended a renaming; the new name follows."""
 
 _PROTECTED: Final = "protected"
 _REQUIRE: Final = "require"
@@ -129,14 +135,32 @@ class Names:
             raise NotFoundError(self.unknown(name))
         return found
 
-    def create(
-        self, name: str, at: CommitId, *, author: str, note: str, state: Mapping[str, str]
-    ) -> Ref:
-        """Let a name point to a commit.
+    def check_new(self, name: str) -> None:
+        """Raise unless a name may be given to a new ref.
 
         Raises:
-            InputError: The name is there already, or is no name.
+            InputError: It is no name, or reads as a revision.
         """
+        quote(name)
+        check_new_name(name, self._word)
+
+    def create(
+        self,
+        name: str,
+        at: CommitId,
+        *,
+        author: str,
+        note: str,
+        state: Mapping[str, str],
+        check: bool = True,
+    ) -> Ref:
+        """Let a name point to a commit; `check` is False for one that no person gives or reads.
+
+        Raises:
+            InputError: The name is there already, or may not be given.
+        """
+        if check:
+            self.check_new(name)
         for _ in attempts(f"create the {self._word} {name!r}"):
             last = self._refs.read(self._space, name)
             if last is not None and last.move.commit is not None:
@@ -151,6 +175,42 @@ class Names:
             if move is not None:
                 return move
         raise AssertionError("attempts raises when it ends")
+
+    def rename(self, name: str, new: str, *, author: str) -> None:
+        """Let another name point where a name does, with its state, then delete the old one.
+
+        The new one is made first: at no moment is what they name without a name.
+
+        Raises:
+            NotFoundError: It is not there.
+            InputError: The new name is there already, or may not be given.
+            RetryError: Others wrote under both names meanwhile; the old one is still there.
+        """
+        commit, last = self.get(name)
+        state = last.move.state
+        note = f"renamed from {name}"
+        made = self.create(new, commit, author=author, note=note, state=state)
+        for _ in attempts(f"rename the {self._word} {name!r}"):
+            if self.follow(
+                last, name, None, author=author, action="delete", note=f"{RENAMED}{new}"
+            ):
+                return
+            commit, last = self.get(name)
+            moved = self.follow(
+                made,
+                new,
+                commit,
+                author=author,
+                action="rename",
+                note=note,
+                state=last.move.state,
+            )
+            if moved is None:
+                raise RetryError(
+                    f"While {name!r} was renamed to {new!r}, others wrote under both names. Both "
+                    "are there: merge one into the other, then delete it."
+                )
+            made = moved
 
     def change(
         self,
@@ -214,7 +274,9 @@ class Names:
             gone = f"The {self._word} {name!r}{self._of} was deleted on {when} by {last.move.by}."
             if self._space != "heads":
                 return gone
-            return f"{gone} To have it back, create it again at its last commit, {name}@{{1}}."
+            if last.move.note.startswith(RENAMED):
+                return f"{gone[:-1]}, {last.move.note}."
+            return f"{gone} To have it back, type dbt-vcs branch undelete {shlex.quote(name)}."
         near = self._near(name)
         names = self._first(_SHOWN + 1)
         if near:

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.branches import (
     protected_state,
 )
 from dbt.adapters.vcs.core.commits import CommitGraph
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError
+from dbt.adapters.vcs.core.errors import InputError, ProtectedError
 from dbt.adapters.vcs.core.header import (
     Header,
     check_vacant,
@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.header import (
     read_header,
     write_header,
 )
-from dbt.adapters.vcs.core.history.revision import parse_range
+from dbt.adapters.vcs.core.history.revision import Range
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.model import Commit, Run, Tree
@@ -31,7 +31,7 @@ from dbt.adapters.vcs.core.resolver import Resolver
 from dbt.adapters.vcs.core.snapshotnames import SnapshotNames
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
-from dbt.adapters.vcs.core.store.refs import Ref, RefStore
+from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader, edit_tree
 
 __all__ = [
@@ -74,7 +74,9 @@ class Repository:
         self._graph = CommitGraph(self.objects)
         self._heads = Names(self.objects, self.refs, clock, "heads")
         self._tags = Names(self.objects, self.refs, clock, "tags")
-        self._resolver = Resolver(self.objects, self.refs, self._heads, self._tags, clock)
+        self._resolver = Resolver(
+            self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
+        )
         self._lander = Lander(self.objects, self._heads, clock)
 
     @property
@@ -97,7 +99,7 @@ class Repository:
         The header is written last: a crash leaves a location that is no repository yet.
 
         Raises:
-            InputError: Other things lie at the location.
+            InputError: Other things lie at the location, or the branch's name may not be given.
             StorageError: The store can't create a file only if it is absent.
         """
         if blobs.exists("vcs.json"):
@@ -105,6 +107,7 @@ class Repository:
         check_vacant(blobs)
         header = new_header(default_branch)
         new = cls(blobs, header, clock)
+        new._heads.check_new(default_branch)
         tree = TreeId(new.objects.put(Tree()))
         first = Commit(
             tree=tree,
@@ -168,16 +171,30 @@ class Repository:
         author: str,
         note: str = "",
         state: Mapping[str, str] = NO_FACTS,
+        check: bool = True,
     ) -> Branch:
         """Make a branch; nothing is copied, whatever the size of what it shows.
 
+        `check` is False for a name that was a branch's before, or is made from one that is:
+        those that an earlier version took stay usable.
+
         Raises:
-            InputError: The branch is there, or the name is no name.
+            InputError: The branch is there, or the name may not be given.
             DamagedError: There is no such commit.
         """
         self.objects.commit(at)
-        ref = self._heads.create(name, at, author=author, note=note, state=state)
+        ref = self._heads.create(name, at, author=author, note=note, state=state, check=check)
         return Branch(name, at, ref)
+
+    def rename(self, space: Space, name: str, new: str, *, author: str) -> None:
+        """Give a branch (`heads`) or tag (`tags`) another name; its log stays under the old one.
+
+        Raises:
+            NotFoundError: It is not there.
+            InputError: The new name is taken, or may not be given.
+            RetryError: Others wrote under both names meanwhile; the old one is still there.
+        """
+        (self._heads if space == "heads" else self._tags).rename(name, new, author=author)
 
     def delete_branch(self, name: str, *, author: str, note: str = "") -> None:
         """Remove a branch; its log stays, so it can be created again at `<name>@{1}`.
@@ -258,7 +275,7 @@ class Repository:
         """Name a commit for good.
 
         Raises:
-            InputError: The tag is there, or the name is no name.
+            InputError: The tag is there, or the name may not be given.
             DamagedError: There is no such commit.
         """
         self.objects.commit(at)
@@ -282,28 +299,18 @@ class Repository:
         """
         return self._resolver.resolve(revision)
 
-    def resolve_range(self, text: str) -> tuple[CommitId, CommitId]:
+    def is_known(self, name: str) -> bool:
+        """Tell whether a text is itself the name of a commit, whatever signs it holds."""
+        return self._resolver.find_name(name) is not None
+
+    def resolve_range(self, text: str | Range) -> tuple[CommitId, CommitId]:
         """Return both ends of `a..b`, or the merge base and b of `a...b`.
 
         Raises:
             InputError: It is no range.
             NotFoundError: An end means no commit, or `a...b` have no common ancestor.
         """
-        ends = parse_range(text)
-        if ends is None:
-            raise InputError(
-                f"{text!r} is no range. Write a..b, or a...b to start where they met."
-            )
-        left, right = self.resolve(ends.left), self.resolve(ends.right)
-        if not ends.from_merge_base:
-            return left, right
-        base = self.merge_base(left, right)
-        if base is None:
-            raise NotFoundError(
-                f"{ends.left!r} and {ends.right!r} have no common ancestor. "
-                f"Write {ends.left}..{ends.right} to compare them as they are."
-            )
-        return base, right
+        return self._resolver.resolve_range(text)
 
     def tree(self, commit: CommitId) -> TreeReader:
         """Return what a commit shows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from dbt.adapters.vcs.core.branches import Names
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
@@ -12,8 +13,10 @@ from dbt.adapters.vcs.core.history.revision import (
     Back,
     MovesAgo,
     Parent,
+    Range,
     Revision,
     Selector,
+    parse_range,
     parse_revision,
 )
 from dbt.adapters.vcs.core.ids import Clock, CommitId, datetime_of
@@ -34,13 +37,20 @@ class Resolver:
     """
 
     def __init__(
-        self, objects: ObjectStore, refs: RefStore, heads: Names, tags: Names, clock: Clock
+        self,
+        objects: ObjectStore,
+        refs: RefStore,
+        heads: Names,
+        tags: Names,
+        clock: Clock,
+        merge_base: Callable[[CommitId, CommitId], CommitId | None],
     ) -> None:
         self._objects = objects
         self._refs = refs
         self._heads = heads
         self._tags = tags
         self._clock = clock
+        self._merge_base = merge_base
 
     def resolve(self, text: str) -> CommitId:
         """Return the commit that a revision means.
@@ -63,6 +73,29 @@ class Resolver:
                 raise NotFoundError(self._unknown(revision.name))
             start = found
         return self._walk(revision, start)
+
+    def resolve_range(self, text: str | Range) -> tuple[CommitId, CommitId]:
+        """Return both ends of `a..b`, or the merge base and b of `a...b`.
+
+        Raises:
+            InputError: It is no range.
+            NotFoundError: An end means no commit, or `a...b` have no common ancestor.
+        """
+        ends = parse_range(text) if isinstance(text, str) else text
+        if ends is None:
+            raise InputError(
+                f"{text!r} is no range. Write a..b, or a...b to start where they met."
+            )
+        left, right = self.resolve(ends.left), self.resolve(ends.right)
+        if not ends.from_merge_base:
+            return left, right
+        base = self._merge_base(left, right)
+        if base is None:
+            raise NotFoundError(
+                f"{ends.left!r} and {ends.right!r} have no common ancestor. "
+                f"Write {ends.left}..{ends.right} to compare them as they are."
+            )
+        return base, right
 
     def find_name(self, name: str) -> CommitId | None:
         """Return the commit of a name without any steps, None if there is none.

@@ -114,7 +114,9 @@ def hold(
         return
     names = _names(repository, PINS)
     state = {"snapshots": " ".join(snapshots)}
-    pin = names.create(uuid.uuid4().hex, commit or known, author=author, note="", state=state)
+    pin = names.create(
+        uuid.uuid4().hex, commit or known, author=author, note="", state=state, check=False
+    )
     try:
         _check(repository, snapshots)
     except VcsError:

@@ -10,12 +10,11 @@ from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import DEMANDS, Branch, Protection, Repository
 from dbt.adapters.vcs.core.retention import hold_commit
 from dbt.adapters.vcs.verbs.divergence import divergence
-from dbt.adapters.vcs.verbs.names import named_branch
+from dbt.adapters.vcs.verbs.names import check_free, named_branch
 from dbt.adapters.vcs.verbs.parallel import each
 from dbt.adapters.vcs.verbs.sources import resolve_source
-from dbt.adapters.vcs.workspace.openmerges import PREFIX as MERGES
 from dbt.adapters.vcs.workspace.openmerges import open_merge_of
-from dbt.adapters.vcs.workspace.runs import PREFIX, discard, run_of
+from dbt.adapters.vcs.workspace.runs import discard, run_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +74,7 @@ def create_branch(
         NotFoundError: The revision means no commit, or its rows have been collected.
         ConflictError: The revision is of a run that did not succeed, and `force` is not set.
     """
-    for prefix, what in ((PREFIX, "dbt runs"), (MERGES, "merges with conflicts")):
-        if name.startswith(prefix):
-            raise InputError(
-                f"The name {name!r} can't be given: {prefix} is where {what} keep their branches. "
-                "Give another one."
-            )
-    if repository.find_tag(name) is not None:
-        raise InputError(
-            f"There is a tag {name!r}, which would be read in place of a branch of that name. "
-            "Give the branch another name, or delete the tag."
-        )
+    check_free(repository, "branch", name)
     start = repository.default_branch if at is None else at
     commit = resolve_source(repository, start, force=force)
     if named_branch(repository, start) is None and repository.find_tag(start) is None:

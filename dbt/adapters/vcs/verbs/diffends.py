@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.history.revision import parse_range
+from dbt.adapters.vcs.core.history.revision import Range, parse_range
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
@@ -65,8 +65,10 @@ def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends
     table = tables[0] if tables else None
     if len(revisions) == 2:
         return Ends(revisions[0], revisions[1], table)
-    text = revisions[0] if revisions else f"{repository.default_branch}...{branch}"
-    ends = parse_range(text)
+    if not revisions:
+        return Ends(repository.default_branch + _MERGE_BASE, branch, table)
+    text = revisions[0]
+    ends = None if repository.is_known(text) else parse_range(text)
     if ends is None:
         return Ends(text, branch, table)
     return Ends(ends.left + (_MERGE_BASE if ends.from_merge_base else ""), ends.right, table)
@@ -80,7 +82,8 @@ def resolved(repository: Repository, ends: Ends) -> tuple[CommitId, CommitId]:
         InputError: One is no revision.
     """
     if ends.before.endswith(_MERGE_BASE):
-        return repository.resolve_range(f"{ends.before}{ends.after}")
+        left = ends.before.removesuffix(_MERGE_BASE)
+        return repository.resolve_range(Range(left=left, right=ends.after, from_merge_base=True))
     return repository.resolve(ends.before), repository.resolve(ends.after)
 
 

@@ -11,7 +11,6 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.names import is_name
 from dbt.adapters.vcs.verbs.names import names_by_commit
 
 
@@ -88,15 +87,11 @@ def parse_relation(text: str) -> RelationName:
 
 def _commits(repository: Repository, revision: str) -> Iterator[tuple[CommitId, Commit]]:
     # A name may hold two dots.
-    if ".." not in revision or _is_known(repository, revision):
+    if ".." not in revision or repository.is_known(revision):
         return repository.log(repository.resolve(revision))
     left, right = repository.resolve_range(revision)
     old = {id for id, _ in repository.log(left)}
     return (pair for pair in repository.log(right) if pair[0] not in old)
-
-
-def _is_known(repository: Repository, text: str) -> bool:
-    return is_name(text) and bool(repository.find_tag(text) or repository.find_branch(text))
 
 
 def _changed(repository: Repository, id: CommitId, commit: Commit, name: RelationName) -> bool:

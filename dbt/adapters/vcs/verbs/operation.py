@@ -26,6 +26,7 @@ from dbt.adapters.vcs.verbs.layout import Block, plain_lines
 from dbt.adapters.vcs.verbs.log import read_log
 from dbt.adapters.vcs.verbs.merge import merge
 from dbt.adapters.vcs.verbs.optimize import optimize, parse_size
+from dbt.adapters.vcs.verbs.rename import rename_branch, rename_tag
 from dbt.adapters.vcs.verbs.runs import discard_expired, discard_run, find_run, list_runs
 from dbt.adapters.vcs.verbs.show import show_commit
 from dbt.adapters.vcs.verbs.status import read_status
@@ -93,13 +94,18 @@ def _branch(
     with_runs: Any = False,
     force: Any = False,
     require: Any = (),
+    to: Any = None,
 ) -> Iterable[Block]:
-    known = ("list", "create", "delete", "undelete", "protect", "unprotect")
+    known = ("list", "create", "rename", "delete", "undelete", "protect", "unprotect")
     check_action("branch", action, known)
     if action == "list":
         found = list_branches(caller.repository, with_runs=flag("with_runs", with_runs))
         return text.branches_text(found, caller.now)
     given = needed("branch", action, "name", name)
+    if action == "rename":
+        new = needed("branch", action, "to", to)
+        renamed = rename_branch(caller.repository, given, new, author=caller.author)
+        return text.branch_renamed_text(given, renamed)
     if action == "undelete":
         return versionoperations.undelete(caller, given)
     if action == "protect":
@@ -119,12 +125,23 @@ def _branch(
 
 
 def _tag(
-    caller: Caller, *, action: Any = "list", name: Any = None, at: Any = None, note: Any = ""
+    caller: Caller,
+    *,
+    action: Any = "list",
+    name: Any = None,
+    at: Any = None,
+    note: Any = "",
+    to: Any = None,
 ) -> Iterable[Block]:
-    check_action("tag", action, ("list", "create", "delete"))
+    check_action("tag", action, ("list", "create", "rename", "delete"))
     if action == "list":
         return text.tags_text(list_tags(caller.repository), caller.now)
     given = needed("tag", action, "name", name)
+    if action == "rename":
+        new = needed("tag", action, "to", to)
+        return text.tag_renamed_text(
+            given, rename_tag(caller.repository, given, new, author=caller.author)
+        )
     if action == "delete":
         gone = delete_tag(caller.repository, given, author=caller.author)
         return text.tag_deleted_text(given, gone)

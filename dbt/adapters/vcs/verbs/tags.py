@@ -1,15 +1,15 @@
-"""Tags: listed, made, deleted."""
+"""Tags: listed, found, made, deleted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository, Tag
 from dbt.adapters.vcs.core.retention import hold_commit
-from dbt.adapters.vcs.verbs.names import named_branch
+from dbt.adapters.vcs.verbs.names import check_free, named_branch
 from dbt.adapters.vcs.verbs.parallel import each
 
 
@@ -48,11 +48,7 @@ def create_tag(
         InputError: The name is taken, by a branch too, or can't be one.
         NotFoundError: The revision means no commit.
     """
-    if repository.find_branch(name) is not None:
-        raise InputError(
-            f"There is a branch {name!r}, and a tag of that name would be read in its place. Give "
-            "the tag another name."
-        )
+    check_free(repository, "tag", name)
     commit = repository.resolve(at)
     if named_branch(repository, at) is None:
         hold_commit(repository, commit, author=author)
@@ -69,6 +65,18 @@ def delete_tag(repository: Repository, name: str, *, author: str) -> CommitId | 
     tag = repository.find_tag(name)
     repository.delete_tag(name, author=author)
     return tag.commit if tag else None
+
+
+def find_tag(repository: Repository, name: str) -> TagSummary:
+    """Return one tag.
+
+    Raises:
+        NotFoundError: It is not there.
+    """
+    found = repository.find_tag(name)
+    if found is None:
+        raise NotFoundError(f"There is no tag {name!r}; see dbt-vcs tag list.")
+    return _summary(repository, found)
 
 
 def _summary(repository: Repository, tag: Tag) -> TagSummary:

@@ -31,5 +31,5 @@ def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch
         )
     hold_commit(repository, commit, author=author)
     return repository.create_branch(
-        name, commit, author=author, note="undelete", state=last.move.state
+        name, commit, author=author, note="undelete", state=last.move.state, check=False
     )

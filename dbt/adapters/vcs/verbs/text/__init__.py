@@ -4,6 +4,7 @@ from dbt.adapters.vcs.verbs.text.branches import (
     branch_created_text,
     branch_deleted_text,
     branch_protected_text,
+    branch_renamed_text,
     branches_text,
 )
 from dbt.adapters.vcs.verbs.text.changes import changes_text
@@ -19,13 +20,19 @@ from dbt.adapters.vcs.verbs.text.optimizing import optimize_text
 from dbt.adapters.vcs.verbs.text.rows import rows_text
 from dbt.adapters.vcs.verbs.text.runs import discarded_text, runs_text
 from dbt.adapters.vcs.verbs.text.status import status_text
-from dbt.adapters.vcs.verbs.text.tags import tag_created_text, tag_deleted_text, tags_text
+from dbt.adapters.vcs.verbs.text.tags import (
+    tag_created_text,
+    tag_deleted_text,
+    tag_renamed_text,
+    tags_text,
+)
 
 __all__ = [
     "aborted_text",
     "branch_created_text",
     "branch_deleted_text",
     "branch_protected_text",
+    "branch_renamed_text",
     "branches_text",
     "changes_text",
     "commit_text",
@@ -43,5 +50,6 @@ __all__ = [
     "status_text",
     "tag_created_text",
     "tag_deleted_text",
+    "tag_renamed_text",
     "tags_text",
 ]

@@ -49,4 +49,10 @@ def branch_protected_text(branch: BranchSummary) -> Iterator[Block]:
 def branch_deleted_text(name: str, head: CommitId) -> Iterator[Block]:
     """Tell that a branch was deleted, and how to have it back."""
     yield line("Deleted branch ", Span(name, "name"), ", which was at ", short(head), ".")
-    yield line(f"To have it back: dbt-vcs branch create {shlex.quote(name)} {head[:12]}")
+    yield line(f"To have it back: dbt-vcs branch undelete {shlex.quote(name)}")
+
+
+def branch_renamed_text(old: str, branch: BranchSummary) -> Iterator[Block]:
+    """Tell that a branch has another name."""
+    new = Span(branch.name, "name")
+    yield line("Renamed branch ", Span(old, "name"), " to ", new, ", at ", short(branch.head), ".")

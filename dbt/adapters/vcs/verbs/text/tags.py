@@ -38,3 +38,9 @@ def tag_deleted_text(name: str, commit: CommitId | None) -> Iterator[Block]:
     """Tell that a tag was deleted."""
     where = f", which was at {commit[:12]}" if commit else ""
     yield line("Deleted tag ", Span(name, "name"), f"{where}.")
+
+
+def tag_renamed_text(old: str, tag: TagSummary) -> Iterator[Block]:
+    """Tell that a tag has another name."""
+    new = Span(tag.name, "name")
+    yield line("Renamed tag ", Span(old, "name"), " to ", new, ", at ", short(tag.commit), ".")

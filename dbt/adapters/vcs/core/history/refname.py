@@ -1,0 +1,93 @@
+"""Names that may be given to branches, tags and snapshots: none that reads as a revision.
+
+The rules are those of git-check-ref-format(1) with `--branch`, and three of our own, since a
+name must never hide what a revision means: no hexadecimal text that could be the start of a
+commit id, and neither of git's two prefixes of namespaces that revisions know.
+
+Only new names are held to them. A name that an earlier version took can be read, renamed and
+deleted: `core.store.names` has the rules of what can be stored at all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.history.revision import MIN_PREFIX
+
+_SIGNS: Final = {" ": "a space", **{sign: f"the sign {sign}" for sign in "~^:?*[\\"}}
+_COMMIT: Final = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX},64}}")
+_SPACES: Final = ("refs/", "heads/", "tags/")
+
+
+def check_new_name(name: str, word: str) -> None:
+    """Raise unless a name may be given; `word` is what it is to name, such as `branch`.
+
+    Raises:
+        InputError: It may not; the message says which rule it breaks.
+    """
+    reason = _broken_rule(name)
+    if reason is not None:
+        raise InputError(
+            f"The name {name!r} can't be given to a {word}: {reason}. Names follow git's rules "
+            "(git check-ref-format): letters, digits, and dots, dashes, underscores or slashes "
+            "between them are always fine."
+        )
+
+
+def is_allowed(name: str) -> bool:
+    """Tell whether a name may be given to something new."""
+    return _broken_rule(name) is None
+
+
+def _broken_rule(name: str) -> str | None:
+    for rule in (_bad_sign, _bad_dots, _bad_slashes, _reads_as_revision):
+        reason = rule(name)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _bad_sign(name: str) -> str | None:
+    if not name:
+        return "it is empty"
+    if any(ord(character) < 32 or ord(character) == 127 for character in name):
+        return "it holds a control character"
+    found = next((_SIGNS[character] for character in name if character in _SIGNS), None)
+    return None if found is None else f"it holds {found}"
+
+
+def _bad_dots(name: str) -> str | None:
+    if ".." in name:
+        return "it holds two dots, which a..b has between its ends"
+    if name.endswith("."):
+        return "it ends in a dot"
+    for part in name.split("/"):
+        if part.startswith("."):
+            return f"{part!r} begins with a dot"
+        if part.endswith(".lock"):
+            return f"{part!r} ends in .lock"
+    return None
+
+
+def _bad_slashes(name: str) -> str | None:
+    if name.startswith("/") or name.endswith("/"):
+        return "it begins or ends with a slash"
+    return "it holds two slashes in a row" if "//" in name else None
+
+
+def _reads_as_revision(name: str) -> str | None:
+    if name.startswith("-"):
+        return "it begins with a dash, as an option does"
+    if name in ("@", "HEAD"):
+        return f"{name} means the current commit in git"
+    if "@{" in name:
+        return "it holds @{, which begins a moment such as main@{1}"
+    if _COMMIT.fullmatch(name):
+        return (
+            f"{MIN_PREFIX} hexadecimal digits or more read as the start of a commit id (put a "
+            "letter or a dash between them, such as v2026 or 2026-11-20)"
+        )
+    space = next((space for space in _SPACES if name.startswith(space)), None)
+    return None if space is None else f"{space} begins the full name of a branch or tag"

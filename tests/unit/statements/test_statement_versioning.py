@@ -153,6 +153,46 @@ VERSIONING: dict[str, tuple[str, Any]] = {
             dry_run=True,
         ),
     ),
+    "pick by a query": (
+        "snapshot pick table t from c keys ( with w as (select 1) select * from w ) dry run",
+        of(
+            "SnapshotPick",
+            target="t",
+            source=("c", None),
+            query="with w as (select 1) select * from w",
+            dry_run=True,
+        ),
+    ),
+    "pick by computed keys": (
+        "snapshot pick table t from c keys ((select 1), map(1, 2)), (3, map())",
+        of(
+            "SnapshotPick",
+            target="t",
+            source=("c", None),
+            keys=(("(select 1)", "map(1, 2)"), ("3", "map()")),
+        ),
+    ),
+    "pick between snapshots": (
+        "snapshot pick table t from s.c between snapshot `a b` and 'main~2' when conflict skip",
+        of(
+            "SnapshotPick",
+            target="t",
+            source=("s.c", version("main~2")),
+            base=("s.c", version("a b")),
+            mode="skip",
+        ),
+    ),
+    "pick between snapshots by a condition": (
+        "snapshot pick table t from c where x between snapshot and 3 or y between 1 and 2 "
+        "between snapshot a and b",
+        of(
+            "SnapshotPick",
+            target="t",
+            source=("c", version("b")),
+            base=("c", version("a")),
+            where="x between snapshot and 3 or y between 1 and 2",
+        ),
+    ),
     "optimize": ("optimize s.t", of("Optimize", target="s.t")),
     "optimize a table": ("optimize table t", of("Optimize", target="t")),
     "optimize with everything": (
@@ -234,6 +274,19 @@ def test_what_is_in_another_catalog_goes_to_spark(text: str) -> None:
         ("snapshot pick table t from c keys (1), (1, 2)", InputError, "several lengths"),
         ("snapshot pick table t from c keys ()", InputError, "an expression"),
         ("snapshot pick table t from c keys 1", InputError, "'('"),
+        ("snapshot pick table t from c keys (select 1), (2)", InputError, "one query"),
+        ("snapshot pick table t from c between snapshot a", InputError, "`and`"),
+        ("snapshot pick table t from c between a and b", InputError, "`between snapshot`"),
+        (
+            "snapshot pick table t from c{snapshot='a'} between snapshot a and b",
+            InputError,
+            "leave its version out",
+        ),
+        (
+            "snapshot pick table t from c based on b between snapshot a and b",
+            InputError,
+            "leave `based on` out",
+        ),
         ("optimize", InputError, "a name"),
         ("optimize t full", InputError, "found 'full'"),
         ("optimize t cluster by a", InputError, "'('"),

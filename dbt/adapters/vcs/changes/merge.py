@@ -146,6 +146,7 @@ def merge(
             state=state,
             repair=mend if mend and _is_needed(mend) else None,
             limits=limits,
+            picked=only is None or bool(mend and mend.has_changes),
         )
 
     if triple.theirs == triple.base and definition == Definition.of(ours):
@@ -157,7 +158,7 @@ def merge(
     by = _key(definition) or definition.schema.fields
     pieces = _to_read(repository, ours, triple, by, everything=only is not None)
     if not pieces:
-        return outcome("graft", state)
+        return outcome("graft" if only is None else "up_to_date", state)
     if narrow is None:
         limits.check(pieces)
     files = Files(repository.blobs)
@@ -177,7 +178,9 @@ def merge(
         policy=policy,
         places=places,
     )
-    return outcome("rewrite" if _is_needed(mend) else "graft", mend.state, mend)
+    if _is_needed(mend):
+        return outcome("rewrite", mend.state, mend)
+    return outcome("graft" if only is None else "up_to_date", mend.state, mend)
 
 
 def _definition(

@@ -43,6 +43,7 @@ class MergeOutcome:
         is_blocked: True if the merge can't be put before the conflicts are decided.
         definition: Columns, key and properties of the result.
         repair: Rows that have to be deleted and added, None if there are none.
+        picked: False if rows were to be picked, and theirs changed none of these.
     """
 
     repository: Repository
@@ -57,6 +58,7 @@ class MergeOutcome:
     state: State
     repair: Repair | None
     limits: Limits
+    picked: bool = True
 
     @cached_property
     def counts(self) -> Counts:

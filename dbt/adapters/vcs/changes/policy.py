@@ -33,7 +33,7 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
-    """Rows whose changes are to be taken over, no others; one of the two is given.
+    """Rows whose changes are to be taken over, no others; without keys and condition all.
 
     Attributes:
         keys: Their keys, in the order of the primary key; without one, all columns.
@@ -51,7 +51,8 @@ class Pick:
             key: The key's columns; all without a key.
             fields: All columns.
         """
-        chosen = np.zeros(table.num_rows, np.bool_)
+        is_all = self.keys is None and self.where is None
+        chosen = np.full(table.num_rows, is_all, np.bool_)
         if self.keys is not None:
             chosen[matches(table, self.keys, key)[0]] = True
         if self.where is not None:

@@ -51,6 +51,7 @@ class Repair:
         rows: The rows that were looked at.
         units: For each of them a number, the same for equal rows of one group.
         wanted: How many rows the merge wants, by that number.
+        has_changes: Whether theirs has any of the rows otherwise than base, by content.
     """
 
     state: State
@@ -61,6 +62,7 @@ class Repair:
     rows: TouchedRows
     units: Codes
     wanted: Positions
+    has_changes: bool
 
 
 def repair(
@@ -181,6 +183,7 @@ class _Attempt:
             rows=self.rows,
             wanted=self.verdict.wanted,
             units=units,
+            has_changes=bool((self.groups.theirs != self.groups.base).any()),
         )
 
     def _read(self, rows: Positions) -> pa.Table:

@@ -111,13 +111,16 @@ class SnapshotMerge:
 class SnapshotPick:
     """`snapshot pick table t from s ... where ... | keys ...`: the changes of some rows only.
 
+    Which rows is said in one way at most; nothing but `between` stands for all that changed.
+
     Attributes:
         target: The table.
-        source: Where the changes were made.
-        base: What both come from; None to look it up.
-        where: SQL text of the condition of the rows; None with `keys`.
+        source: Where the changes were made; with `between snapshot a and b` the version b of it.
+        base: What both come from, the version a with `between`; None to look it up.
+        where: SQL text of the condition of the rows, or None.
         keys: SQL texts of the rows' key values, in the order of the primary key, all of one
-            length; empty with `where`.
+            length; or empty.
+        query: SQL text of a query that gives the rows' keys, or None.
         mode: What becomes of rows that both changed; None if nothing is said.
         dry_run: True to tell what would be done, and do nothing.
     """
@@ -127,6 +130,7 @@ class SnapshotPick:
     base: TableAt | None = None
     where: str | None = None
     keys: tuple[tuple[str, ...], ...] = ()
+    query: str | None = None
     mode: ConflictMode | None = None
     dry_run: bool = False
 

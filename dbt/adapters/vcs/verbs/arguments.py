@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
+import pyarrow as pa
+
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.exactvalues import Given
 
 
 def check_action(verb: str, action: Any, known: tuple[str, ...]) -> None:
@@ -52,3 +57,33 @@ def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"The argument {name!r} is {value!r}; expected true or false.")
     return value
+
+
+def by_column(name: str, value: Any) -> dict[str, Given]:
+    """Return values by column, as `exact_value` takes them; NULL for none.
+
+    What YAML read as a number, a date or a truth value stays one: as text it might be another
+    value than what was written (`1.50` is read as 1.5, `yes` as true).
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"The argument {name!r} is {value!r}; expected values by column: {name}: {{id: 7}}."
+        )
+    return {str(column): _value(name, column, item) for column, item in value.items()}
+
+
+def _value(name: str, column: Any, value: Any) -> Given:
+    if value is None:
+        return pa.scalar(None)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | float | date) or (
+        isinstance(value, int) and abs(value) < 2**63  # what int64 holds
+    ):
+        return pa.scalar(value)
+    if isinstance(value, int):
+        return str(value)
+    raise InputError(
+        f"The argument {name!r} has {value!r} for {column}, which is no single value. Put it in "
+        f"quotes: {name}: {{{column}: '...'}}"
+    )

@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.exactvalues import Given
 from dbt.adapters.vcs.verbs.log import parse_relation
 from dbt.adapters.vcs.workspace.keyvalues import is_value, key_value
 
@@ -58,7 +59,7 @@ class BlameReport:
 
 
 def blame(
-    repository: Repository, relation: str, key: Mapping[str, str], revision: str
+    repository: Repository, relation: str, key: Mapping[str, Given], revision: str
 ) -> BlameReport:
     """Return the commit that last changed the rows whose columns have some values.
 
@@ -186,21 +187,21 @@ def _plain(value: Any) -> Any:
     return value + 0.0 if isinstance(value, float) else value
 
 
-def _wanted(schema: Schema, key: Mapping[str, str], name: RelationName) -> dict[str, pa.Scalar]:
+def _wanted(schema: Schema, key: Mapping[str, Given], name: RelationName) -> dict[str, pa.Scalar]:
     """Return the values of a key by field id, which outlives a column's name."""
     fields = [(schema.field(column), text) for column, text in key.items()]
     return {field.id: key_value(name, field.name, field.type, text) for field, text in fields}
 
 
 def _report(
-    repository: Repository, place: _Place, key: Mapping[str, str], change: Signed
+    repository: Repository, place: _Place, key: Mapping[str, Given], change: Signed
 ) -> BlameReport:
     commit = repository.objects.commit(place.commit)
     came = [row for sign, row in change if sign > 0]
     went = [row for sign, row in change if sign < 0]
     return BlameReport(
         relation=str(place.name),
-        key=dict(key),
+        key={column: str(value) for column, value in key.items()},
         how="modified" if came and went else "added" if came else "deleted",
         commit=place.commit,
         author=commit.author,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.retention import DAY
-from dbt.adapters.vcs.verbs.arguments import check_action, flag, needed, number, word
+from dbt.adapters.vcs.verbs.arguments import by_column, check_action, flag, needed, number, word
 from dbt.adapters.vcs.verbs.blame import blame
 from dbt.adapters.vcs.verbs.caller import Caller
 from dbt.adapters.vcs.verbs.clone import clone_from_snapshot
@@ -160,9 +160,7 @@ def _lineage(
 
 
 def _blame(caller: Caller, *, relation: Any, key: Any, at: Any = None) -> Iterable[Block]:
-    if not isinstance(key, Mapping):
-        raise InputError(f"The argument 'key' is {key!r}; expected values by column: {{id: 7}}.")
-    wanted = {str(column): str(value) for column, value in key.items()}
+    wanted = by_column("key", key)
     start = caller.branch if at is None else word("at", at)
     report = blame(caller.repository, word("relation", relation), wanted, start)
     return blame_text(report, caller.now)

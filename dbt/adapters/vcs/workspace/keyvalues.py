@@ -1,35 +1,39 @@
-"""Key values: what a person writes for a row's column, as a value of the column's type."""
+"""Key values: what a person gives for a row's column, as a value of the column's type."""
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import timezone, tzinfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.types import arrow_type
+from dbt.adapters.vcs.engines.exactvalues import Given, exact_value
 
 
-def key_value(name: RelationName, column: str, type_: str, text: str) -> pa.Scalar:
-    """Return a text as a value of a column's type.
+def key_value(
+    name: RelationName,
+    column: str,
+    type_: str,
+    given: Given,
+    zone: tzinfo = timezone.utc,
+) -> pa.Scalar:
+    """Return a value that somebody gave as one of a column's type, which holds it exactly.
 
-    Binary values are written in hex; a time without an offset is in UTC.
+    Every value that a person gives for a row goes through here: `exact_value` says what is
+    taken. A time without an offset is in the zone.
 
     Raises:
-        InputError: It is none.
+        InputError: The type doesn't hold it.
+        UnsupportedError: Arrow has no such type (intervals, VARIANT).
     """
-    wanted = arrow_type(type_)
     try:
-        if pa.types.is_binary(wanted) or pa.types.is_large_binary(wanted):
-            return pa.scalar(bytes.fromhex(text), wanted)
-        if pa.types.is_timestamp(wanted):
-            return pa.scalar(_moment(text, in_zone=wanted.tz is not None), wanted)
-        return pc.cast(pa.scalar(text), wanted)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+        return exact_value(given, type_, zone)
+    except (ValueError, OverflowError) as error:
+        shown = repr(given) if isinstance(given, str) else str(given)
         raise InputError(
-            f"{text!r} is no value of the column {column} of {name}, which is {type_} ({error})."
+            f"{shown} is no value of the column {column} of {name}, which is {type_} ({error})."
         ) from error
 
 
@@ -39,14 +43,3 @@ def is_value(column: pa.ChunkedArray, value: pa.Scalar) -> pa.ChunkedArray:
     if pa.types.is_floating(column.type) and pc.is_nan(value).as_py():
         same = pc.is_nan(column)
     return pc.fill_null(same, False)
-
-
-def _moment(text: str, *, in_zone: bool) -> datetime:
-    moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-    if not in_zone:
-        return moment
-    return (
-        moment.replace(tzinfo=timezone.utc)
-        if moment.tzinfo is None
-        else moment.astimezone(timezone.utc)
-    )

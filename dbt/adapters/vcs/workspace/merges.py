@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.policy import Pick
-from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry
-from dbt.adapters.vcs.engines.quoting import quoted
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.statements import SnapshotMerge, SnapshotPick, TableAt
 from dbt.adapters.vcs.workspace.conflicts import Clash
-from dbt.adapters.vcs.workspace.diffs import Difference, zone_of
+from dbt.adapters.vcs.workspace.diffs import zone_of
 from dbt.adapters.vcs.workspace.outcome import ArrowRows, Outcome
+from dbt.adapters.vcs.workspace.picks import picked_rows
 from dbt.adapters.vcs.workspace.points import find_point
 from dbt.adapters.vcs.workspace.policy import Mode, Policy
 from dbt.adapters.vcs.workspace.scope import Scope
 from dbt.adapters.vcs.workspace.tablemerge import (
     TableMerge,
     TableMerged,
-    base_of,
-    key_of,
     merge_tables,
 )
 
@@ -52,19 +47,27 @@ def snapshot_merge(scope: Scope, statement: SnapshotMerge) -> Outcome:
 def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
     """Take over the changes of chosen rows alone; the answer is that of `snapshot_merge`.
 
-    With `where` the rows are those that were changed and fulfil the condition, before or after.
+    Where the source changed none of these rows, `how` is `nothing_picked`, a warning says so,
+    and nothing is changed.
 
     Raises:
         NotFoundError: There is no such table or version.
-        InputError: The keys don't fit the table's key.
+        InputError: The keys don't fit the table's key, or its types don't hold a value.
         ConflictError: As for `snapshot_merge`.
     """
     work = _work(scope, statement)
-    picked = _by_keys(scope, work, statement.keys) if statement.keys else None
-    if statement.where is not None:
-        picked = _by_condition(scope, work, statement.where)
-    work = replace(work, only=Pick(keys=picked or ()), operation="pick")
-    return _answer(scope, work, merge_tables(scope.overlay.repository, work, scope.engine))
+    picked = picked_rows(scope, work, statement)
+    # Only now is it known what the condition read.
+    work = replace(work, only=picked, operation="pick", origin=scope.made_by())
+    found = merge_tables(scope.overlay.repository, work, scope.engine)
+    if isinstance(found, TableMerged) and not found.picked:
+        source = scope.name(statement.source.name)
+        scope.warnings.append(
+            f"Nothing picked: {source} changed no such row since it left {work.name}, which stays "
+            f"as it is. See what was changed: snapshot diff {work.name} and {source}"
+        )
+        return _row(work, "nothing_picked", 0, 0, 0, 0)
+    return _answer(scope, work, found)
 
 
 def _work(scope: Scope, statement: SnapshotMerge | SnapshotPick) -> TableMerge:
@@ -94,50 +97,6 @@ def _version(scope: Scope, table: TableAt) -> SnapshotId:
         raise NotFoundError(f"There is no table {name} to merge from. Check its name and version.")
     scope.note(read)
     return SnapshotId(read.snapshot)
-
-
-def _by_keys(
-    scope: Scope, work: TableMerge, keys: Sequence[Sequence[str]]
-) -> list[tuple[Any, ...]]:
-    """Return keys, given as SQL, as values of the key's types."""
-    columns = key_of(scope.overlay.snapshot(work.theirs))
-    if any(len(key) != len(columns) for key in keys):
-        names = ", ".join(column.name for column in columns)
-        raise InputError(f"A key of {work.name} is a value for each of ({names}); give all.")
-    rows = [
-        ", ".join(
-            f"cast({value} as {column.type}) as {_column(number)}"
-            for number, (value, column) in enumerate(zip(key, columns, strict=True))
-        )
-        for key in keys
-    ]
-    text = " union all ".join(f"select {row}" for row in rows)
-    return _values(scope.session.query(text).arrow())
-
-
-def _by_condition(scope: Scope, work: TableMerge, where: str) -> list[tuple[Any, ...]]:
-    """Return the keys of changed rows that fulfil a condition."""
-    repository = scope.overlay.repository
-    base = base_of(repository, work)
-    difference = Difference(
-        repository=repository,
-        before=scope.overlay.snapshot(base) if base else None,
-        after=scope.overlay.snapshot(work.theirs),
-    )
-    columns: tuple[Field, ...] = key_of(scope.overlay.snapshot(work.theirs))
-    names = ", ".join(quoted(column.name) for column in columns)
-    relation = difference.relation(scope.session, "changes")
-    text = f"select distinct {names} from {relation} where ({where})"
-    return _values(scope.session.query(text).arrow())
-
-
-def _values(table: pa.Table) -> list[tuple[Any, ...]]:
-    columns = [column.to_pylist() for column in table.columns]
-    return list(zip(*columns, strict=True))
-
-
-def _column(number: int) -> str:
-    return f"k{number}"
 
 
 def _answer(scope: Scope, work: TableMerge, found: TableMerged | Clash) -> Outcome:

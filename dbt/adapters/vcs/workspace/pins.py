@@ -59,7 +59,7 @@ def moment_of(text: str, now: Micros, zone: Callable[[], str]) -> Micros:
     except ValueError:
         local = None
     if local is not None and local.tzinfo is None:
-        return micros_of(local.replace(tzinfo=_zone(text, zone())))
+        return micros_of(local.replace(tzinfo=zone_named(zone())))
     moment = parse_moment(text, now)
     if moment is None:
         raise InputError(
@@ -69,13 +69,18 @@ def moment_of(text: str, now: Micros, zone: Callable[[], str]) -> Micros:
     return moment
 
 
-def _zone(text: str, zone: str) -> ZoneInfo:
+def zone_named(zone: str) -> ZoneInfo:
+    """Return the time zone of a session.
+
+    Raises:
+        InputError: It is not known here.
+    """
     try:
         return ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise InputError(
-            f"The time {text!r} has no offset, and the session's time zone {zone!r} is none that "
-            f"is known here. Write the offset: '{text}+00:00'."
+            f"A time without an offset is meant in the session's time zone, and {zone!r} is none "
+            "that is known here. Write the offset behind the time: '2026-11-20 12:00:00+00:00'."
         ) from error
 
 

@@ -90,6 +90,7 @@ class TableMerged:
         removed: Rows that it loses.
         modified: Rows that it has with other values.
         conflicts: Rows that both sides changed differently and that the mode decided.
+        picked: False if rows were to be picked, and theirs changed none of these.
     """
 
     snapshot: SnapshotId
@@ -98,6 +99,7 @@ class TableMerged:
     removed: int
     modified: int
     conflicts: int
+    picked: bool = True
 
 
 def merge_tables(
@@ -245,6 +247,7 @@ def _merged(
         removed=counts.removed,
         modified=counts.modified,
         conflicts=len(outcome.conflicts),
+        picked=outcome.picked,
     )
 
 

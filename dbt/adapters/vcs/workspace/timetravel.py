@@ -80,6 +80,11 @@ def settled_query(scope: Scope, query: Query, *, keep: bool = False) -> Query:
     return reparsed(Query, query.rewritten(found)) if found else query
 
 
+def settled_text(scope: Scope, query: Query) -> str:
+    """Do what `settled` does for a query or an expression that is a part of a statement."""
+    return query.rewritten(_found(scope, query.reads, query.diffs))
+
+
 def replacements(scope: Scope, reads: Iterable[Reference]) -> Mapping[Reference, str]:
     """Return the relations that take the place of some references, made readable now."""
     found: dict[Reference, str] = {}

@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.diffs import DiffShape
 from dbt.adapters.vcs.statements.lexer import Kind
-from dbt.adapters.vcs.statements.names import At, TableAt
+from dbt.adapters.vcs.statements.names import At, TableAt, Target
 from dbt.adapters.vcs.statements.readers.clauses import (
     read_if_exists,
     read_if_not_exists,
@@ -17,6 +17,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
 )
 from dbt.adapters.vcs.statements.readers.expressions import read_expression
 from dbt.adapters.vcs.statements.relations import is_name
+from dbt.adapters.vcs.statements.scan import QUERY_WORDS
 from dbt.adapters.vcs.statements.versioning import (
     ConflictMode,
     CreateSnapshot,
@@ -146,12 +147,29 @@ def read_snapshot(cursor: Cursor) -> SnapshotDiff | SnapshotMerge | SnapshotPick
     source = _table_at(cursor)
     if not picks:
         return SnapshotMerge(target=target, source=source, **_clauses(cursor, _MERGE))
-    told = _clauses(cursor, {**_MERGE, "where": _where, "keys": _keys})
-    if ("where" in told) == ("keys" in told):
+    return _pick(cursor, target, source)
+
+
+def _pick(cursor: Cursor, target: Target, source: TableAt) -> SnapshotPick:
+    """Read the clauses of `snapshot pick`."""
+    told = _clauses(cursor, {**_MERGE, "where": _where, "keys": _keys, "between": _between})
+    between = told.pop("between", None)
+    said = [name for name in ("where", "keys") if name in told]
+    if len(said) > 1 or not (said or between):
         raise InputError(
             "Expected either `where <condition>` or `keys (...), (...)` in `snapshot pick`, found "
-            f"{'both' if 'where' in told else 'neither'}. Say in one way which rows to pick."
+            f"{'both' if said else 'neither'}. Say in one way which rows to pick."
         )
+    if between is not None:
+        if source.at is not None or "base" in told:
+            raise InputError(
+                "`between snapshot a and b` says which versions of the source are compared; leave "
+                f"{'its version' if source.at is not None else '`based on`'} out."
+            )
+        before, after = between
+        told["base"], source = TableAt(source.name, before), TableAt(source.name, after)
+    if isinstance(told.get("keys"), str):
+        told["query"] = told.pop("keys")
     return SnapshotPick(target=target, source=source, **told)
 
 
@@ -205,6 +223,8 @@ def _where(cursor: Cursor) -> str | None:
 def _at_clause(cursor: Cursor) -> bool:
     """Tell whether another clause begins here, so that the condition before it ends."""
     word, following = cursor.token.word, cursor.ahead()
+    if word == "between":
+        return _at_between(cursor)
     if word in ("columns", "keys"):
         return following.word == "("
     if word == "limit":
@@ -255,9 +275,33 @@ def _dry_run(cursor: Cursor) -> bool | None:
     return cursor.take("dry", "run") or None
 
 
-def _keys(cursor: Cursor) -> tuple[tuple[str, ...], ...] | None:
+def _between(cursor: Cursor) -> tuple[At, At] | None:
+    if not cursor.at("between"):
+        return None
+    cursor.expect("between", "snapshot")
+    before = _snapshot_name(cursor)
+    cursor.expect("and")
+    return At(kind="version", value=before), At(kind="version", value=_snapshot_name(cursor))
+
+
+def _at_between(cursor: Cursor) -> bool:
+    """Tell whether `between snapshot a and b` begins here: `x between snapshot and 2` is none."""
+    return cursor.at("between", "snapshot") and cursor.ahead(2).word != "and"
+
+
+def _keys(cursor: Cursor) -> tuple[tuple[str, ...], ...] | str | None:
+    """Read the keys themselves, or the query that gives them."""
     if not cursor.take("keys"):
         return None
+    if cursor.token.word == "(" and cursor.ahead().word in QUERY_WORDS - {"map", "reduce"}:
+        start = cursor.token.end
+        cursor.skip_group()
+        if cursor.token.word == ",":
+            raise InputError(
+                "Expected one query or a list of keys behind `keys`, found several. Write one "
+                "query: keys (select ... union all select ...), or values: keys (1), (2)."
+            )
+        return cursor.text[start : cursor.last.start].strip()
     keys = cursor.bare_items(lambda: cursor.items(lambda: cursor.sql_until(lambda: False)))
     if len({len(key) for key in keys}) > 1:
         raise InputError(

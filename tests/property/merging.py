@@ -85,7 +85,12 @@ def check(
         world.repository, base, ours, theirs, mode=mode, cells=cells, decisions=decisions
     )
     tables = [world.rows(side) for side in (base, ours, theirs)]
-    decided = {tuple(map(oracle.canonical, item.key)): item.decision for item in decisions}
+    decided: dict[oracle.Value, str | oracle.Value] = {}
+    for item in decisions:
+        found = tuple(map(oracle.canonical, item.key))
+        given = {**dict(zip(key, item.key, strict=False)), **(item.row or {})}
+        row = tuple(oracle.canonical(given[id]) for id in columns) if item.row else None
+        decided[found] = row or item.decision
     expected = oracle.merge(*tables, columns, key, mode, cells, decided)
     assert conflicts_of(fork.shape, outcome) == expected.conflicts
     assert outcome.is_blocked == bool(expected.conflicts and mode == "fail")

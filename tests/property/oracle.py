@@ -85,7 +85,7 @@ def merge(
     key: Sequence[str],
     mode: str,
     cells: bool = False,
-    decisions: Mapping[Value, str] = {},
+    decisions: Mapping[Value, str | Value] = {},
 ) -> Merged:
     """Three-way merge; in mode fail what conflicts stays as it is in ours."""
     tables = [counts_of(table, columns) for table in (base, ours, theirs)]
@@ -101,13 +101,16 @@ def merge(
     conflicts = set()
     for found in dict.fromkeys([*sides[0], *sides[1], *sides[2]]):
         b, o, t = (side.get(found) for side in sides)
-        if t in (b, o):
+        decided = decisions.get(found)
+        if isinstance(decided, tuple):
+            chosen, clash = decided, False
+        elif t in (b, o):
             chosen, clash = o, False
         elif o == b:
             chosen, clash = t, False
-        elif found in decisions:
+        elif decided is not None:
             choices = {"ours": o, "theirs": t, "base": b, "delete": None}
-            chosen, clash = choices[decisions[found]], False
+            chosen, clash = choices[decided], False
         elif cells and o is not None and t is not None:
             chosen, clash = _merge_cells(b, o, t, mode)
         else:
@@ -139,7 +142,7 @@ def _merge_counts(
     ours: Counter[Value],
     theirs: Counter[Value],
     mode: str,
-    decisions: Mapping[Value, str],
+    decisions: Mapping[Value, str | Value],
 ) -> Merged:
     rows: Counter[Value] = Counter()
     conflicts = set()
@@ -150,7 +153,8 @@ def _merge_counts(
             if o == b:
                 chosen = t
             elif value in decisions:
-                chosen = {"ours": o, "theirs": t, "base": b, "delete": 0}[decisions[value]]
+                choices = {"ours": o, "theirs": t, "base": b, "delete": 0}
+                chosen = choices[str(decisions[value])]
             else:
                 conflicts.add(value)
                 chosen = t if mode == "accept" else o

@@ -98,17 +98,19 @@ def test_conflicts_can_be_decided_one_by_one(keyed: bool, data: st.DataObject) -
     first = merge(fork.world.repository, fork.base, fork.ours, fork.theirs, mode="fail")
     keys = sorted(conflicts_of(fork.shape, first), key=repr)
     by = fork.shape.key or fork.shape.columns
-    plain = {
-        value_of(row, by): tuple(row[id] for id in by)
-        for side in (fork.base, fork.ours, fork.theirs)
-        for row in fork.world.rows(side)
-    }
-    choices = [choice for choice in sorted(CHOICES) if keyed or choice != "delete"]
-    decisions = [
-        Decided(plain[key], data.draw(st.sampled_from(choices)))
-        for key in keys
-        if data.draw(st.booleans())
-    ]
+    rows = [row for side in (fork.base, fork.ours, fork.theirs) for row in fork.world.rows(side)]
+    plain = {value_of(row, by): tuple(row[id] for id in by) for row in rows}
+    choices = [item for item in sorted(CHOICES) if keyed or item not in ("delete", "custom")]
+    decisions = []
+    for key in keys:
+        if not data.draw(st.booleans()):
+            continue
+        choice = data.draw(st.sampled_from(choices))
+        given_row = None
+        if choice == "custom":
+            donor = data.draw(st.sampled_from(rows))
+            given_row = {id: donor[id] for id in fork.shape.columns if id not in by}
+        decisions.append(Decided(plain[key], choice, given_row or None))
     check(fork, fork.base, fork.ours, fork.theirs, *drawn_mode(data), decisions=decisions)
 
 

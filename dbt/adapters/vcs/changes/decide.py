@@ -8,6 +8,7 @@ base, ours, theirs, absent included. Without one they are how often the row is t
 | t = b (only ours changed, or none)      | o        | o    | o      | o                         |
 | o = b (only theirs changed)             | t        | t    | t      | t                         |
 | o = t (both made the same change)       | o        | o    | o      | o                         |
+| a row's values given by hand            | that row, whatever the sides did                    |
 | else, decided by hand                   | as decided: ours, theirs, base or no row            |
 | else: a conflict                        | o, and   | o    | t      | column by column by this  |
 |                                         | told     |      |        | table, where o and t are  |
@@ -33,17 +34,20 @@ from dbt.adapters.vcs.changes.located import Mask
 from dbt.adapters.vcs.changes.net import sums
 
 Mode: TypeAlias = Literal["fail", "skip", "accept"]
-Decision: TypeAlias = Literal["ours", "theirs", "base", "delete"]
+Decision: TypeAlias = Literal["ours", "theirs", "base", "delete", "custom"]
 
 OURS: Final = 0
 THEIRS: Final = 1
 BASE: Final = 2
 NOTHING: Final = 3
+CUSTOM: Final = 4
+"""None of the rows that there are: another one takes their place."""
 CHOICES: Final[dict[Decision, int]] = {
     "ours": OURS,
     "theirs": THEIRS,
     "base": BASE,
     "delete": NOTHING,
+    "custom": CUSTOM,
 }
 _BY_MODE: Final[dict[Mode, int]] = {"fail": OURS, "skip": OURS, "accept": THEIRS}
 _ABSENT: Final = -1
@@ -142,8 +146,9 @@ def decide(
         _choices(groups.base, groups.ours, groups.theirs),
     )
     clash = choice == _ABSENT
-    by_hand = clash & (decided[groups.group] != _ABSENT)
-    choice = np.where(by_hand, decided[groups.group], choice)
+    said = decided[groups.group]
+    by_hand = (clash & (said != _ABSENT)) | (said == CUSTOM)
+    choice = np.where(by_hand, said, choice)
     conflicts = clash & ~by_hand
     choice = np.where(conflicts, _BY_MODE[mode], choice)
     made: Sequence[Positions] = ()
@@ -163,7 +168,8 @@ def decide(
             (NOTHING, new),
         ):
             choice[np.isin(groups.group, candidates[settled & which])] = chosen
-    counts = np.stack([groups.ours, groups.theirs, groups.base, np.zeros_like(groups.base)])
+    nothing = np.zeros_like(groups.base)
+    counts = np.stack([groups.ours, groups.theirs, groups.base, nothing, nothing])
     wanted = counts[choice, np.arange(len(choice))]
     return Verdict(wanted=wanted, conflicts=conflicts, made=made)
 

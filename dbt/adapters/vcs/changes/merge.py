@@ -123,7 +123,9 @@ def merge(
         SchemaConflictError: The definitions don't merge.
         UnsupportedError: Both changed rows, and Arrow can't read a column: VARIANT, intervals.
         TooLargeError: There are too many rows to compare, and nothing narrows them down.
-        InputError: A decision or a picked key doesn't fit the key's columns.
+        ConflictError: A decision gives values of a row that was not changed on both sides.
+        InputError: A decision or a picked key doesn't fit the key's columns, or a value given by
+            hand is NULL where none may be.
     """
     policy = Policy(mode=mode, cells=cells, decisions=decisions, only=only)
     definition = _definition(base, ours, theirs, policy)
@@ -132,6 +134,7 @@ def merge(
 
     def outcome(how: How, state: State, mend: Repair | None = None) -> MergeOutcome:
         schema = definition.schema
+        _check_given(policy, mend)
         conflicts = Conflicts.none(schema.fields, keyed=bool(definition.primary_key))
         return MergeOutcome(
             repository=repository,
@@ -181,6 +184,22 @@ def merge(
     if _is_needed(mend):
         return outcome("rewrite", mend.state, mend)
     return outcome("graft" if only is None else "up_to_date", mend.state, mend)
+
+
+def _check_given(policy: Policy, mend: Repair | None) -> None:
+    """Raise if values that were given by hand would not be in the result.
+
+    Raises:
+        ConflictError: Some are of rows that are not changed on both sides any more.
+    """
+    lost = policy.given - (mend.given if mend else 0)
+    if lost:
+        rows = "a row that is" if lost == 1 else f"{lost} rows that are"
+        raise ConflictError(
+            f"Values were chosen for {rows} not changed on both sides any more. Nothing was "
+            "changed. Begin again (dbt-vcs merge --abort, then merge), and set the values with an "
+            "update."
+        )
 
 
 def _definition(

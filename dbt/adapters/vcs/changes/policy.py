@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.decide import CHOICES, Decision, Mode
-from dbt.adapters.vcs.changes.files import Positions
+from dbt.adapters.vcs.changes.files import Positions, shown_type
 from dbt.adapters.vcs.changes.grouping import Codes, group_ids
 from dbt.adapters.vcs.changes.located import Mask
 from dbt.adapters.vcs.core.errors import InputError
@@ -24,11 +24,13 @@ class Decided(NamedTuple):
 
     Attributes:
         key: The values of the primary key, in its order; without one, of all columns.
-        decision: Whose row stands, or that none does.
+        decision: Whose row stands, or that none does, or that `row` does.
+        row: With `custom` the other columns of that row, by name.
     """
 
     key: tuple[Any, ...]
     decision: Decision
+    row: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +90,27 @@ class Policy:
                 "Without a primary key a conflict is about how often a row is there: decide for "
                 "ours, theirs or base. Delete rows with a statement, or give the table a key."
             )
+        if not key and any(item.decision == "custom" for item in self.decisions):
+            raise InputError(
+                "Without a primary key no row is told from its like, so no values can be chosen "
+                "for one: decide for ours, theirs or base, or give the table a key."
+            )
+
+    @property
+    def given(self) -> int:
+        """For how many keys the values of a row were given by hand."""
+        last = {repr(item.key): item.decision for item in self.decisions}
+        return sum(decision == "custom" for decision in last.values())
 
     def decided(
         self,
         read: Callable[[Sequence[Field]], pa.Table],
         group: Codes,
         fields: Sequence[Field],
-    ) -> Positions:
+    ) -> tuple[Positions, Positions]:
         """Return for each group the number of what was decided, -1 where nothing was.
+
+        And the index of the decision that says so.
 
         Args:
             read: Reads columns of rows, by field id; asked only where something was decided.
@@ -103,11 +118,40 @@ class Policy:
             fields: The key's columns.
         """
         choices = np.full(int(group.max(initial=-1)) + 1, -1)
+        indexes = choices.copy()
         if self.decisions:
             rows, number = matches(read(fields), [item.key for item in self.decisions], fields)
             codes = np.array([CHOICES[item.decision] for item in self.decisions], np.int64)
             choices[group[rows]] = codes[number]
-        return choices
+            indexes[group[rows]] = number
+        return choices, indexes
+
+    def rows(self, indexes: Positions, key: Sequence[Field], fields: Sequence[Field]) -> pa.Table:
+        """Return the rows that decisions give, columns by field id.
+
+        Args:
+            indexes: Which decisions; each gives a row.
+            key: The key's columns.
+            fields: All columns.
+
+        Raises:
+            InputError: They give other columns than the table has now.
+        """
+        some = [self.decisions[index] for index in indexes]
+        rows = []
+        for item in some:
+            known = {field.id: value for field, value in zip(key, item.key, strict=True)}
+            given = dict(item.row or {})
+            others = [field for field in fields if field.id not in known]
+            if {field.name for field in others} != given.keys():
+                now = ", ".join(field.name for field in others)
+                raise InputError(
+                    f"Values were chosen for {', '.join(given)}, and by now the columns are "
+                    f"{now}. Begin again: dbt-vcs merge --abort, then merge, and choose."
+                )
+            rows.append({**known, **{field.id: given[field.name] for field in others}})
+        columns = [pa.array([row[f.id] for row in rows], shown_type(f)) for f in fields]
+        return pa.table(columns, names=[field.id for field in fields])
 
 
 def hits(table: pa.Table, where: pc.Expression) -> Positions:

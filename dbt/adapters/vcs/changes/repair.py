@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.conflicts import Conflicts
-from dbt.adapters.vcs.changes.decide import Groups, decide
+from dbt.adapters.vcs.changes.decide import CUSTOM, Groups, decide
 from dbt.adapters.vcs.changes.files import Files, Positions, is_readable
 from dbt.adapters.vcs.changes.grouping import Codes, group_ids, ids_within
 from dbt.adapters.vcs.changes.located import Places
@@ -27,7 +27,7 @@ from dbt.adapters.vcs.changes.net import fast_first, ranks, sums, table_columns
 from dbt.adapters.vcs.changes.policy import Policy
 from dbt.adapters.vcs.changes.suspects import any_in_group, suspects
 from dbt.adapters.vcs.changes.touched import TouchedRows, touched_rows
-from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.pieces import Piece
@@ -46,7 +46,8 @@ class Repair:
         state: Blocks and deletions of the graft.
         deleted: Rows to delete from it, as a tombstone's file holds them.
         inserted: Rows to add, columns by field id.
-        made: How many of these, the last ones, no side has: merged column by column.
+        made: How many of these, the last ones, no side has: merged column by column, or given.
+        given: How many of those were given by hand.
         conflicts: What both sides changed differently.
         rows: The rows that were looked at.
         units: For each of them a number, the same for equal rows of one group.
@@ -58,6 +59,7 @@ class Repair:
     deleted: pa.Table
     inserted: pa.Table
     made: int
+    given: int
     conflicts: Conflicts
     rows: TouchedRows
     units: Codes
@@ -157,7 +159,10 @@ class _Attempt:
         masks = (rows.base, rows.ours, rows.theirs)
         content = self._contents(group, by) if keyed else group
         self.groups = Groups.of(group, content, masks, keyed=keyed)
-        decided = policy.decided(lambda some: rows.located.read(files, some), group, by)
+        decided, indexes = policy.decided(lambda some: rows.located.read(files, some), group, by)
+        chosen = np.flatnonzero(decided == CUSTOM)
+        _check_single(self.groups, chosen)
+        self.given = policy.rows(indexes[chosen], by, fields)
         self.verdict = decide(
             self.groups, decided, self._read, mode=policy.mode, cells=policy.cells
         )
@@ -177,6 +182,7 @@ class _Attempt:
             deleted=self._deleted(),
             inserted=pa.concat_tables([self._read(np.repeat(self.groups.first, missing)), made]),
             made=made.num_rows,
+            given=self.given.num_rows,
             conflicts=Conflicts.of(
                 self.groups, self.verdict, self._read, self._fields, keyed=self._keyed
             ),
@@ -209,15 +215,16 @@ class _Attempt:
         return images.add_column(0, FILE_COLUMN, rows.blocks())
 
     def _made(self) -> pa.Table:
-        """Return rows that have their columns from different rows."""
+        """Return rows that have their columns from different rows, then those given by hand."""
         located = self.rows.located
-        if not self.verdict.made:
-            return self._read(np.empty(0, np.int64))
-        columns = [
-            located.read_at(self._files, [field], source).column(field.id)
-            for field, source in zip(self._fields, self.verdict.made, strict=True)
-        ]
-        return pa.table(columns, names=[field.id for field in self._fields])
+        made = self._read(np.empty(0, np.int64))
+        if self.verdict.made:
+            columns = [
+                located.read_at(self._files, [field], source).column(field.id)
+                for field, source in zip(self._fields, self.verdict.made, strict=True)
+            ]
+            made = pa.table(columns, names=[field.id for field in self._fields])
+        return pa.concat_tables([made, self.given.cast(made.schema)])
 
 
 def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:
@@ -237,6 +244,19 @@ def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:
         and path not in triple.ours.blocks
         and rows > MAX_DELETED * attempt.state.blocks[path].rows
     }
+
+
+def _check_single(groups: Groups, chosen: Positions) -> None:
+    """Raise where values were given for a key that stands for several rows.
+
+    Raises:
+        InputError: They were.
+    """
+    if not groups.single[chosen].all():
+        raise InputError(
+            "Values were chosen for a key that stands for several rows on one side, so it is not "
+            "known which row they are of. Choose a side for it, or delete."
+        )
 
 
 def _check_readable(fields: Sequence[Field]) -> None:

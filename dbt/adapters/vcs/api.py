@@ -70,7 +70,10 @@ def connect(
         ),
         schema=schema,
     )
-    return Client(workspace, branch)
+    client = Client(workspace, branch)
+    if spark is not None:
+        client.open()
+    return client
 
 
 class Client:
@@ -116,6 +119,14 @@ class Client:
             EngineError: Spark refused or failed.
         """
         return landed(self._workspace, lambda overlay: self._answer(text, overlay), text)
+
+    def open(self) -> None:
+        """Open the session now instead of when a statement needs it.
+
+        Raises:
+            InputError: The Spark session already shows another branch or repository.
+        """
+        self._connection.open()
 
     def cancel(self) -> None:
         """Stop the statement that runs now, from another thread."""

@@ -81,6 +81,7 @@ def release(spark: SparkSession, catalog: Catalog, adoption: Adoption) -> None:
             spark.sql(f"drop view if exists {quoted_relation(name)}")
         for name in catalog.functions:
             spark.sql(f"drop function if exists {quoted_relation(name)}")
+        catalog.give_back(spark)
         spark.sql(f"drop database if exists {quoted(PRIVATE)} cascade")
         for key, value in adoption.settings.items():
             if value is None:

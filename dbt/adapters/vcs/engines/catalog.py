@@ -15,8 +15,9 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.errors import SparkError, translated
 from dbt.adapters.vcs.engines.mounting import Mounting
-from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.engines.port import Sign, TableMount
 from dbt.adapters.vcs.engines.quoting import literal, options_clause, quoted, quoted_relation
+from dbt.adapters.vcs.engines.signs import Signs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,6 +51,8 @@ class Catalog:
         self._physical: set[str] = set()
         self._shown: dict[RelationName, str | None] = {}
         self._functions: dict[RelationName, str] = {}
+        self._signs: Signs | None = None
+        self._posted: dict[RelationName, str] = {}
 
     @property
     def root(self) -> str:
@@ -60,6 +63,11 @@ class Catalog:
     def warehouse(self) -> str:
         """A folder for what Spark insists on making; it holds no data."""
         return self._folder.name
+
+    @property
+    def is_adopted(self) -> bool:
+        """True if somebody else reads it, too."""
+        return self._adopted
 
     @property
     def shown(self) -> list[RelationName]:
@@ -82,6 +90,8 @@ class Catalog:
                 folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
                 location = f" location {literal(f'file:{folder}')}"
             spark.sql(f"create database if not exists {quoted(schema)}{location}")
+            if schema != PRIVATE:
+                self._signboard(spark).wall(schema)
             self._schemas.add(schema)
 
     def mount_physical(self, spark: SparkSession, mount: TableMount) -> str:
@@ -181,6 +191,31 @@ class Catalog:
             if self._functions.pop(name, None) is not None:
                 spark.sql(f"drop function if exists {quoted_relation(name)}")
 
+    def post(
+        self,
+        spark: SparkSession,
+        versions: Mapping[RelationName, str],
+        sign: Callable[[RelationName], Sign],
+    ) -> None:
+        """Let names stand for signs: all that stand for something else now, and those given."""
+        for name in self.shown:
+            self.unmount(spark, name)
+        signs = self._signboard(spark)
+        for name in [name for name in self._posted if name not in versions]:
+            signs.take_down(name)
+            del self._posted[name]
+        for name, version in versions.items():
+            if self._posted.get(name) != version:
+                self.ensure_schema(spark, PRIVATE)
+                self.ensure_schema(spark, name.schema)
+                signs.put_up(name, sign(name))
+                self._posted[name] = version
+
+    def give_back(self, spark: SparkSession) -> None:
+        """Take down all signs, and let tables be made in every database again."""
+        self._signboard(spark).unwall()
+        self._posted.clear()
+
     def close(self) -> None:
         """Remove the temporary folder."""
         self._folder.cleanup()
@@ -190,8 +225,17 @@ class Catalog:
     ) -> None:
         self._shown.pop(name, None)
         self.ensure_schema(spark, name.schema)
+        if self._adopted:
+            self._posted.pop(name, None)
+            self._signboard(spark).take_down(name)
         spark.sql(f"create or replace view {quoted_relation(name)} {definition}")
         self._shown[name] = id
+
+    def _signboard(self, spark: SparkSession) -> Signs:
+        with self._lock:
+            if self._signs is None:
+                self._signs = Signs(spark, PRIVATE)
+            return self._signs
 
     def _locked(self, key: str) -> threading.Lock:
         with self._lock:

@@ -75,6 +75,21 @@ class Written:
     footers: Mapping[str, Footer] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """What others see of a relation of the branch where they share the engine's catalog.
+
+    Attributes:
+        kind: `table` or `view`.
+        columns: Its columns, in order.
+        comment: Free text, or None.
+    """
+
+    kind: str
+    columns: tuple[Column, ...]
+    comment: str | None = None
+
+
 class Rows(Protocol):
     """The rows of one statement; a query is run when they are asked for, each time."""
 
@@ -244,6 +259,21 @@ class Session(Protocol):
 
     def unmount(self, name: RelationName) -> None:
         """Remove what a name stands for from the catalog; nothing happens if there is nothing."""
+
+    @property
+    def is_shared(self) -> bool:
+        """True if others read the catalog by name as well, as the owner of a session does."""
+
+    def post(
+        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+    ) -> None:
+        """Let names that stand for anything stand for signs, until they are mounted again.
+
+        Args:
+            versions: Every relation that others may know of, and what names its sign's version:
+                a sign that is up already is left.
+            sign: Gives the sign of one of them.
+        """
 
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
         """Return the columns of a mounted relation, or of a temporary view named by one word."""

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.engines.context import java_class
 from dbt.adapters.vcs.engines.errors import renamed
 from dbt.adapters.vcs.engines.functions import Functions
 from dbt.adapters.vcs.engines.jobs import Jobs
-from dbt.adapters.vcs.engines.port import Analysing, Column, TableMount, Written
+from dbt.adapters.vcs.engines.port import Analysing, Column, Sign, TableMount, Written
 from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
 from dbt.adapters.vcs.engines.repeatable import is_repeatable
 from dbt.adapters.vcs.engines.rows import SparkRows, columns_of_schema
@@ -220,6 +220,20 @@ class SparkView:
         """Remove what a name stands for from the catalog."""
         with self._jobs.run():
             self._catalog.unmount(self._spark, name)
+
+    @property
+    def is_shared(self) -> bool:
+        """True if the session is one that somebody else made."""
+        return self._catalog.is_adopted
+
+    def post(
+        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+    ) -> None:
+        """Let names that stand for anything stand for signs, until they are mounted again."""
+        with self._jobs.run():
+            for name in self._catalog.functions:
+                self._functions.unmount(name)
+            self._catalog.post(self._spark, versions, sign)
 
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
         """Return the columns of a mounted relation or of a temporary view."""

@@ -95,5 +95,7 @@ class SparkEngine:
                     context,
                     session_settings(self._settings, self._storage_options, catalog.warehouse),
                 )
+                # What a Python model saves without a schema would go there.
+                catalog.ensure_schema(self._root, "default")
             self._catalog = catalog
         return self._catalog, self._root

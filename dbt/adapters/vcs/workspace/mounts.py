@@ -25,6 +25,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.engines.port import Session, TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.statements import DiffReference, Query, Reference
+from dbt.adapters.vcs.workspace import signs
 from dbt.adapters.vcs.workspace.diffs import diff_in_view
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.pins import pinned, query_of_body, query_of_view
@@ -99,6 +100,17 @@ class Mounts:
         with self._lock:
             if self._shown.pop(name, None) is not None:
                 session.unmount(name)
+
+    def post(self, overlay: Overlay, session: Session) -> None:
+        """Where others read the catalog too, leave nothing in it that can be out of date."""
+        if not session.is_shared:
+            return
+        with self._lock:
+            self._shown.clear()
+            self._functions.clear()
+            for schema in overlay.schema_names():
+                session.ensure_schema(schema)
+            session.post(signs.versions(overlay), lambda name: signs.sign(overlay, name))
 
     def is_shown(self, name: RelationName) -> bool:
         """Tell whether the catalog shows anything under a name."""

@@ -146,9 +146,23 @@ class Connection:
         """
         self._is_cancelled = False
         scope = self.scope(text, overlay, origin)
-        outcome = execute(scope, read_only=read_only, before_rows=self.workspace.line.check_open)
+        try:
+            outcome = execute(
+                scope, read_only=read_only, before_rows=self.workspace.line.check_open
+            )
+        finally:
+            self._post(overlay)
         self._schema = scope.schema
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
+
+    def open(self) -> None:
+        """Open the session now, so that whoever shares its catalog sees what the branch has."""
+        self.session()
+        self._post(self.workspace.begin())
+
+    def _post(self, overlay: Overlay) -> None:
+        if self._session is not None and not self._is_stopped:
+            self.workspace.mounts.post(overlay, self._session)
 
     def cancel(self) -> None:
         """Stop the statement that is running, from another thread."""

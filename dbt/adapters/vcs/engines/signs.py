@@ -1,0 +1,189 @@
+"""Signs: what a session's catalog shows of a branch to whoever reads it past a connection.
+
+Spark asks nobody before it resolves a name. What a name showed a statement ago would be read as
+if it were the branch's now, and a table made under one would be a folder that nobody commits. So
+names of tables and views stand for signs while no statement runs: they have columns, but neither
+rows nor a place for any. The places of signs and of schemas are paths of a file system that takes
+none, and Spark's error quotes the path: so the path says what to do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.context import java_class
+from dbt.adapters.vcs.engines.port import Sign
+from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SCHEME: Final = "dbt-vcs"
+_FILE_SYSTEM: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
+"""Refuses every path that isn't `file:` and quotes it; every Spark has it."""
+
+_PLACE: Final = "dbt-vcs.place"
+"""Property of a database: where it lay before it was walled."""
+
+_SIGN: Final = "dbt-vcs.sign"
+"""Property of what is a sign."""
+
+
+class Signs:
+    """The signs in one catalog. Not safe to use from several threads at once."""
+
+    def __init__(self, spark: SparkSession, private: str) -> None:
+        """Take a session of the catalog, and a database for what signs are made after."""
+        self._spark = spark
+        self._private = private
+        self._shapes: dict[str, dict[str, Any]] = {}
+        context: Any = spark.sparkContext
+        # Else Spark says that it knows no such file system, and not for which path.
+        context._jsc.hadoopConfiguration().set(f"fs.{_SCHEME}.impl", _FILE_SYSTEM)
+
+    def wall(self, schema: str) -> None:
+        """Leave no place in a database for tables that are made in it."""
+        database = self._catalog.getDatabase(schema)
+        place = database.locationUri()
+        if place.getScheme() != _SCHEME:
+            properties = {**_dict(database.properties()), _PLACE: place.toString()}
+            self._relocate(database, self._uri(_way_round(f"the schema {schema}")), properties)
+
+    def unwall(self) -> None:
+        """Take all signs down, and give every database the place back that it had."""
+        for schema in _list(self._catalog.listDatabases()):
+            database = self._catalog.getDatabase(schema)
+            properties = _dict(database.properties())
+            place = properties.pop(_PLACE, None)
+            if place is not None:
+                for identifier in _list(self._catalog.listTables(schema)):
+                    self.take_down(RelationName(schema, identifier))
+                self._relocate(database, self._class("java.net.URI").create(place), properties)
+
+    def put_up(self, name: RelationName, sign: Sign) -> None:
+        """Let a name stand for a sign, unless something of the session's own has that name."""
+        self.take_down(name)
+        shape = self._shape(sign.kind)
+        properties = {_SIGN: "true"}
+        changes = {
+            "identifier": self._identifier(name),
+            "schema": self._columns(sign),
+            "comment": self._option(sign.comment),
+        }
+        if sign.kind == "view":
+            text = self._option(_view_text(name, sign))
+            changes |= {"viewText": text, "viewOriginalText": text}
+            properties |= _view_properties(_dict(shape["properties"]), sign)
+        else:
+            place = self._option(self._uri(_way_round(str(name))))
+            stored = {**_elements(shape["storage"]), "locationUri": place}
+            changes["storage"] = self._spark_class("CatalogStorageFormat")(*stored.values())
+        changes["properties"] = self._map(properties)
+        self._catalog.createTable(self._table({**shape, **changes}), True)
+
+    def take_down(self, name: RelationName) -> None:
+        """Remove the sign that a name stands for; nothing happens if it stands for none."""
+        if not self._catalog.tableExists(name.schema, name.identifier):
+            return
+        found = self._catalog.getTable(name.schema, name.identifier)
+        if not found.properties().contains(_SIGN):
+            return
+        if found.viewText().isEmpty():
+            # Spark would delete the files of a table that is its own.
+            external = self._spark_class("CatalogTableType").EXTERNAL()
+            self._catalog.alterTable(self._table({**_elements(found), "tableType": external}))
+        self._catalog.dropTable(name.schema, name.identifier, True, True)
+
+    def _shape(self, kind: str) -> dict[str, Any]:
+        """Return what signs of a kind are made after: it has whatever else Spark notes."""
+        if kind not in self._shapes:
+            name = RelationName(self._private, f"sign_{kind}")
+            what = "as select 1 a" if kind == "view" else "(a int) using parquet"
+            self._spark.sql(f"create {kind} if not exists {quoted_relation(name)} {what}")
+            self._shapes[kind] = _elements(self._catalog.getTable(name.schema, name.identifier))
+        return self._shapes[kind]
+
+    def _relocate(self, database: Any, place: Any, properties: Mapping[str, str]) -> None:
+        elements = {
+            **_elements(database),
+            "locationUri": place,
+            "properties": self._map(properties),
+        }
+        self._catalog.alterDatabase(self._spark_class("CatalogDatabase")(*elements.values()))
+
+    def _table(self, elements: Mapping[str, Any]) -> Any:
+        return self._spark_class("CatalogTable")(*elements.values())
+
+    def _identifier(self, name: RelationName) -> Any:
+        made = self._class("org.apache.spark.sql.catalyst.TableIdentifier")
+        catalog = self._option("spark_catalog")
+        return made(name.identifier, self._option(name.schema), catalog)
+
+    def _columns(self, sign: Sign) -> Any:
+        made = self._class("org.apache.spark.sql.types.StructType")
+        return made.fromDDL(
+            ", ".join(
+                f"{quoted(column.name)} {column.type}"
+                + ("" if column.nullable else " not null")
+                + (f" comment {literal(column.comment)}" if column.comment else "")
+                for column in sign.columns
+            )
+        )
+
+    def _uri(self, text: str) -> Any:
+        return self._class("java.net.URI")(_SCHEME, None, f"/{text}", None)
+
+    def _option(self, value: Any) -> Any:
+        return self._class("scala.Option").apply(value)
+
+    def _map(self, items: Mapping[str, str]) -> Any:
+        return self._class("org.apache.spark.api.python.PythonUtils").toScalaMap(dict(items))
+
+    def _spark_class(self, name: str) -> Any:
+        return self._class(f"org.apache.spark.sql.catalyst.catalog.{name}")
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._spark.sparkContext, name)
+
+    @property
+    def _catalog(self) -> Any:
+        java: Any = self._spark._jsparkSession
+        return java.sharedState().externalCatalog()
+
+
+def _way_round(what: str) -> str:
+    return (
+        f"{what} lies on a branch: read and write it with client.sql(...) of connect(...), "
+        "a DataFrame by a temporary view of it"
+    )
+
+
+def _view_text(name: RelationName, sign: Sign) -> str:
+    """Return a query of the view's columns that fails when it is run, however it is asked."""
+    columns = ", ".join(
+        f"cast(null as {column.type}) {quoted(column.name)}" for column in sign.columns
+    )
+    return f"select {columns} where raise_error({literal(_way_round(str(name)))}) is null"
+
+
+def _view_properties(shape: Mapping[str, str], sign: Sign) -> dict[str, str]:
+    kept = {key: text for key, text in shape.items() if not key.startswith("view.query.out.")}
+    numbered = {f"view.query.out.col.{i}": c.name for i, c in enumerate(sign.columns)}
+    return {**kept, "view.query.out.numCols": str(len(sign.columns)), **numbered}
+
+
+def _elements(value: Any) -> dict[str, Any]:
+    """Return what a Scala case class is made of, in the order of its constructor."""
+    count = range(value.productArity())
+    return {value.productElementName(i): value.productElement(i) for i in count}
+
+
+def _list(names: Any) -> Iterable[str]:
+    return [names.apply(i) for i in range(names.size())]
+
+
+def _dict(items: Any) -> dict[str, str]:
+    pairs = items.toSeq()
+    return {pairs.apply(i)._1(): pairs.apply(i)._2() for i in range(pairs.size())}

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.model import Input, NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.invocation import Invocation
-from dbt.adapters.vcs.report import changes_between, summary
+from dbt.adapters.vcs.report import published
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -218,12 +218,8 @@ class RunLife:
         if not landed.moved:
             self._say(f"Nothing changed: {run.target} stays as it is.")
             return
-        changes = changes_between(self.repository, landed.before, landed.commit)
-        for change in changes:
-            self._say(str(change))
-        self._say(
-            summary(branch=run.target, commit=landed.commit, changes=changes, seconds=seconds)
-        )
+        for line in published(self.repository, run.target, landed.before, landed.commit, seconds):
+            self._say(line)
         if landed.before != before or before != run.fork:
             self._say(f"  {run.target} had moved meanwhile; the run was merged onto it.")
 

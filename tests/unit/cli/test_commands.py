@@ -94,7 +94,7 @@ def test_show(vcs: Call, warehouse: Warehouse) -> None:
     assert "\n\n    Build\n\n    All of it.\n\n" in text
     assert "Run      dbt build --target dev (i1), dbt 1.11, 2.0s\n" in text
     assert "   model.shop.a  success     1.25  1,234\n" in text
-    assert "\n  added    table  shop.a  +10 -0\n" in text
+    assert "\n  added    table  shop.a  +10 -0 ~0\n" in text
     found = asked(vcs, "show", "main")
     assert found["run"]["nodes"][0] == {
         "id": "model.shop.a",
@@ -108,6 +108,8 @@ def test_show(vcs: Call, warehouse: Warehouse) -> None:
         "how": "added",
         "rows_added": 10,
         "rows_removed": 0,
+        "rows_modified": 0,
+        "is_exact": True,
     }
     assert "No relation changed." in vcs("show", "main~1").stdout
 
@@ -153,8 +155,8 @@ def test_merge(vcs: Call, warehouse: Warehouse) -> None:
     assert vcs("merge", "x", "main").stdout.splitlines() == [
         f"Merged x into main, fast-forward: {before[:12]} -> {head[:12]}",
         "  added    schema shop",
-        "  added    table  shop.a  +10 -0",
-        "1 relation, +10 -0 rows",
+        "  added    table  shop.a  +10 -0 ~0",
+        "1 relation, +10 -0 ~0 rows",
     ]
     assert warehouse.head() == head
     # The default branch is meant where no target is given.
@@ -180,7 +182,7 @@ def test_merge_of_both_sides(vcs: Call, warehouse: Warehouse) -> None:
         "Can't merge x into main: both changed",
         "  shop.b: 10 rows changed differently",
         "This alone would merge:",
-        "  added    table  shop.c  +10 -0",
+        "  added    table  shop.c  +10 -0 ~0",
     ]
     assert asked(vcs, "merge", "x", "main", "--dry-run", code=1)["conflicts"] == [
         "shop.b: 10 rows changed differently"

@@ -7,11 +7,11 @@ from dbt.adapters.vcs.core.ids import FunctionId
 from dbt.adapters.vcs.core.model import Entry, Function, FunctionEntry, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.report import changes_between
 from dbt.adapters.vcs.verbs.diff import read_diff
 from dbt.adapters.vcs.verbs.fsck import check_repository
 from dbt.adapters.vcs.verbs.merge import merge
 from dbt.adapters.vcs.verbs.status import read_status
+from dbt.adapters.vcs.workspace.summaries import list_changes
 from verbs.warehouse import Warehouse
 
 
@@ -24,7 +24,7 @@ def test_what_is_told_of_a_function(warehouse: Warehouse) -> None:
     before = warehouse.put(a="1")
     after = warehouse.put(f=function(warehouse, "1"))
     changed = warehouse.put(f=function(warehouse, "2"))
-    assert [str(item) for item in changes_between(warehouse.repository, before, after)] == [
+    assert [str(item) for item in list_changes(warehouse.repository, before, after)] == [
         "  added    function shop.f"
     ]
     assert [

@@ -30,8 +30,8 @@ def test_a_relation_becomes_what_it_was(warehouse: Warehouse) -> None:
     report = restore_relation(warehouse.repository, "SHOP.a", "main~2", **MAIN)
     assert warehouse.shown()["shop.a"] == one
     assert warehouse.shown()["shop.b"] == kept
-    assert [(c.name, c.how, c.rows_added, c.rows_removed) for c in report.changes] == [
-        ("shop.a", "changed", 10, 10)
+    assert [(c.name, c.how, c.rows_added, c.rows_modified) for c in report.changes] == [
+        ("shop.a", "changed", 0, 10)
     ]
     commit = warehouse.repository.objects.commit(report.after)
     assert (commit.parents, commit.author) == ((report.before,), "bob")

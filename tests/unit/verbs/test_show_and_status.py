@@ -1,13 +1,22 @@
 from dbt.adapters.vcs.core.model import NodeRun, Run
-from dbt.adapters.vcs.verbs.changes import ChangeSummary
 from dbt.adapters.vcs.verbs.show import show_commit
 from dbt.adapters.vcs.verbs.status import Contents, read_status
 from dbt.adapters.vcs.workspace.runs import Status
+from dbt.adapters.vcs.workspace.summaries import ChangeSummary
 from verbs.warehouse import BYTES, Warehouse
 
 
-def change(name: str, how: str, added: int = 0, removed: int = 0) -> ChangeSummary:
-    return ChangeSummary(name=name, kind="table", how=how, rows_added=added, rows_removed=removed)
+def change(
+    name: str, how: str, added: int = 0, removed: int = 0, modified: int = 0
+) -> ChangeSummary:
+    return ChangeSummary(
+        name=name,
+        kind="table",
+        how=how,
+        rows_added=added,
+        rows_removed=removed,
+        rows_modified=modified,
+    )
 
 
 def test_a_commit_shows_what_it_changed(warehouse: Warehouse) -> None:
@@ -19,7 +28,7 @@ def test_a_commit_shows_what_it_changed(warehouse: Warehouse) -> None:
     assert found.changes == (
         change("shop.a", "changed", 10, 0),
         change("shop.b", "removed", 0, 10),
-        change("shop.c", "changed", 10, 10),
+        change("shop.c", "changed", 0, 0, 10),
         ChangeSummary(name="shop.d", kind="view", how="added"),
     )
     assert (found.id, found.names, found.message) == (warehouse.head(), ("main",), "Change")

@@ -11,9 +11,9 @@ from dbt.adapters.vcs.core.repository import DEMANDS, Branch, Protection, Reposi
 from dbt.adapters.vcs.core.retention import hold_commit
 from dbt.adapters.vcs.verbs.divergence import divergence
 from dbt.adapters.vcs.verbs.names import check_free, named_branch
-from dbt.adapters.vcs.verbs.parallel import each
 from dbt.adapters.vcs.verbs.sources import resolve_source
 from dbt.adapters.vcs.workspace.openmerges import open_merge_of
+from dbt.adapters.vcs.workspace.parallel import each
 from dbt.adapters.vcs.workspace.runs import discard, run_of
 
 

@@ -15,11 +15,11 @@ from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.trees import Change
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.statements.diffs import DiffShape
-from dbt.adapters.vcs.verbs.changes import ChangeSummary, count_changes
 from dbt.adapters.vcs.verbs.diffends import Ends, name_of, read_ends, read_points, resolved
-from dbt.adapters.vcs.verbs.parallel import each
 from dbt.adapters.vcs.workspace.diffs import Difference, shaped
+from dbt.adapters.vcs.workspace.parallel import each
 from dbt.adapters.vcs.workspace.points import Point
+from dbt.adapters.vcs.workspace.summaries import ChangeSummary, summarize
 
 _AT_ONCE: Final = 16
 _SETTINGS: Final = ("primary_key", "partition_by", "cluster_by", "comment", "properties")
@@ -43,29 +43,17 @@ class ColumnDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationDiff:
-    """How one relation differs.
+class RelationDiff(ChangeSummary):
+    """How one relation differs, read as far as this process can.
 
     Attributes:
         name: `schema.identifier`; two of them, `a -> b`, where two tables are compared.
         kind: `table`, `view` or `function`.
         how: `added`, `removed`, `changed`, or `equal`.
-        rows_added: Rows that come.
-        rows_removed: Rows that go.
-        rows_modified: Rows of one primary key, other values; 0 for a table without a key.
-        is_exact: False where there is too much to read without Spark; the numbers are then those
-            of the files that came and went, and so the most that it can be.
         columns: How its columns differ.
         settings: What else of the table differs: `primary_key`, `comment`, ...
     """
 
-    name: str
-    kind: str
-    how: str
-    rows_added: int = 0
-    rows_removed: int = 0
-    rows_modified: int = 0
-    is_exact: bool = True
     columns: tuple[ColumnDiff, ...] = ()
     settings: tuple[str, ...] = ()
 
@@ -150,7 +138,7 @@ def _commits(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
         for change, item in zip(relations, told, strict=True)
     )
     differing = tuple(item for item in exact if item.how != "equal")
-    schemas = () if wanted else count_changes(repository, found.schemas, ())
+    schemas = () if wanted else summarize(repository, found.schemas, ())
     return DiffReport(
         before=ends.before,
         after=ends.after,

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.plan.collect import Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, read_retention
 from dbt.adapters.vcs.core.store.objects import ObjectStore
-from dbt.adapters.vcs.verbs.parallel import each
+from dbt.adapters.vcs.workspace.parallel import each
 
 _KINDS: Final[Mapping[str, type[Value]]] = {
     "commit": Commit,

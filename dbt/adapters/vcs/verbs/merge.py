@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
@@ -12,7 +12,6 @@ from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.verbs.changes import ChangeSummary, list_changes
 from dbt.adapters.vcs.verbs.mergeplan import How, MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.verbs.names import named_branch
 from dbt.adapters.vcs.verbs.sessions import sessions_of
@@ -22,6 +21,7 @@ from dbt.adapters.vcs.workspace.conflicts import keep
 from dbt.adapters.vcs.workspace.openmerges import OpenMerge, open_merge_of
 from dbt.adapters.vcs.workspace.policy import Policy
 from dbt.adapters.vcs.workspace.runs import RunBranch, Status, run_of, steps_of
+from dbt.adapters.vcs.workspace.summaries import ChangeSummary, list_changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +295,7 @@ def foretold(
     with sessions_of(engine, repository.blobs, "merge") as sessions:
         plan = plan_merge(repository, work, repository.branch(target), sessions)
     check(plan)
+    changes = planned_changes(repository, plan)
     after = {"up_to_date": plan.target.head, "fast_forward": plan.work.commit}.get(plan.how)
     return MergeReport(
         source=plan.work.source,
@@ -303,16 +304,38 @@ def foretold(
         dry_run=True,
         before=plan.target.head,
         after=None if plan.work.run and plan.how == "fast_forward" else after,
-        changes=planned_changes(repository, plan),
-        relations=plan.combination.merged if plan.combination else (),
+        changes=changes,
+        relations=_relations(plan, changes),
         conflicts=plan.conflicts,
     )
+
+
+def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merged, ...]:
+    """Return how each relation was merged, with the rows of those that were taken as they are."""
+    if plan.combination is None:
+        return ()
+    told = {change.name: change for change in changes}
+
+    def completed(item: Merged) -> Merged:
+        change = told.get(str(item.name))
+        if item.how != "fast_forward" or change is None:
+            return item
+        return replace(
+            item,
+            added=change.rows_added,
+            removed=change.rows_removed,
+            modified=change.rows_modified,
+            is_exact=change.is_exact,
+        )
+
+    return tuple(map(completed, plan.combination.merged))
 
 
 def _told(
     repository: Repository, plan: MergePlan, before: CommitId, after: CommitId
 ) -> MergeReport:
     how: How = plan.how if before == plan.target.head else "merge"
+    changes = list_changes(repository, before, after)
     return MergeReport(
         source=plan.work.source,
         target=plan.target.name,
@@ -320,6 +343,6 @@ def _told(
         dry_run=False,
         before=before,
         after=after,
-        changes=list_changes(repository, before, after),
-        relations=plan.combination.merged if plan.combination else (),
+        changes=changes,
+        relations=_relations(plan, changes),
     )

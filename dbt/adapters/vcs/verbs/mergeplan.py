@@ -12,11 +12,11 @@ from dbt.adapters.vcs.core.model import Absent, RelationName
 from dbt.adapters.vcs.core.plan.trees import Change, SchemaChange, info_of
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.engines.port import Sessions
-from dbt.adapters.vcs.verbs.changes import ChangeSummary, count_changes, list_changes
 from dbt.adapters.vcs.workspace.combining import Combination, combine
 from dbt.adapters.vcs.workspace.decisions import Decisions
 from dbt.adapters.vcs.workspace.policy import Policy
 from dbt.adapters.vcs.workspace.runs import RunBranch
+from dbt.adapters.vcs.workspace.summaries import ChangeSummary, list_changes, summarize
 
 How: TypeAlias = Literal["up_to_date", "fast_forward", "merge", "conflict"]
 
@@ -132,7 +132,7 @@ def planned_changes(repository: Repository, plan: MergePlan) -> tuple[ChangeSumm
     for name, info in sorted(changes.schemas.items()):
         before = info_of(ours.schema_ref(name)) if ours.has_schema(name) else Absent
         schemas.append(SchemaChange(name, before, info))
-    return count_changes(repository, schemas, relations)
+    return summarize(repository, schemas, relations)
 
 
 def _base(repository: Repository, work: Work, target: Branch) -> CommitId:

@@ -10,11 +10,11 @@ from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.plan.trees import diff_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.verbs.changes import ChangeSummary, count_changes
 from dbt.adapters.vcs.verbs.log import parse_relation
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.restores import Split, last_of, past_of, put_back, splits
 from dbt.adapters.vcs.workspace.runs import run_of
+from dbt.adapters.vcs.workspace.summaries import ChangeSummary, summarize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ def changes_to(
     objects = repository.objects
     old, new = objects.tree(objects.commit(before).tree), objects.tree(tree)
     found = diff_trees(old, new, objects.schema_tree)
-    return count_changes(repository, found.schemas, found.relations)
+    return summarize(repository, found.schemas, found.relations)
 
 
 def head_of(repository: Repository, branch: str) -> CommitId:

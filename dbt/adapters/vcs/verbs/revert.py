@@ -19,11 +19,11 @@ from dbt.adapters.vcs.core.repository import Landed, Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.engines.port import Engine, Sessions
-from dbt.adapters.vcs.verbs.changes import ChangeSummary, list_changes
 from dbt.adapters.vcs.verbs.restore import head_of
 from dbt.adapters.vcs.verbs.sessions import sessions_of
 from dbt.adapters.vcs.workspace.conflicts import Clash
 from dbt.adapters.vcs.workspace.policy import Mode
+from dbt.adapters.vcs.workspace.summaries import ChangeSummary, list_changes
 from dbt.adapters.vcs.workspace.tablemerge import TableMerge, merge_tables
 
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.verbs.changes import ChangeSummary, list_changes
 from dbt.adapters.vcs.verbs.names import named_branch, names_by_commit
 from dbt.adapters.vcs.verbs.runs import RunSummary, summarize_run
 from dbt.adapters.vcs.workspace.runs import run_of
+from dbt.adapters.vcs.workspace.summaries import ChangeSummary, list_changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

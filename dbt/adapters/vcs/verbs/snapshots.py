@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.verbs.log import parse_relation
-from dbt.adapters.vcs.verbs.parallel import each
+from dbt.adapters.vcs.workspace.parallel import each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

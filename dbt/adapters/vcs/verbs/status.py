@@ -9,8 +9,8 @@ from typing import Final
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, FunctionEntry, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.verbs.parallel import each
 from dbt.adapters.vcs.verbs.runs import RunSummary, list_runs
+from dbt.adapters.vcs.workspace.parallel import each
 from dbt.adapters.vcs.workspace.runs import run_of
 
 DONE_WITH: Final = frozenset({"published", "resumed"})

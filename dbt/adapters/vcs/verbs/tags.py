@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository, Tag
 from dbt.adapters.vcs.core.retention import hold_commit
 from dbt.adapters.vcs.verbs.names import check_free, named_branch
-from dbt.adapters.vcs.verbs.parallel import each
+from dbt.adapters.vcs.workspace.parallel import each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from typing import Final, Literal, TypeAlias
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.trees import TreeMerge, Triple, merge_trees
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
 from dbt.adapters.vcs.engines.port import Sessions
@@ -44,7 +43,9 @@ class Merged:
         how: `up_to_date`: theirs has nothing new; `fast_forward`: ours had nothing new, so
             theirs is taken as it is; `graft`: the files of both sides, none was read for it;
             `rewrite`: some rows were written for it.
-        added: Rows that ours gains; `removed`: loses; `modified`: gains with other values.
+        added: Rows that ours gains; `removed`: loses; `modified`: gains with other values. Not
+            counted here where theirs is taken as it is: a summary of the changes has them.
+        is_exact: False if these are the most that it can be.
         conflicts: Rows that both sides changed in different ways, decided by the mode or by hand.
     """
 
@@ -54,6 +55,7 @@ class Merged:
     added: int = 0
     removed: int = 0
     modified: int = 0
+    is_exact: bool = True
     conflicts: int = 0
 
 
@@ -134,12 +136,8 @@ class _Work:
 
     def _taken(self, name: RelationName, entry: Entry | AbsentType) -> Merged:
         """Return what is told of a relation that theirs alone changed."""
-        after = self._snapshot(entry)
-        mode = self.policy.mode_of(name, after)
-        before = self._snapshot(self.ours.entry(name) or Absent)
-        change = delta(before, after, self.repository.objects.segment)
-        added, removed = change.rows_added, change.rows_removed
-        return Merged(name=name, mode=mode, how="fast_forward", added=added, removed=removed)
+        mode = self.policy.mode_of(name, self._snapshot(entry))
+        return Merged(name=name, mode=mode, how="fast_forward")
 
     def _conflict(self, name: RelationName, triple: Triple[Entry]) -> None:
         ours, theirs = self._snapshot(triple.ours), self._snapshot(triple.theirs)

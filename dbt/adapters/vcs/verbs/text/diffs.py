@@ -8,6 +8,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.verbs.diff import ColumnDiff, DiffReport, RelationDiff
 from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, Style, brief, counted, line
 from dbt.adapters.vcs.verbs.text.changes import changes_text
+from dbt.adapters.vcs.workspace.summaries import rows_text
 
 _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
 _ROWS: Final[dict[str, Style]] = {
@@ -57,18 +58,10 @@ def _relation(relation: RelationDiff) -> Block:
     how = Span(f"  {relation.how:<8}", _STYLES.get(relation.how, "plain"))
     parts: list[str | Span] = [how, f" {relation.kind:<6} {relation.name}"]
     if relation.kind == "table":
-        parts.append(f"  {_numbers(relation)}")
+        parts.append(f"  {rows_text([relation])}")
     if relation.settings:
         parts.append(Span(f"  ({', '.join(relation.settings)})", "faint"))
     return line(*parts)
-
-
-def _numbers(relation: RelationDiff) -> str:
-    most = "" if relation.is_exact else "at most "
-    return (
-        f"{most}+{relation.rows_added} -{relation.rows_removed}"
-        f"{f' ~{relation.rows_modified}' if relation.is_exact else ''}"
-    )
 
 
 def _columns(relation: RelationDiff) -> Iterator[Block]:
@@ -89,14 +82,8 @@ def _column(item: ColumnDiff) -> str:
 
 def _totals(report: DiffReport) -> Iterator[Block]:
     relations = report.relations
-    added = sum(item.rows_added for item in relations)
-    removed = sum(item.rows_removed for item in relations)
-    modified = sum(item.rows_modified for item in relations)
-    most = "" if all(item.is_exact for item in relations) else "at most "
-    yield line(
-        f"{counted(len(relations), 'relation')}, {most}+{added} -{removed} ~{modified} rows"
-    )
-    if most:
+    yield line(f"{counted(len(relations), 'relation')}, {rows_text(relations)} rows")
+    if not all(item.is_exact for item in relations):
         yield line(Span("Rows of large tables are compared in SQL: snapshot_diff().", "faint"))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dbt.adapters.vcs.verbs.layout import Block, Span, counted, line, short
 from dbt.adapters.vcs.verbs.merge import MergeReport
 from dbt.adapters.vcs.verbs.text.changes import changes_text
+from dbt.adapters.vcs.workspace.summaries import rows_text
 
 
 def merge_text(report: MergeReport) -> Iterator[Block]:
@@ -28,7 +29,5 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
     after = short(report.after) if report.after else Span("a new commit")
     yield line(word, source, " into ", target, f", {how}: ", short(report.before), " -> ", after)
     yield from changes_text(report.changes)
-    added = sum(change.rows_added for change in report.changes)
-    removed = sum(change.rows_removed for change in report.changes)
     relations = sum(1 for change in report.changes if change.kind != "schema")
-    yield line(f"{counted(relations, 'relation')}, +{added} -{removed} rows")
+    yield line(f"{counted(relations, 'relation')}, {rows_text(report.changes)} rows")

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+from click.testing import CliRunner, _NamedTextIOWrapper
 from verbs.tables import Tables
 from verbs.warehouse import Warehouse
+
+from dbt.adapters.vcs.cli import main
+from dbt.adapters.vcs.cli.session import Session
+from dbt.adapters.vcs.core.retention import DAY, read_retention
 
 from .conftest import Call
 
@@ -76,3 +82,39 @@ def test_upkeep(vcs: Call, warehouse: Warehouse) -> None:
     path = next(info.path for info in warehouse.blobs.walk("data"))
     warehouse.blobs.delete(path)
     assert f"{path} is missing" in vcs("fsck", code=2).output
+
+
+def test_a_retention_that_takes_something_away_asks_first(
+    vcs: Call, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "repository", warehouse.repository)
+    assert "kept for 0 days" in vcs("gc", "--retention", "0").output
+    assert "kept for 7 days" in vcs("gc", "--retention", "7").output
+    made(warehouse)
+    warehouse.branch("gone")
+    vcs("branch", "delete", "gone")
+    for extra in ((), ("--json",)):
+        refused = vcs("gc", "--retention", "0", *extra, code=2)
+        assert "the deleted branch gone, which branch undelete brings back now" in refused.stderr
+        assert "of history without a name" in refused.stderr
+        assert "Nothing was changed. If that is meant, say so: --force" in refused.stderr
+    assert json.loads(vcs("gc", "--json").output)["keep_days"] == 7
+    said = vcs("gc", "--retention", "0", "--force")
+    assert "deleted branch gone" in said.stderr
+    assert said.stdout == "History without a name is kept for 0 days.\n"
+
+
+@pytest.mark.parametrize(("answer", "code", "days"), [("y\n", 0, 0), ("n\n", 2, 7), ("", 1, 7)])
+def test_a_person_is_asked(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, days: float
+) -> None:
+    monkeypatch.setattr(Session, "repository", warehouse.repository)
+    warehouse.branch("gone")
+    warehouse.repository.delete_branch("gone", author="bob")
+    monkeypatch.setattr(_NamedTextIOWrapper, "isatty", lambda self: True)
+    arguments = ["-r", "warehouse", "gc", "--retention", "0"]
+    result = CliRunner().invoke(main, arguments, input=answer)
+    assert "deleted branch gone" in result.stderr
+    assert "Shorten it? [y/N]" in result.stderr
+    assert result.exit_code == code, result.output
+    assert read_retention(warehouse.repository).keep == days * DAY

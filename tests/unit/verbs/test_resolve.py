@@ -5,6 +5,7 @@ from dbt.adapters.vcs.verbs.branches import create_branch, list_branches
 from dbt.adapters.vcs.verbs.layout import Grid
 from dbt.adapters.vcs.verbs.merge import MergeReport, merge
 from dbt.adapters.vcs.verbs.resolve import (
+    OpenMergeReport,
     abort_merge,
     continue_merge,
     list_conflicts,
@@ -76,8 +77,11 @@ def test_a_merge_goes_on_when_every_conflict_is_resolved(forked: Warehouse) -> N
     assert values(forked, "b") == dict.fromkeys(range(10), "3")
     assert forked.shown()["shop.v"] == forked.shown("dev")["shop.v"]
     assert theirs in repository.objects.commit(forked.head()).parents
-    with pytest.raises(NotFoundError, match="No merge into 'main' waits"):
-        list_conflicts(repository, "main")
+    assert list_conflicts(repository, "main") == OpenMergeReport(
+        source=None, target="main", branch=None
+    )
+    with pytest.raises(NotFoundError, match="no branch 'mian'"):
+        list_conflicts(repository, "mian")
 
 
 def test_a_merge_does_not_go_on_with_rows_left(forked: Warehouse) -> None:

@@ -15,11 +15,13 @@ from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY, change_retention, read_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.verbs.branches import create_branch
+from dbt.adapters.vcs.verbs.branches import create_branch, delete_branch
 from dbt.adapters.vcs.verbs.clone import clone_from_snapshot
 from dbt.adapters.vcs.verbs.fsck import check_repository
 from dbt.adapters.vcs.verbs.gc import collect, set_retention
 from dbt.adapters.vcs.verbs.log import read_log
+from dbt.adapters.vcs.verbs.losses import find_losses
+from dbt.adapters.vcs.verbs.rename import rename_branch
 from dbt.adapters.vcs.verbs.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.verbs.snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.tags import create_tag
@@ -277,3 +279,35 @@ def test_fsck_names_what_is_missing_or_damaged(tables: Tables) -> None:
     )
     blobs.delete(commit)
     assert any("is missing" in problem for problem in check_repository(repository).problems)
+
+
+def test_a_shorter_retention_says_what_it_takes_away(tables: Tables) -> None:
+    replaced(tables)
+    warehouse, repository = tables.warehouse, tables.warehouse.repository
+    warehouse.branch("gone")
+    delete_branch(repository, "gone", author="bob")
+    warehouse.branch("old")
+    rename_branch(repository, "old", "new", author="bob")
+    warehouse.run("r1", Status.FAILED, a="1")
+    later(tables, 1)
+    warehouse.run("r2", Status.OPEN, a="1")
+    found = find_losses(repository, 0)
+    assert found is not None
+    assert (found.files, found.bytes > 0) == (1, True)
+    assert (found.branches, found.runs, found.at_work) == (("gone",), ("runs/r1",), ("runs/r2",))
+    assert find_losses(repository, 7) is None
+    assert find_losses(repository, 8) is None
+    few = find_losses(repository, 3)
+    assert few is not None
+    assert (few.files, few.branches, few.runs) == (0, (), ())
+    with pytest.raises(InputError, match="-1 days can't be"):
+        find_losses(repository, -1)
+    # What it tells of goes indeed, once a collection runs, and nothing else.
+    before = files(tables)
+    set_retention(repository, 0, author="bob")
+    later(tables, 1.1)
+    done = collect(repository, author="gc")
+    assert "runs/r1" in done.runs
+    assert before - files(tables) >= found.files
+    with pytest.raises(NotFoundError):
+        restore_relation(repository, "shop.a", "main~1", **MAIN)

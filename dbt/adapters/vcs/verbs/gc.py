@@ -91,9 +91,18 @@ def set_retention(repository: Repository, days: float, *, author: str) -> Retent
     Raises:
         InputError: It is less than no time.
     """
+    check_days(days)
+    return change_retention(repository, author=author, action="set", keep=Micros(int(days * DAY)))
+
+
+def check_days(days: float) -> None:
+    """Raise unless a retention can be so long.
+
+    Raises:
+        InputError: It can't.
+    """
     if not 0 <= days <= 36_500:
         raise InputError(f"A retention of {days:g} days can't be; expected 0 to 36500.")
-    return change_retention(repository, author=author, action="set", keep=Micros(int(days * DAY)))
 
 
 @dataclass(frozen=True, slots=True)

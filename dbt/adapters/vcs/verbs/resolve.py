@@ -14,7 +14,12 @@ from dbt.adapters.vcs.verbs.merge import Manner, MergeReport, carry_out
 from dbt.adapters.vcs.verbs.mergeplan import Work
 from dbt.adapters.vcs.workspace import conflicts
 from dbt.adapters.vcs.workspace.decisions import Decisions, decided_rows
-from dbt.adapters.vcs.workspace.openmerges import Choice, OpenMerge, find_open_merge
+from dbt.adapters.vcs.workspace.openmerges import (
+    Choice,
+    OpenMerge,
+    find_open_merge,
+    open_merges,
+)
 from dbt.adapters.vcs.workspace.policy import Policy
 from dbt.adapters.vcs.workspace.runs import run_of
 from dbt.adapters.vcs.workspace.tablemerge import key_of
@@ -29,31 +34,43 @@ class ConflictSummary:
         what: What both sides did.
         conflicts: How many there are.
         resolved: How many of them are resolved.
+        whole: True if it is decided as one thing, not row by row: it has no rows to look at.
     """
 
     relation: str
     what: str
     conflicts: int
     resolved: int
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenMergeReport:
-    """A merge that waits for its conflicts to be resolved.
+    """A merge that waits for its conflicts to be resolved, or that none does.
 
     Attributes:
-        source: The revision that is merged.
+        source: The revision that is merged; None if no merge into the target waits.
         target: The branch that it is merged into.
-        branch: The branch that shows the conflict tables.
+        branch: The branch that shows the conflict tables, or None.
         relations: What conflicts, by name.
         rows: If one relation was asked for, its conflicts, by column name.
     """
 
-    source: str
+    source: str | None
     target: str
-    branch: str
-    relations: tuple[ConflictSummary, ...]
+    branch: str | None
+    relations: tuple[ConflictSummary, ...] = ()
     rows: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def conflicts(self) -> int:
+        """Conflicts of all relations."""
+        return sum(item.conflicts for item in self.relations)
+
+    @property
+    def left(self) -> int:
+        """How many of them nobody resolved yet."""
+        return self.conflicts - sum(item.resolved for item in self.relations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,19 +95,36 @@ def list_conflicts(
 ) -> OpenMergeReport:
     """Return the conflicts of the merge into a branch, with the rows of a relation if given.
 
+    That no merge waits is an answer, too. A relation that conflicts as a whole has no rows.
+
     Raises:
-        NotFoundError: No such merge waits.
-        InputError: The relation has no conflict.
+        NotFoundError: There is no such branch.
+        InputError: A merge waits, and the relation has no conflict in it.
     """
-    merge = find_open_merge(repository, target)
-    tables = conflicts.rows_of(repository, merge)
+    merge = next((item for item in open_merges(repository) if item.target == target), None)
+    if merge is None:
+        repository.branch(target)
+        return OpenMergeReport(source=None, target=target, branch=None)
     rows: tuple[Mapping[str, Any], ...] = ()
     if relation is not None:
         name = relation_of(relation)
-        if name not in tables:
-            known = ", ".join(sorted(map(str, tables))) or "none"
-            raise InputError(f"{relation} has no rows in conflict; these have: {known}.")
-        rows = tuple(tables[name].slice(0, limit).to_pylist())
+        tables = conflicts.rows_of(repository, merge)
+        if name in tables:
+            rows = tuple(tables[name].slice(0, limit).to_pylist())
+        elif name not in merge.whole:
+            known = ", ".join(sorted(map(_shown, [*merge.whole, *tables])))
+            raise InputError(f"{relation} has no conflict; these have: {known}.")
+    return _report(repository, merge, rows)
+
+
+def list_open_merges(repository: Repository) -> tuple[OpenMergeReport, ...]:
+    """Return every merge that waits for its conflicts to be resolved, by target."""
+    return tuple(_report(repository, merge) for merge in open_merges(repository))
+
+
+def _report(
+    repository: Repository, merge: OpenMerge, rows: tuple[Mapping[str, Any], ...] = ()
+) -> OpenMergeReport:
     return OpenMergeReport(
         source=merge.source,
         target=merge.target,
@@ -200,7 +234,11 @@ def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, D
 def _summaries(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummary, ...]:
     found = [
         ConflictSummary(
-            relation=_shown(name), what=what, conflicts=1, resolved=int(name in merge.choices)
+            relation=_shown(name),
+            what=what,
+            conflicts=1,
+            resolved=int(name in merge.choices),
+            whole=True,
         )
         for name, what in merge.whole.items()
     ]

@@ -9,7 +9,9 @@ from typing import Final
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, FunctionEntry, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.verbs.resolve import OpenMergeReport, list_open_merges
 from dbt.adapters.vcs.verbs.runs import RunSummary, list_runs
+from dbt.adapters.vcs.workspace.openmerges import open_merge_of
 from dbt.adapters.vcs.workspace.parallel import each
 from dbt.adapters.vcs.workspace.runs import run_of
 
@@ -45,7 +47,7 @@ class RepositoryStatus:
     Attributes:
         repository: Where it is.
         default_branch: The branch that others start from.
-        branches: How many, those of runs aside.
+        branches: How many, those of runs and of open merges aside.
         tags: How many.
         branch: The branch that is looked at.
         head: The commit that it points to, None if the branch is not there yet.
@@ -54,6 +56,7 @@ class RepositoryStatus:
         summary: First line of its message.
         contents: What it shows, None if the branch is not there yet.
         runs: Runs that are neither published nor resumed, newest first.
+        merges: Merges that wait for their conflicts to be resolved, by target.
     """
 
     repository: str
@@ -67,6 +70,7 @@ class RepositoryStatus:
     summary: str | None
     contents: Contents | None
     runs: tuple[RunSummary, ...]
+    merges: tuple[OpenMergeReport, ...]
 
 
 def read_status(repository: Repository, branch: str) -> RepositoryStatus:
@@ -76,7 +80,11 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
-        branches=sum(1 for other in repository.branches() if run_of(other) is None),
+        branches=sum(
+            1
+            for other in repository.branches()
+            if run_of(other) is None and open_merge_of(other) is None
+        ),
         tags=len(repository.tags()),
         branch=branch,
         head=found.head if found else None,
@@ -85,6 +93,7 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
         summary=commit.summary if commit else None,
         contents=count_contents(repository, commit) if commit else None,
         runs=tuple(run for run in list_runs(repository) if run.status not in DONE_WITH),
+        merges=list_open_merges(repository),
     )
 
 

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.verbs.fsck import check_repository
 from dbt.adapters.vcs.verbs.gc import collect, set_retention
 from dbt.adapters.vcs.verbs.layout import Block, plain_lines
 from dbt.adapters.vcs.verbs.lineage import read_lineage
+from dbt.adapters.vcs.verbs.losses import find_losses
 from dbt.adapters.vcs.verbs.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.verbs.revert import revert
 from dbt.adapters.vcs.verbs.snapshots import create_snapshot, delete_snapshot, list_snapshots
@@ -31,7 +32,13 @@ from dbt.adapters.vcs.verbs.text.snapshots import (
     snapshot_deleted_text,
     snapshots_text,
 )
-from dbt.adapters.vcs.verbs.text.upkeep import fsck_text, gc_text, retention_text
+from dbt.adapters.vcs.verbs.text.upkeep import (
+    fsck_text,
+    gc_text,
+    losses_text,
+    retention_text,
+    unconfirmed,
+)
 from dbt.adapters.vcs.verbs.undelete import undelete_branch
 
 
@@ -166,7 +173,9 @@ def _blame(caller: Caller, *, relation: Any, key: Any, at: Any = None) -> Iterab
     return blame_text(report, caller.now)
 
 
-def _gc(caller: Caller, *, dry_run: Any = False, retention: Any = None) -> Iterable[Block]:
+def _gc(
+    caller: Caller, *, dry_run: Any = False, retention: Any = None, force: Any = False
+) -> Iterable[Block]:
     if retention is not None:
         try:
             days = float(retention)
@@ -174,6 +183,9 @@ def _gc(caller: Caller, *, dry_run: Any = False, retention: Any = None) -> Itera
             raise InputError(
                 f"The argument 'retention' is {retention!r}; expected a number of days."
             ) from error
+        losses = find_losses(caller.repository, days)
+        if losses is not None and losses.is_any and not flag("force", force):
+            raise InputError(unconfirmed(plain_lines(losses_text(losses)), "force: true"))
         found = set_retention(caller.repository, days, author=caller.author)
         return retention_text(found.keep / DAY)
     report = collect(caller.repository, author=caller.author, dry_run=flag("dry_run", dry_run))

@@ -14,9 +14,12 @@ _WIDTH: Final = 60
 
 
 def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
-    """Tell what conflicts, and the rows that were asked for."""
-    source, target = Span(report.source, "name"), Span(report.target, "name")
-    yield line("Merging ", source, " into ", target, " waits for:")
+    """Tell what conflicts, the rows that were asked for, and how to go on."""
+    target = Span(report.target, "name")
+    if report.source is None:
+        yield line("No merge into ", target, " waits for conflicts to be resolved.")
+        return
+    yield line("Merging ", Span(report.source, "name"), " into ", target, " waits for:")
     yield Grid(
         heads=("RELATION", "CONFLICTS", "RESOLVED", "WHAT"),
         rows=tuple(
@@ -32,7 +35,27 @@ def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
     )
     if report.rows:
         yield from rows_text(tuple(report.rows[0]), report.rows, len(report.rows), width=_WIDTH)
-    yield line(f"As tables: on the branch {report.branch}.")
+    yield from _next(report)
+
+
+def _next(report: OpenMergeReport) -> Iterator[Block]:
+    """Tell how what is left can be resolved: whole relations one by one, rows by their tables."""
+    if not report.left:
+        yield line(f"None is left: dbt-vcs merge --continue {report.target} goes on.")
+        return
+    for item in report.relations:
+        if item.whole and not item.resolved:
+            name = item.relation.removeprefix("schema ")
+            yield line(
+                f"{item.relation} conflicts as a whole ({item.what}); choose a side: "
+                f"dbt-vcs resolve {name} --with ours|theirs|base|delete --into {report.target}"
+            )
+    if any(not item.whole for item in report.relations):
+        yield line(
+            f"Rows in conflict are tables on the branch {report.branch}; see them, then choose: "
+            f"dbt-vcs conflicts {report.target} --relation NAME, dbt-vcs resolve NAME "
+            f"--with ours|theirs|base|delete --into {report.target}"
+        )
 
 
 def resolved_text(resolution: Resolution) -> Iterator[Block]:

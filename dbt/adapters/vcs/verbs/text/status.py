@@ -41,6 +41,17 @@ def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
             + (f"{counted(held.functions, 'function')}, " if held.functions else "")
             + f"{counted(held.rows, 'row')}, {size(held.bytes)}",
         )
+    for merge in status.merges:
+        left = f"{merge.left} of {counted(merge.conflicts, 'conflict')} not resolved"
+        yield line(
+            Span("Merge       ", "heading"),
+            Span(str(merge.source), "name"),
+            " into ",
+            Span(merge.target, "name"),
+            f" waits, {left}: dbt-vcs conflicts {merge.target}"
+            if merge.left
+            else f" waits, all is resolved: dbt-vcs merge --continue {merge.target}",
+        )
     if status.runs:
         yield line(Span("Runs", "heading"), " that are not done with")
         yield from runs_text(status.runs, now)

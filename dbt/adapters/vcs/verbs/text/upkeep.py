@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from dbt.adapters.vcs.verbs.fsck import FsckReport
 from dbt.adapters.vcs.verbs.gc import GcReport
 from dbt.adapters.vcs.verbs.layout import Block, Span, counted, line, size
+from dbt.adapters.vcs.verbs.losses import Losses
+
+_SHOWN: Final = 10
 
 
 def gc_text(report: GcReport) -> Iterator[Block]:
@@ -28,6 +32,45 @@ def gc_text(report: GcReport) -> Iterator[Block]:
             f"Left {counted(report.young, 'file')} alone that nothing needs and that may be of "
             "a writer at work: a later collection looks again."
         )
+
+
+def losses_text(losses: Losses) -> Iterator[Block]:
+    """Tell what nobody can have back once a collection has run with a shorter retention."""
+    yield line(
+        f"With a retention of {losses.days:g} days a collection (dbt-vcs gc) takes away for good, "
+        "once it is a day old:"
+    )
+    if losses.files:
+        yield line(
+            f"  {counted(losses.files, 'data file')} ({size(losses.bytes)}) of history without a "
+            "name, which restore, diff and time travel read now"
+        )
+    if losses.branches:
+        yield line(
+            f"  {_named('the deleted branch', 'the deleted branches', losses.branches)}, "
+            "which branch undelete brings back now"
+        )
+    if losses.runs:
+        yield line(
+            f"  {_named('the branch', 'the branches', losses.runs)}, "
+            "which dbt retry and runs publish go on with now"
+        )
+    if losses.at_work:
+        yield line(
+            f"  what {_named('the run at work', 'the runs at work', losses.at_work)} and other "
+            "readers go on reading for longer than that, if it is replaced meanwhile"
+        )
+    yield line("To keep something, give it a name first: dbt-vcs tag create NAME REVISION")
+
+
+def unconfirmed(told: Iterable[str], how: str) -> str:
+    """Return why a retention was not shortened, after what `losses_text` told, and how it is."""
+    return "\n".join([*told, f"Nothing was changed. If that is meant, say so: {how}"])
+
+
+def _named(one: str, many: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{one if len(names) == 1 else many} {', '.join(names[:_SHOWN])}{more}"
 
 
 def retention_text(days: float) -> Iterator[Block]:

@@ -1,0 +1,63 @@
+"""What a person is told of a merge that waits: in `status` and in `conflicts`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from verbs.warehouse import Warehouse
+
+from cli.conftest import Call
+
+
+@pytest.fixture
+def waiting(vcs: Call, warehouse: Warehouse) -> Call:
+    """A merge of `dev` into `main` whose relations conflict: as wholes, and one row by row."""
+    warehouse.put(a="1", dropped="1", v=warehouse.view("select 1"))
+    warehouse.branch("dev")
+    warehouse.put("dev", a="2", dropped="2", v=warehouse.view("select 2"))
+    warehouse.put(a="3", dropped=None, v=warehouse.view("select 3"))
+    vcs("merge", "dev", "main", code=1)
+    return vcs
+
+
+def test_no_merge_that_waits_is_no_error(vcs: Call, warehouse: Warehouse) -> None:
+    for arguments in ((), ("main",), ("--relation", "shop.a")):
+        said = vcs("conflicts", *arguments).stdout
+        assert said == "No merge into main waits for conflicts to be resolved.\n"
+    found = json.loads(vcs("conflicts", "--json").stdout)
+    assert (found["source"], found["target"], found["relations"]) == (None, "main", [])
+    assert "no branch 'mian'" in vcs("conflicts", "mian", code=1).stderr
+
+
+def test_status_shows_a_merge_that_waits(waiting: Call) -> None:
+    said = waiting("status").stdout
+    assert "dev into main waits, 12 of 12 conflicts not resolved: dbt-vcs conflicts main" in said
+    assert "2 branches, 0 tags" in said
+    (merge,) = json.loads(waiting("status", "--json").stdout)["merges"]
+    assert (merge["source"], merge["target"], len(merge["relations"])) == ("dev", "main", 3)
+    waiting("resolve", "--all", "--with", "theirs")
+    assert "waits, all is resolved: dbt-vcs merge --continue main" in waiting("status").stdout
+    assert "dbt-vcs merge --continue main goes on" in waiting("conflicts").stdout
+    waiting("merge", "--continue", "main")
+    assert "waits" not in waiting("status").stdout.replace("failed or waits", "")
+    assert json.loads(waiting("status", "--json").stdout)["merges"] == []
+
+
+def test_a_relation_that_conflicts_as_a_whole_says_what_it_is_and_how_to_go_on(
+    waiting: Call,
+) -> None:
+    for arguments in ((), ("--relation", "shop.dropped"), ("--relation", "shop.v")):
+        said = " ".join(waiting("conflicts", *arguments).stdout.split())
+        assert (
+            "shop.dropped conflicts as a whole (ours dropped it, theirs changed it); choose a "
+            "side: dbt-vcs resolve shop.dropped --with ours|theirs|base|delete --into main"
+        ) in said
+        assert "shop.v conflicts as a whole (ours changed it, theirs changed it)" in said
+        assert "none" not in said
+    wrong = waiting("conflicts", "--relation", "shop.x", code=2).stderr
+    assert "shop.x has no conflict; these have: shop.a, shop.dropped, shop.v." in wrong
+    waiting("resolve", "shop.dropped", "--with", "ours", "--into", "main")
+    said = waiting("conflicts").stdout
+    assert "shop.dropped conflicts" not in said
+    assert "shop.v conflicts" in said

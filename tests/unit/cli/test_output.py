@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
+import pytest
 from click import Context
 from rich.console import Console
 
-from dbt.adapters.vcs.cli.output import print_styled
+from dbt.adapters.vcs.cli.output import print_lines, print_styled
 from dbt.adapters.vcs.cli.root import COMMANDS, main
 from dbt.adapters.vcs.verbs.layout import Grid, Span, line
 
@@ -26,11 +28,29 @@ def test_long_lines_are_left_to_the_terminal() -> None:
     assert styled(line("x" * 100)) == "x" * 100 + "\n"
 
 
-def test_the_last_column_of_a_grid_folds() -> None:
-    grid = Grid(heads=("RUN", "NOTE"), rows=((Span("r" * 20, "name"), Span("word " * 10)),))
-    lines = styled(grid).splitlines()
-    assert len(lines) > 3
+def test_texts_of_a_grid_are_shortened_and_names_are_not() -> None:
+    rows = ((Span("r" * 20, "name"), Span("word " * 10)),)
+    lines = styled(Grid(heads=("RUN", "NOTE"), rows=rows, whole=frozenset({"RUN"}))).splitlines()
+    assert len(lines) == 2
     assert "r" * 20 in lines[1]
+    assert lines[1].endswith("…")
+
+
+def test_a_terminal_that_wants_no_colours_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert styled(line(Span("abc", "commit"))) == "abc\n"
+
+
+def test_lines_are_printed_as_they_come() -> None:
+    file = io.StringIO()
+
+    def lines() -> Iterator[str]:
+        for number in range(3):
+            assert file.getvalue().count("\n") == number
+            yield str(number)
+
+    print_lines(lines(), file)
+    assert file.getvalue() == "0\n1\n2\n"
 
 
 def test_the_help_of_the_list_is_that_of_the_commands() -> None:

@@ -57,7 +57,7 @@ class RootGroup(click.Group):
             settings = current_settings(ctx)
             if settings.json and isinstance(failure.__cause__, VcsError):
                 # Loading it takes a while, which help and completion need not wait for.
-                from dbt.adapters.vcs.cli.output import print_json
+                from dbt.adapters.vcs.cli.jsontext import print_json
 
                 # A scheduler reads stdout; the sentence for people goes to stderr all the same.
                 print_json(told_of(failure.__cause__, failure.exit_code))

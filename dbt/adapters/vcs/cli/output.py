@@ -1,20 +1,16 @@
-"""Output: plain text or JSON for files and pipes, styled text for a terminal."""
+"""Output: plain text for files and pipes, styled text that fits for a terminal, as it comes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Final
 
-import click
-import msgspec
-
-from dbt.adapters.vcs.verbs.layout import Block, Grid, Line, Span, Style, plain_lines, printable
+from dbt.adapters.vcs.verbs.layout import Block, Line, Style, fitted_lines, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
 _STYLES: Final[dict[Style, str]] = {
     "plain": "",
@@ -26,52 +22,48 @@ _STYLES: Final[dict[Style, str]] = {
     "bad": "red",
     "warn": "yellow",
 }
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON: objects by field name, times in UTC."""
-    data = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    click.echo(data.decode())
+_SOON: Final = 0.1
+"""Seconds after which lines are handed over that were gathered to be written together."""
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:
-    """Print blocks, with styles if a terminal reads them."""
+    """Print blocks as they come, with styles and made to fit if a terminal reads them."""
     if sys.stdout.isatty():
         # Loading it takes a while, which nobody notices but scripts.
         from rich.console import Console
 
         print_styled(blocks, Console(highlight=False))
-        return
-    for text in plain_lines(blocks):
-        click.echo(text)
+    else:
+        print_lines(plain_text(blocks))
 
 
 def print_styled(blocks: Iterable[Block], console: Console) -> None:
-    """Print blocks on a terminal."""
-    for block in blocks:
-        if isinstance(block, Line):
-            console.print(_text(*block.spans), soft_wrap=True)
-        else:
-            console.print(_table(block))
+    """Print blocks on a terminal as they come."""
+    from rich.color import ColorSystem
+    from rich.style import Style as Look
 
+    looks = {name: Look.parse(look) for name, look in _STYLES.items()}
+    if console.no_color:
+        looks = {name: look.without_color for name, look in looks.items()}
+    # The colours are those that every terminal has that has any.
+    system = None if console.color_system is None else ColorSystem.STANDARD
 
-def _text(*spans: Span) -> Text:
-    from rich.text import Text
-
-    return Text.assemble(*((printable(span.text), _STYLES[span.style]) for span in spans))
-
-
-def _table(grid: Grid) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for head in grid.heads:
-        table.add_column(
-            head,
-            justify="right" if head in grid.right else "left",
-            no_wrap=head != grid.heads[-1],
-            overflow="fold",
+    def styled(line: Line) -> str:
+        return "".join(
+            looks[span.style].render(span.text, color_system=system) for span in line.spans
         )
-    for row in grid.rows:
-        table.add_row(*(_text(span) for span in row))
-    return table
+
+    print_lines(map(styled, fitted_lines(blocks, max(1, console.width))), console.file)
+
+
+def print_lines(lines: Iterable[str], file: IO[str] | None = None) -> None:
+    """Print lines on standard output, or into a file, as they come; no more than one is kept."""
+    into = sys.stdout if file is None else file
+    written = monotonic()
+    for line in lines:
+        into.write(f"{line}\n")
+        now = monotonic()
+        if now - written > _SOON:
+            into.flush()
+            written = now
+    into.flush()

@@ -13,7 +13,8 @@ import click
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.cli.author import find_author
-from dbt.adapters.vcs.cli.output import print_blocks, print_json
+from dbt.adapters.vcs.cli.jsontext import print_json
+from dbt.adapters.vcs.cli.output import print_blocks
 from dbt.adapters.vcs.cli.profile import ProfileTarget, read_target
 from dbt.adapters.vcs.cli.settings import Settings, common_options, current_settings
 from dbt.adapters.vcs.core.ids import datetime_of

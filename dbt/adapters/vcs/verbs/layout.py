@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final
 
-from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.verbs.celltext import printable
+from dbt.adapters.vcs.verbs.entrylines import fitted_entry
+from dbt.adapters.vcs.verbs.gridlines import fitted_grid, plain_grid
+from dbt.adapters.vcs.verbs.spans import Block, Grid, Line, Span, Style, entry, line, short
 
-Style: TypeAlias = Literal["plain", "heading", "commit", "name", "faint", "good", "bad", "warn"]
-
-_KEPT: Final = "\u200d"
-"""Joins emoji; str.isprintable takes it for a control character."""
+__all__ = [
+    "Block",
+    "Grid",
+    "Line",
+    "Span",
+    "Style",
+    "age",
+    "brief",
+    "counted",
+    "entry",
+    "fitted_lines",
+    "line",
+    "local_time",
+    "plain_lines",
+    "plain_text",
+    "printable",
+    "short",
+    "size",
+]
 
 _AGES: Final = (
     (timedelta(days=365), "year"),
@@ -26,68 +42,39 @@ _AGES: Final = (
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-class Span(NamedTuple):
-    """Text in one style."""
-
-    text: str
-    style: Style = "plain"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Spans one after the other."""
-
-    spans: tuple[Span, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """Rows of aligned cells under heads; the last column takes the room that is left.
-
-    Attributes:
-        heads: Names of the columns.
-        rows: As many cells each as there are heads.
-        right: Columns that are aligned to the right.
-    """
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[Span, ...], ...]
-    right: frozenset[str] = frozenset()
-
-
-Block: TypeAlias = Line | Grid
-
-
-def line(*parts: str | Span) -> Line:
-    """Return a line of spans; bare text is plain."""
-    return Line(tuple(part if isinstance(part, Span) else Span(part) for part in parts))
-
-
-def short(id: CommitId) -> Span:
-    """Return the first digits of a commit's id."""
-    return Span(id[:12], "commit")
-
-
 def plain_lines(blocks: Iterable[Block]) -> list[str]:
-    """Return blocks as text without styles, a line each."""
-    found: list[str] = []
+    """Return blocks as text without styles, a line each, of any width."""
+    return list(plain_text(blocks))
+
+
+def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield blocks as text without styles, a line each, as they come; nothing is left out."""
     for block in blocks:
         if isinstance(block, Line):
-            found.append("".join(printable(span.text) for span in block.spans).rstrip())
+            yield "".join(printable(span.text) for span in block.spans).rstrip()
         else:
-            found.extend(_grid_lines(block))
-    return found
+            yield from plain_grid(block)
 
 
-def printable(text: str) -> str:
-    r"""Return text with control characters, line breaks too, spelled as `\x1b` or `\n`.
+def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[Line]:
+    """Yield blocks as lines for a terminal that has room for so many columns, as they come.
 
-    What people wrote into messages must not steer the terminal.
+    Their text is printable. Lines of listings and of grids are no wider than the room, and have
+    `…` where something is left out; a sentence may be wider.
     """
-    return "".join(
-        char if char.isprintable() or char == _KEPT else char.encode("unicode_escape").decode()
-        for char in text
-    )
+    for block in blocks:
+        if isinstance(block, Grid):
+            yield from fitted_grid(block, room)
+            continue
+        shown = Line(
+            tuple(span._replace(text=printable(span.text)) for span in block.spans),
+            block.is_entry,
+            block.gives,
+        )
+        if shown.is_entry:
+            yield from fitted_entry(shown, room)
+        else:
+            yield shown
 
 
 def brief(text: str, length: int = 100) -> str:
@@ -122,23 +109,3 @@ def size(number: int) -> str:
             break
         value /= 1024
     return f"{number} B" if unit == "B" else f"{value:.1f} {unit}"
-
-
-def _grid_lines(grid: Grid) -> Iterator[str]:
-    rows = [grid.heads, *(tuple(printable(span.text) for span in row) for row in grid.rows)]
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(_padded(grid, row, widths)).rstrip()
-
-
-def _padded(grid: Grid, row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    for head, cell, width in zip(grid.heads, row, widths, strict=True):
-        room = " " * (width - _width(cell))
-        yield room + cell if head in grid.right else cell + room
-
-
-def _width(text: str) -> int:
-    """Return how many columns a terminal gives a text."""
-    wide = sum(1 for char in text if unicodedata.east_asian_width(char) in "WF")
-    joined = sum(1 for char in text if unicodedata.combining(char) or char == _KEPT)
-    return len(text) + wide - joined

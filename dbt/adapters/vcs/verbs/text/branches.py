@@ -8,7 +8,7 @@ from datetime import datetime
 
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.verbs.branches import BranchSummary
-from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, brief, line, short
+from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, line, short
 
 
 def branches_text(branches: Sequence[BranchSummary], now: datetime) -> Iterator[Block]:
@@ -23,11 +23,13 @@ def branches_text(branches: Sequence[BranchSummary], now: datetime) -> Iterator[
                 Span(age(branch.committed_at, now), "faint"),
                 Span("many" if branch.ahead is None else str(branch.ahead)),
                 Span("many" if branch.behind is None else str(branch.behind)),
-                Span(brief(branch.summary)),
+                Span(branch.summary),
             )
             for branch in branches
         ),
         right=frozenset({"AHEAD", "BEHIND"}),
+        whole=frozenset({"BRANCH", "HEAD"}),
+        first=("", "BRANCH", "HEAD"),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from dbt.adapters.vcs.verbs.layout import Block, Span, Style, line
+from dbt.adapters.vcs.verbs.layout import Block, Span, Style, entry
 from dbt.adapters.vcs.workspace.summaries import ChangeSummary
 
 _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
@@ -15,4 +15,4 @@ def changes_text(changes: Sequence[ChangeSummary]) -> Iterator[Block]:
     """Tell what changed, a line each, as a run tells it in dbt's log."""
     for change in changes:
         how = f"  {change.how:<8}"
-        yield line(Span(how, _STYLES[change.how]), str(change).removeprefix(how))
+        yield entry(Span(how, _STYLES[change.how]), str(change).removeprefix(how))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -12,7 +12,7 @@ from dbt.adapters.vcs.verbs.layout import (
     Span,
     Style,
     age,
-    brief,
+    entry,
     line,
     local_time,
     short,
@@ -27,12 +27,12 @@ _GOOD_NODES: Final = frozenset({"success", "pass"})
 _BAD_NODES: Final = frozenset({"error", "fail", "runtime error"})
 
 
-def log_text(entries: Sequence[LogEntry], now: datetime) -> Iterator[Block]:
+def log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
     """Tell of commits, a line each."""
-    for entry in entries:
-        names = Span(f" ({', '.join(entry.names)})", "name") if entry.names else Span("")
-        when = f"  {entry.author}, {age(entry.committed_at, now)}"
-        yield line(short(entry.id), names, " ", brief(entry.summary), Span(when, "faint"))
+    for item in entries:
+        names = Span(f" ({', '.join(item.names)})", "name") if item.names else Span("")
+        when = f"  {item.author}, {age(item.committed_at, now)}"
+        yield entry(short(item.id), names, " ", item.summary, Span(when, "faint"), gives=3)
 
 
 def commit_text(commit: CommitDetail, now: datetime) -> Iterator[Block]:
@@ -100,6 +100,8 @@ def _run_text(run: RunDetail) -> Iterator[Block]:
             for node in run.nodes
         ),
         right=frozenset({"SECONDS", "ROWS"}),
+        whole=frozenset({"NODE"}),
+        first=("", "NODE", "STATUS"),
     )
 
 

@@ -29,6 +29,8 @@ def optimize_text(report: OptimizeReport) -> Iterator[Block]:
             for table in report.tables
         ),
         right=frozenset({"BLOCKS", "SIZE", "DELETED ROWS DROPPED"}),
+        whole=frozenset({"TABLE"}),
+        first=("TABLE",),
     )
     yield line(
         f"Optimized {counted(len(report.tables), 'table')} on ",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, Style, age, brief, line
+from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, Style, age, line
 from dbt.adapters.vcs.verbs.runs import RunSummary
 
 STATUS_STYLES: Final[dict[str, Style]] = {
@@ -34,10 +34,12 @@ def runs_text(runs: Sequence[RunSummary], now: datetime) -> Iterator[Block]:
                 Span(run.target),
                 Span(run.command),
                 Span(age(run.started_at, now), "faint"),
-                Span(("(expired) " if run.is_expired else "") + brief(run.note)),
+                Span(("(expired) " if run.is_expired else "") + run.note),
             )
             for run in runs
         ),
+        whole=frozenset({"RUN"}),
+        first=("RUN", "STATUS"),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, brief, line
+from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, line
 from dbt.adapters.vcs.verbs.snapshots import SnapshotSummary
 
 
@@ -23,11 +23,13 @@ def snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator[
                 Span(item.snapshot[:12], "commit"),
                 Span(f"{item.rows:,}"),
                 Span(age(item.made_at, now), "faint"),
-                Span(brief(item.note)),
+                Span(item.note),
             )
             for item in found
         ),
         right=frozenset({"ROWS"}),
+        whole=frozenset({"TABLE", "SNAPSHOT", "VERSION"}),
+        first=("TABLE", "SNAPSHOT"),
     )
 
 

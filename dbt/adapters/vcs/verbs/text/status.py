@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from dbt.adapters.vcs.verbs.layout import Block, Span, age, brief, counted, line, short, size
+from dbt.adapters.vcs.verbs.layout import Block, Span, age, counted, entry, line, short, size
 from dbt.adapters.vcs.verbs.status import RepositoryStatus
 from dbt.adapters.vcs.verbs.text.runs import runs_text
 
@@ -25,16 +25,17 @@ def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
             " is not there yet: the first dbt run on it, or dbt-vcs branch create, makes it",
         )
     else:
-        yield line(
+        yield entry(
             Span("Branch      ", "heading"),
             Span(status.branch, "name"),
             " @ ",
             short(status.head),
-            f" {brief(status.summary or '')}",
+            f" {status.summary or ''}",
             Span(f"  {status.author}, {age(status.committed_at, now)}", "faint"),
+            gives=4,
         )
         held = status.contents
-        yield line(
+        yield entry(
             Span("            ", "heading"),
             f"{counted(held.schemas, 'schema')}, {counted(held.tables, 'table')}, "
             f"{counted(held.views, 'view')}, "

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, brief, line, short
+from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, line, short
 from dbt.adapters.vcs.verbs.tags import TagSummary
 
 
@@ -22,10 +22,12 @@ def tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:
                 Span(tag.name, "name"),
                 short(tag.commit),
                 Span(age(tag.tagged_at, now), "faint"),
-                Span(brief(tag.note or tag.summary)),
+                Span(tag.note or tag.summary),
             )
             for tag in tags
         ),
+        whole=frozenset({"TAG", "COMMIT"}),
+        first=("TAG", "COMMIT"),
     )
 
 

@@ -1,0 +1,80 @@
+"""JSON text: values as JSON, rows that are computed as they are read one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+import msgspec
+
+from dbt.adapters.vcs.cli.output import print_lines
+
+_INDENT: Final = "  "
+_HELD: Final = (str, bytes, Mapping, list, tuple, set, frozenset)
+"""What is iterable and held in memory; what else is iterable is read as it is printed."""
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON: objects by field name, times in UTC."""
+    print_lines(json_lines(value))
+
+
+def print_jsonl(items: Iterable[Any]) -> None:
+    """Print values as JSON, each on a line."""
+    print_lines(msgspec.json.encode(item, enc_hook=list).decode() for item in items)
+
+
+def json_lines(value: Any) -> Iterator[str]:
+    """Yield a value as lines of JSON; what it holds is read as they come."""
+    if _is_read(value):
+        yield from _listed("", value, "")
+    elif is_dataclass(value) and not isinstance(value, type) and _reads(value):
+        yield "{"
+        pairs = [(field.name, getattr(value, field.name)) for field in fields(value)]
+        for number, (name, item) in enumerate(pairs):
+            comma = "," if number < len(pairs) - 1 else ""
+            head = f'{_INDENT}"{name}": '
+            if _is_read(item):
+                yield from _listed(head, item, comma, _INDENT)
+            else:
+                yield f"{head}{_indented(item, _INDENT)}{comma}"
+        yield "}"
+    else:
+        yield _indented(value, "")
+
+
+def is_listing(value: Any) -> bool:
+    """Tell whether a value is several ones: a list, or what is read as it is printed."""
+    return isinstance(value, list | tuple) or _is_read(value)
+
+
+def _listed(head: str, items: Iterable[Any], comma: str, indent: str = "") -> Iterator[str]:
+    """Yield a list, keeping one element at a time."""
+    last: str | None = None
+    for item in items:
+        yield f"{head}[" if last is None else f"{last},"
+        last = f"{indent}{_INDENT}{_indented(item, indent + _INDENT)}"
+    if last is None:
+        yield f"{head}[]{comma}"
+    else:
+        yield last
+        yield f"{indent}]{comma}"
+
+
+def _indented(value: Any, indent: str) -> str:
+    data = msgspec.json.encode(value, enc_hook=list)
+    # A line break inside a text is escaped, so those that are there are the layout's.
+    return msgspec.json.format(data, indent=2).decode().replace("\n", f"\n{indent}")
+
+
+def _reads(value: Any) -> bool:
+    return any(_is_read(getattr(value, field.name)) for field in fields(value))
+
+
+def _is_read(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, _HELD) and not _is_value(value)
+
+
+def _is_value(value: Any) -> bool:
+    return is_dataclass(value) or isinstance(value, msgspec.Struct)

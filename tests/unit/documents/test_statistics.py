@@ -78,14 +78,15 @@ def test_the_run_is_told_and_an_uncommitted_version_has_no_commit() -> None:
     warehouse.put(message="dbt build\n\nmore", a="x", run=run)
     shelf = Shelf(warehouse.blobs)
     relation = VcsRelation.create(schema="Shop", identifier="A")
-    found = catalog.single(shelf.begin(), relation)
+    name = RelationName("shop", "a")
+    found = catalog.single(shelf.begin(), relation, name)
     assert found is not None
     told = {id: item.value for id, item in found.stats.items()}
     assert (told["message"], told["invocation"]) == ("dbt build", "i-1")
     assert told["git_sha"] == "0123456789ab"
     overlay = shelf.begin()
     shelf.run("alter table shop.a set tblproperties ('x' = 'y')", overlay)
-    changed = catalog.single(overlay, relation)
+    changed = catalog.single(overlay, relation, name)
     assert changed is not None
     assert {"rows", "branch"} <= set(changed.stats)
     assert "commit" not in changed.stats

@@ -1,10 +1,11 @@
-{#- Choose ours, theirs, base or delete for conflicts of a relation, of a key of it, or of all. -#}
-{% macro vcs_resolve(choice, relation=none, key=none, target=none) %}
-  {{ return(adapter.dispatch('vcs_resolve', 'dbt')(choice, relation, key, target)) }}
+{#- Choose ours, theirs, base or delete for conflicts of a relation, of a key of it, or of all that
+    are left; or values by hand for a row: relation, key: {id: 17}, set: {credit: '11.50'}. -#}
+{% macro vcs_resolve(choice=none, relation=none, key=none, target=none, set=none, again=none) %}
+  {{ return(adapter.dispatch('vcs_resolve', 'dbt')(choice, relation, key, target, set, again)) }}
 {% endmacro %}
 
-{% macro default__vcs_resolve(choice, relation, key, target) %}
+{% macro default__vcs_resolve(choice, relation, key, target, set, again) %}
   {% do vcs_verb('resolve', {
-    'choice': choice, 'relation': relation, 'key': key, 'target': target
+    'choice': choice, 'relation': relation, 'key': key, 'target': target, 'set': set, 'again': again
   }) %}
 {% endmacro %}

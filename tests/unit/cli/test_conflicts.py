@@ -61,3 +61,34 @@ def test_a_relation_that_conflicts_as_a_whole_says_what_it_is_and_how_to_go_on(
     said = waiting("conflicts").stdout
     assert "shop.dropped conflicts" not in said
     assert "shop.v conflicts" in said
+
+
+def test_values_are_chosen_by_hand_and_all_means_what_is_left(
+    waiting: Call, warehouse: Warehouse
+) -> None:
+    said = waiting("resolve", "shop.a", "--key", "id=3", "--set", "v=mine").stdout
+    assert said.startswith("Resolved 1 conflict with values chosen by hand.\n11 left.")
+    waiting("resolve", "shop.a", "--key", "id=4", "--set-null", "v")
+    told = json.loads(waiting("resolve", "--all", "--with", "ours", "--json").stdout)
+    assert (told["choice"], told["count"], told["left"]) == ("ours", 10, 0)
+    waiting("merge", "--continue", "main")
+    values = {row["id"]: row["v"] for row in warehouse.rows("a")}
+    assert values == {**dict.fromkeys(range(10), "3"), 3: "mine", 4: None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--key", "id=1.5", "--set", "v=x"), "'1.5' is no value of the column id of shop.a"),
+        (("--key", "id=1x", "--with", "ours"), "'1x' is no value of the column id of shop.a"),
+        (("--key", "id=3", "--set", "id=4"), "in the primary key"),
+        (("--key", "id=3", "--set", "v"), "expected COLUMN=VALUE"),
+        (("--key", "id=3", "--set", "v=1", "--set-null", "v"), "not both"),
+        (("--key", "id=3"), "Say what is chosen"),
+        (("--set", "v=1"), "--key column=value"),
+    ],
+)
+def test_what_can_not_be_chosen_is_one_sentence(
+    waiting: Call, arguments: tuple[str, ...], words: str
+) -> None:
+    assert words in " ".join(waiting("resolve", "shop.a", *arguments, code=2).stderr.split())

@@ -54,6 +54,7 @@ def test_conflicts_are_kept_as_tables_and_the_target_stays(forked: Warehouse) ->
         "base_v": "1",
         "our_v": "3",
         "their_v": "2",
+        "result_v": None,
         "resolution": None,
     }
     assert set(forked.shown("merges/main")) == {"shop.a"}

@@ -25,7 +25,7 @@ from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.core.plan.schemas import Definition
 from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.footers import read_blocks
+from dbt.adapters.vcs.engines.footers import check_not_null, read_blocks
 from dbt.adapters.vcs.engines.rowfiles import write_rows
 from dbt.adapters.vcs.engines.tombstones import write_tombstone
 
@@ -159,6 +159,7 @@ class MergeOutcome:
             blobs, self.repair.inserted, folder=folder, partition_by=definition.partition_by
         )
         blocks = read_blocks(blobs, paths, definition.schema, definition.partition_by)
+        check_not_null(blocks, definition.schema)
         if not self.repair.deleted.num_rows:
             return blocks, ()
         return blocks, (write_tombstone(blobs, self.repair.deleted, folder=folder),)

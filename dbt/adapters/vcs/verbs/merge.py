@@ -205,6 +205,7 @@ def _kept(repository: Repository, plan: MergePlan, manner: Manner) -> ConflictEr
         ),
         plan.combination.clashes,
         author=manner.author,
+        decided=bool(plan.work.decisions),
     )
     return ConflictError(
         f"{source!r} and {target!r} changed the same in different ways since {plan.base[:12]}: "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
-from dbt.adapters.vcs.verbs.arguments import flag, number, word
+from dbt.adapters.vcs.verbs.arguments import by_column, flag, number, word
 from dbt.adapters.vcs.verbs.caller import Caller
 from dbt.adapters.vcs.verbs.layout import Block, plain_lines
 from dbt.adapters.vcs.verbs.merge import MergeReport, merge
@@ -95,16 +95,23 @@ def _conflicts(
 
 
 def _resolve(
-    caller: Caller, *, choice: Any, relation: Any = None, key: Any = None, target: Any = None
+    caller: Caller,
+    *,
+    choice: Any = None,
+    relation: Any = None,
+    key: Any = None,
+    set: Any = None,
+    again: Any = False,
+    target: Any = None,
 ) -> Iterable[Block]:
-    if key is not None and not isinstance(key, Mapping):
-        raise InputError(f"The argument 'key' is {key!r}; expected columns with values.")
     done = resolve(
         caller.repository,
         caller.branch if target is None else word("target", target),
         None if relation is None else word("relation", relation),
-        word("choice", choice),
-        {str(column): str(value) for column, value in (key or {}).items()},
+        None if choice is None else word("choice", choice),
+        by_column("key", key or {}),
+        by_column("set", set or {}),
+        again=flag("again", again),
         author=caller.author,
     )
     return resolved_text(done)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
-from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.exactvalues import Given
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.verbs.merge import Manner, MergeReport, carry_out
-from dbt.adapters.vcs.verbs.mergeplan import Work
+from dbt.adapters.vcs.verbs.mergeplan import MergePlan, Work
 from dbt.adapters.vcs.workspace import conflicts
 from dbt.adapters.vcs.workspace.decisions import Decisions, decided_rows
 from dbt.adapters.vcs.workspace.openmerges import (
@@ -22,7 +23,6 @@ from dbt.adapters.vcs.workspace.openmerges import (
 )
 from dbt.adapters.vcs.workspace.policy import Policy
 from dbt.adapters.vcs.workspace.runs import run_of
-from dbt.adapters.vcs.workspace.tablemerge import key_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Resolution:
 
     Attributes:
         relation: For which relation.
-        choice: `ours`, `theirs`, `base` or `delete`.
+        choice: `ours`, `theirs`, `base`, `delete`, or `custom` for values by hand.
         count: For how many conflicts.
         left: How many of the merge are not resolved yet.
     """
@@ -108,9 +108,9 @@ def list_conflicts(
     rows: tuple[Mapping[str, Any], ...] = ()
     if relation is not None:
         name = relation_of(relation)
-        tables = conflicts.rows_of(repository, merge)
+        tables = conflicts.tables_of(repository, merge)
         if name in tables:
-            rows = tuple(tables[name].slice(0, limit).to_pylist())
+            rows = tuple(tables[name].rows.slice(0, limit).to_pylist())
         elif name not in merge.whole:
             known = ", ".join(sorted(map(_shown, [*merge.whole, *tables])))
             raise InputError(f"{relation} has no conflict; these have: {known}.")
@@ -138,32 +138,83 @@ def resolve(
     repository: Repository,
     target: str,
     relation: str | None,
-    choice: str,
-    key: Mapping[str, str] | None = None,
+    choice: str | None,
+    key: Mapping[str, Given] | None = None,
+    values: Mapping[str, Given] | None = None,
     *,
+    again: bool = False,
     author: str,
 ) -> Resolution:
     """Choose for a relation's conflicts, for those of a key alone, or for all there are.
 
+    What was chosen for single rows before stays, unless a key or `again` is given.
+
+    Args:
+        repository: The repository.
+        target: The branch that is merged into.
+        relation: The relation; None for all.
+        choice: `ours`, `theirs`, `base` or `delete`; with values None, or the side that the other
+            columns are of.
+        key: Values of columns.
+        values: Values by hand for columns of the rows of the key.
+        again: True to choose again for what was chosen before.
+        author: Whom it is recorded for.
+
     Raises:
         NotFoundError: No such merge waits, or there is no such conflict.
-        InputError: The choice is none, or the key fits no column.
+        InputError: The choice is none, the key fits no column, or a value can't be stored.
     """
     merge = find_open_merge(repository, target)
-    chosen = Choice.of(choice)
+    chosen = _choice(choice, key, values)
     if relation is None and key:
         raise InputError("A key needs the relation that it is a key of; give both.")
     names = (
-        [*merge.whole, *conflicts.rows_of(repository, merge)]
+        [*merge.whole, *conflicts.tables_of(repository, merge)]
         if relation is None
         else [relation_of(relation)]
     )
     total = 0
     for name in names:
-        merge, count = conflicts.resolve(repository, merge, name, chosen, key, author=author)
+        redo = again or (relation is not None and name in merge.whole)
+        merge, count = conflicts.resolve(
+            repository, merge, name, chosen, key, values, again=redo, author=author
+        )
         total += count
+    if relation is not None and not total:
+        raise InputError(
+            f"Every conflict of {relation} is resolved already. Choose again for a row with --key "
+            "column=value, or for all of them with --again."
+        )
     left = sum(item.conflicts - item.resolved for item in _summaries(repository, merge))
-    return Resolution(relation=relation or "all", choice=chosen, count=total, left=left)
+    return Resolution(
+        relation=relation or "all",
+        choice=Choice.CUSTOM if values or chosen is None else chosen,
+        count=total,
+        left=left,
+    )
+
+
+def _choice(
+    choice: str | None, key: Mapping[str, Given] | None, values: Mapping[str, Given] | None
+) -> Choice | None:
+    """Return the side that is chosen, or None if values alone are.
+
+    Raises:
+        InputError: It is none, or does not go with the values.
+    """
+    found = None if choice is None else Choice.of(choice)
+    if not values:
+        if found is None:
+            raise InputError(
+                "Say what is chosen: --with ours|theirs|base|delete, or --key column=value --set "
+                "column=value."
+            )
+        return found
+    if not key:
+        raise InputError("Values need the key of their row: --key column=value.")
+    if found is Choice.DELETE:
+        raise InputError("A row that is deleted has no values; leave them out, or the choice.")
+    return found
 
 
 def continue_merge(
@@ -192,7 +243,7 @@ def continue_merge(
         decisions=_decisions(repository, merge),
     )
     manner = Manner(author=author, message=merge.message, promotes=merge.promotes)
-    report = carry_out(repository, work, target, manner, engine=engine)
+    report = carry_out(repository, work, target, manner, _check_values, engine=engine)
     abort_merge(repository, target, author=author)
     return report
 
@@ -214,6 +265,20 @@ def relation_of(text: str) -> RelationName:
     return RelationName(schema, identifier)
 
 
+def _check_values(plan: MergePlan) -> None:
+    """Raise if a plan merges no rows, and values were chosen for some.
+
+    Raises:
+        ConflictError: They were.
+    """
+    if plan.combination is None and any(item.has_values for item in plan.work.decisions.values()):
+        raise ConflictError(
+            f"Values were chosen for rows, and by now {plan.target.name!r} has all of "
+            f"{plan.work.source!r}, or nothing else. Nothing was changed. Give the merge up "
+            "(dbt-vcs merge --abort), and set the values with an update."
+        )
+
+
 def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, Decisions]:
     open_ = sorted(map(_shown, merge.whole.keys() - merge.choices.keys()))
     if open_:
@@ -222,12 +287,8 @@ def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, D
             "ours|theirs|base|delete"
         )
     found = {name: Decisions(whole=choice) for name, choice in merge.choices.items()}
-    tree = repository.tree(merge.theirs)
-    for name, rows in conflicts.rows_of(repository, merge).items():
-        entry = tree.entry(name)
-        assert isinstance(entry, TableEntry)
-        key = key_of(repository.objects.snapshot(entry.snapshot))
-        found[name] = replace(found.get(name, Decisions()), rows=decided_rows(name, rows, key))
+    for name, table in conflicts.tables_of(repository, merge).items():
+        found[name] = replace(found.get(name, Decisions()), rows=decided_rows(table))
     return found
 
 
@@ -242,14 +303,14 @@ def _summaries(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummar
         )
         for name, what in merge.whole.items()
     ]
-    for name, rows in conflicts.rows_of(repository, merge).items():
-        open_ = rows.column(conflicts.RESOLUTION).null_count
+    for name, table in conflicts.tables_of(repository, merge).items():
+        count = len(table.rows)
         found.append(
             ConflictSummary(
                 relation=str(name),
                 what="rows changed differently",
-                conflicts=rows.num_rows,
-                resolved=rows.num_rows - open_,
+                conflicts=count,
+                resolved=count - table.open,
             )
         )
     return tuple(sorted(found, key=lambda item: item.relation))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
@@ -122,6 +123,7 @@ class _Work:
     def run(self) -> Combination:
         self.relations.update(self.merge.relations)
         self.schemas.update(self.merge.schemas)
+        self._check_values()
         for name, entry in self.merge.relations.items():
             self.merged.append(self._taken(name, entry))
         for name, triple in self.merge.conflicts.items():
@@ -133,6 +135,24 @@ class _Work:
             merged=tuple(sorted(self.merged, key=lambda item: item.name)),
             clashes=tuple(sorted(self.clashes, key=lambda item: item.name)),
         )
+
+    def _check_values(self) -> None:
+        """Raise if values were chosen for rows of a table that isn't merged row by row any more.
+
+        Raises:
+            ConflictError: They were.
+        """
+        for name in self.decisions.keys() - self.merge.conflicts.keys():
+            self._check_no_values(name)
+
+    def _check_no_values(self, name: RelationName) -> None:
+        decided = self.decisions.get(name)
+        if decided is not None and decided.has_values:
+            raise ConflictError(
+                f"Values were chosen for rows of {name}, whose rows are not changed on both sides "
+                "any more. Nothing was changed. Begin again (dbt-vcs merge --abort, then merge), "
+                "and set the values with an update."
+            )
 
     def _taken(self, name: RelationName, entry: Entry | AbsentType) -> Merged:
         """Return what is told of a relation that theirs alone changed."""
@@ -199,6 +219,7 @@ class _Work:
         message: str | None = None,
     ) -> None:
         """Decide a relation as one thing."""
+        self._check_no_values(name)
         choice = self._choice(name, mode)
         if choice is None:
             kind: Literal["relation", "schema"] = "schema" if message else "relation"

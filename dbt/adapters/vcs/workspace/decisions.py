@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import pyarrow as pa
+from typing import Any, NamedTuple
 
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.core.model.tree import RelationName
+from dbt.adapters.vcs.workspace.conflicttables import ConflictTable
 from dbt.adapters.vcs.workspace.openmerges import Choice
 
 Key = tuple[Any, ...]
+
+
+class DecidedRow(NamedTuple):
+    """What was chosen for one row.
+
+    Attributes:
+        key: The values of the key's columns, or of all columns without a key.
+        choice: Whose row stands, that none does, or with `custom` that `row` does.
+        row: The other columns of that row, by name.
+    """
+
+    key: Key
+    choice: Choice
+    row: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,45 +33,32 @@ class Decisions:
 
     Attributes:
         whole: For the relation as one thing, or None.
-        rows: For rows, by the values of the key's columns, or of all columns without a key.
+        rows: For rows.
     """
 
     whole: Choice | None = None
-    rows: tuple[tuple[Key, Choice], ...] = ()
+    rows: tuple[DecidedRow, ...] = ()
+
+    @property
+    def has_values(self) -> bool:
+        """True if values were chosen for some row."""
+        return any(item.choice is Choice.CUSTOM for item in self.rows)
 
 
-def decided_rows(
-    name: RelationName, conflicts: pa.Table, key: tuple[Field, ...]
-) -> tuple[tuple[Key, Choice], ...]:
+def decided_rows(table: ConflictTable) -> tuple[DecidedRow, ...]:
     """Return what was chosen for the rows of a conflict table.
-
-    Args:
-        name: The relation, for messages.
-        conflicts: Its conflict table, with the column `resolution`.
-        key: The key's columns; all columns without a key.
 
     Raises:
         ConflictError: Nothing was chosen yet for some rows.
     """
-    words = conflicts.column("resolution").to_pylist()
-    open_ = sum(word is None for word in words)
-    if open_:
+    if table.open:
         raise ConflictError(
-            f"{open_} of {len(words)} conflicts of {name} are not resolved yet. Choose for them: "
-            f"dbt-vcs resolve {name} --with ours|theirs|base|delete [--key column=value]"
+            f"{table.open} of {len(table.rows)} conflicts of {table.name} are not resolved yet. "
+            f"Choose for them: dbt-vcs resolve {table.name} --with ours|theirs|base|delete [--key "
+            "column=value], or --key column=value --set column=value"
         )
-    columns = [
-        [_first(values) for values in zip(*_sides(conflicts, item.name), strict=True)]
-        for item in key
-    ]
-    keys = zip(*columns, strict=True) if columns else ()
-    return tuple((key, Choice(word)) for key, word in zip(keys, words, strict=True))
-
-
-def _sides(conflicts: pa.Table, column: str) -> list[list[Any]]:
-    return [conflicts.column(f"{side}_{column}").to_pylist() for side in ("base", "our", "their")]
-
-
-def _first(values: tuple[Any, ...]) -> Any:
-    """Return the value of the first side that has the row: they agree, or are NULL."""
-    return next((value for value in values if value is not None), None)
+    return tuple(
+        DecidedRow(key, choice, table.result(row) if choice is Choice.CUSTOM else None)
+        for row, (key, choice) in enumerate(zip(table.keys, table.resolutions, strict=True))
+        if choice is not None
+    )

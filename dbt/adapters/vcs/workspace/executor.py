@@ -64,6 +64,7 @@ from dbt.adapters.vcs.statements.lexer import tokenize
 from dbt.adapters.vcs.workspace import (
     alters,
     answers,
+    conflictedits,
     constraints,
     diffreads,
     drops,
@@ -116,7 +117,11 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
             "Look into the command dbt-vcs for another way."
         )
     with missing.named(scope):
-        return handler(scope, timetravel.settled(scope, statement))
+        settled = timetravel.settled(scope, statement)
+        kept = conflictedits.merge_kept_by(scope) if type(statement) in _CHANGES else None
+        if kept is not None:
+            return conflictedits.edit_conflicts(scope, kept, settled)
+        return handler(scope, settled)
 
 
 def _query(scope: Scope, statement: Query) -> Outcome:

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.lineage import appearances
 from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.statements import Reference
-from dbt.adapters.vcs.workspace.conflicts import RESOLUTION, rows_of
+from dbt.adapters.vcs.workspace.conflicts import tables_of
 from dbt.adapters.vcs.workspace.openmerges import open_merges
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.runs import run_of, runs
@@ -241,9 +241,8 @@ def _conflicts(overlay: Overlay) -> Iterator[Row]:
     repository = overlay.repository
     for merge in open_merges(repository):
         begun = (merge.target, merge.source, merge.theirs, merge.branch)
-        for name, rows in rows_of(repository, merge).items():
-            chosen = rows.column(RESOLUTION)
-            yield (*begun, str(name), "rows", None, rows.num_rows, chosen.null_count)
+        for name, table in tables_of(repository, merge).items():
+            yield (*begun, str(name), "rows", None, len(table.rows), table.open)
         for name, message in merge.whole.items():
             is_open = name not in merge.choices
             shown = str(name) if name.identifier else f"schema {name.schema}"

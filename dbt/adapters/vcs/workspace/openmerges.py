@@ -19,28 +19,36 @@ PREFIX: Final = "merges/"
 
 
 class Choice(str, Enum):
-    """What becomes of a conflict: ours stays, theirs is taken, the base is restored, it goes."""
+    """What becomes of a conflict.
+
+    Ours stays, theirs is taken, the base is restored, the row is deleted, or it gets values that
+    somebody gives.
+    """
 
     OURS = "ours"
     THEIRS = "theirs"
     BASE = "base"
     DELETE = "delete"
+    CUSTOM = "custom"
 
     def __str__(self) -> str:
         return self.value
 
     @classmethod
     def of(cls, text: str) -> Choice:
-        """Return the choice of a word.
+        """Return the choice of a word; values are given otherwise.
 
         Raises:
             InputError: It is none.
         """
-        try:
+        known = [item.value for item in cls if item is not cls.CUSTOM]
+        if text.lower() in known:
             return cls(text.lower())
-        except ValueError:
-            known = ", ".join(item.value for item in cls)
-            raise InputError(f"Found {text!r} as a resolution; expected one of {known}.") from None
+        raise InputError(
+            f"Found {text!r} as a resolution; expected one of {', '.join(known)}. Values of a row "
+            "are chosen with --key column=value --set column=value, in SQL with update ... set "
+            "result_<column> = <value>."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.engines.port import Sessions
 from dbt.adapters.vcs.workspace.checks import check_merged, checks_of
 from dbt.adapters.vcs.workspace.conflicts import Clash
 from dbt.adapters.vcs.workspace.crossing import Crossing
-from dbt.adapters.vcs.workspace.decisions import Key
+from dbt.adapters.vcs.workspace.decisions import DecidedRow
 from dbt.adapters.vcs.workspace.diffs import Difference
 from dbt.adapters.vcs.workspace.narrowing import Narrowing
 from dbt.adapters.vcs.workspace.openmerges import Choice
@@ -45,6 +45,7 @@ _CHOICES: Mapping[Choice, Decision] = {
     Choice.THEIRS: "theirs",
     Choice.BASE: "base",
     Choice.DELETE: "delete",
+    Choice.CUSTOM: "custom",
 }
 
 
@@ -72,7 +73,7 @@ class TableMerge:
     mode: Mode
     base: SnapshotId | None = None
     based_on: SnapshotId | None = None
-    decisions: tuple[tuple[Key, Choice], ...] = ()
+    decisions: tuple[DecidedRow, ...] = ()
     only: Pick | None = None
     dry_run: bool = False
     operation: str = "merge"
@@ -149,7 +150,7 @@ def _merge(
 ) -> TableMerged | Clash:
     read = repository.objects.snapshot
     ours, theirs = read(work.ours), read(work.theirs)
-    decisions = [Decided(key, _CHOICES[choice]) for key, choice in work.decisions]
+    decisions = [Decided(key, _CHOICES[choice], row) for key, choice, row in work.decisions]
     try:
         outcome = merge(
             repository,
@@ -253,7 +254,8 @@ def _merged(
 
 def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
     """Tell whether every row of a merge is one of ours or of theirs."""
-    is_mixed = work.mode.is_by_cell or any(pick is Choice.BASE for _, pick in work.decisions)
+    others = (Choice.BASE, Choice.CUSTOM)
+    is_mixed = work.mode.is_by_cell or any(item.choice in others for item in work.decisions)
     return outcome.repair is None or not is_mixed
 
 
@@ -275,13 +277,16 @@ def _forget(repository: Repository, folder: str) -> None:
 
 
 def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
-    rows = outcome.conflicts.table
+    rows, definition = outcome.conflicts.table, outcome.definition
+    schema = definition.schema
     return Clash(
         name=name,
         kind="rows",
         message="row changed differently" if rows.num_rows == 1 else "rows changed differently",
         rows=rows,
-        columns=_columns(rows, outcome.definition.schema),
+        columns=_columns(rows, schema),
+        key=tuple(f.name for id in definition.primary_key for f in schema.fields if f.id == id),
+        required=frozenset(field.name for field in schema.fields if not field.nullable),
     )
 
 

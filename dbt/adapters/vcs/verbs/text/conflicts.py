@@ -8,7 +8,7 @@ from typing import Final
 from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, counted, line
 from dbt.adapters.vcs.verbs.resolve import OpenMergeReport, Resolution
 from dbt.adapters.vcs.verbs.text.rows import rows_text
-from dbt.adapters.vcs.workspace.openmerges import OpenMerge
+from dbt.adapters.vcs.workspace.openmerges import Choice, OpenMerge
 
 _WIDTH: Final = 60
 
@@ -54,13 +54,16 @@ def _next(report: OpenMergeReport) -> Iterator[Block]:
         yield line(
             f"Rows in conflict are tables on the branch {report.branch}; see them, then choose: "
             f"dbt-vcs conflicts {report.target} --relation NAME, dbt-vcs resolve NAME "
-            f"--with ours|theirs|base|delete --into {report.target}"
+            f"--with ours|theirs|base|delete --into {report.target}, or for a row "
+            "--key COLUMN=VALUE --set COLUMN=VALUE"
         )
 
 
 def resolved_text(resolution: Resolution) -> Iterator[Block]:
     """Tell what was chosen, and what is left."""
-    yield line(f"Resolved {counted(resolution.count, 'conflict')} with {resolution.choice}.")
+    is_custom = resolution.choice is Choice.CUSTOM
+    what = "values chosen by hand" if is_custom else str(resolution.choice)
+    yield line(f"Resolved {counted(resolution.count, 'conflict')} with {what}.")
     left = resolution.left
     yield line(f"{left} left." if left else "None is left: dbt-vcs merge --continue goes on.")
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
+from dbt.adapters.vcs.advice import outdated_warning
 from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError
 from dbt.adapters.vcs.core.header import check_vacant
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
@@ -23,8 +23,9 @@ from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.spark import SparkEngine
 from dbt.adapters.vcs.externals import externals_of
 from dbt.adapters.vcs.invocation import current_invocation
+from dbt.adapters.vcs.project import Project
 from dbt.adapters.vcs.rules import Rules, read_rules
-from dbt.adapters.vcs.run import RunLife, is_node
+from dbt.adapters.vcs.run import RunLife, is_hook, is_node
 from dbt.adapters.vcs.verbs.names import check_free
 from dbt.adapters.vcs.workspace.direct import landed
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
@@ -38,6 +39,7 @@ from dbt.adapters.vcs.workspace.runs import (
     Status,
     check_mergeable,
     runs,
+    steps_of,
 )
 from dbt.adapters.vcs.workspace.upkeep import Upkeep
 from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
@@ -62,7 +64,7 @@ class Environment:
     ) -> None:
         """Take the profile; `manifest` gives dbt's, once it is parsed."""
         self._config = config
-        self._manifest = manifest
+        self._project = Project(manifest)
         self._say = say
         self._lock = threading.RLock()
         # Now, on the main thread: other threads don't see which command was typed.
@@ -104,7 +106,7 @@ class Environment:
 
     def execute(self, connection: Connection, name: str, text: str) -> Outcome:
         """Carry out a statement that dbt sends over the connection of a name."""
-        life, origin = self._begun(name), self._origin(name)
+        life, origin = self._begun(name), self._project.origin(name, self.invocation.id)
         if life is not None:
             return life.execute(connection, name, text, origin)
         if self.invocation.is_direct:
@@ -124,7 +126,7 @@ class Environment:
         work: Callable[[Connection, Overlay, Origin], Outcome],
     ) -> Outcome:
         """Do work that no statement says, such as loading a seed, as `execute` does."""
-        life, origin = self._begun(name), self._origin(name)
+        life, origin = self._begun(name), self._project.origin(name, self.invocation.id)
         if life is None and self.invocation.is_direct:
             return landed(self.workspace, lambda overlay: work(connection, overlay, origin), name)
         if life is None:
@@ -166,7 +168,7 @@ class Environment:
             return self.existing_repository()
         except NotFoundError:
             blobs, author = self._blobs(), self.invocation.author
-            if not self.invocation.is_read_only:
+            if not self._only_reads:
                 return Repository.create(blobs, author=author)
         check_vacant(blobs)
         return Repository.create(MemoryBlobs(), author=author)
@@ -197,11 +199,18 @@ class Environment:
         """Carry out what a model's Jinja sends while it is compiled.
 
         What it changes is seen by that model alone, and dropped with the command; refused, it
-        would keep such a project from having docs. Rows are not written.
+        would keep such a project from having docs. Rows are not written: a model's statement is
+        refused, and a hook's is left out, since nobody reads what a hook compiles to.
         """
         overlay = self._tried.get(name) or self.workspace.begin()
-        outcome = connection.execute(text, overlay, origin=origin)
-        if not overlay.is_empty and name not in self._tried:
+        is_left_out = False
+        try:
+            outcome = connection.execute(text, overlay, origin=origin)
+        except ReadOnlyError:
+            if not is_hook(name):
+                raise
+            outcome, is_left_out = Outcome(), True
+        if (is_left_out or not overlay.is_empty) and name not in self._tried:
             logger.warning(
                 f"dbt {self.invocation.command} only reads: what {name} changes while it is "
                 "compiled is dropped."
@@ -229,7 +238,7 @@ class Environment:
         invocation, credentials = self.invocation, self.credentials
         line: Line
         run_line: RunLine | None = None
-        if invocation.is_read_only:
+        if self._only_reads:
             shown = self._shown(repository)
             why = f"dbt {invocation.command} only reads"
             line = PinnedLine(lambda: shown.head, why, branch=shown.name)
@@ -250,6 +259,7 @@ class Environment:
                 workspace,
                 run_line,
                 invocation,
+                self._project,
                 publish=credentials.publish,
                 policy=self.rules().policy,
                 upkeep=Upkeep(
@@ -261,6 +271,14 @@ class Environment:
                 say=self._say,
             )
         return workspace
+
+    @property
+    def _only_reads(self) -> bool:
+        """True if nothing that the command runs may change the branch."""
+        invocation = self.invocation
+        if invocation.is_freshness:
+            return not (invocation.runs_hooks and self._project.has_hooks)
+        return invocation.is_read_only
 
     def _shown(self, repository: Repository) -> Branch:
         """Return the branch to read: the target, or what it would start from."""
@@ -279,6 +297,9 @@ class Environment:
         resumed = self._resumed(repository)
         if resumed is not None:
             self._say(f"Going on with {resumed.name}.")
+            outdated = self._project.outdated(steps_of(repository, resumed))
+            if outdated and invocation.retry_of:
+                logger.warning(outdated_warning(outdated))
         return RunLine(
             repository,
             invocation=invocation.id,
@@ -313,17 +334,19 @@ class Environment:
     def _resumed(self, repository: Repository) -> RunBranch | None:
         """Return the run to go on with: the one retried, or the one that waits for its tests."""
         target = self.credentials.branch
+        # What an operation did before it failed must not be there when it runs from its start.
+        retry_of = None if self.invocation.is_operation else self.invocation.retry_of
         known = (
             [run for run in runs(repository) if run.target == target]
-            if (self.invocation.retry_of or self.credentials.publish == "after_tests")
+            if (retry_of or self.credentials.publish == "after_tests")
             else []
         )
-        if self.invocation.retry_of:
-            retried = [run for run in known if run.invocation == self.invocation.retry_of]
+        if retry_of:
+            retried = [run for run in known if run.invocation == retry_of]
             if retried and retried[0].status is Status.INTERRUPTED:
                 raise InputError(
-                    f"{retried[0].name} was interrupted before every node had a result, so dbt "
-                    "retry would leave some of them out. Run the same command again instead."
+                    f"{retried[0].name} was stopped before its end ({retried[0].note}), so dbt "
+                    "retry would leave something out. Run the same command again instead."
                 )
             return next((run for run in retried if run.status is Status.FAILED), None)
         waiting = [run for run in known if run.status is Status.PASSED]
@@ -333,16 +356,6 @@ class Environment:
         """Return the project's sources that are files outside the repository."""
         with self._lock:
             if self._externals is None:
-                sources: Mapping[str, Any] = getattr(self._manifest(), "sources", {})
-                self._externals = externals_of(sources, self.invocation.project_root)
+                root = self.invocation.project_root
+                self._externals = externals_of(self._project.sources, root)
             return self._externals
-
-    def _origin(self, name: str) -> Origin:
-        nodes = getattr(self._manifest(), "nodes", {})
-        node = nodes.get(name)
-        code = getattr(node, "compiled_code", None) if node is not None else None
-        return Origin(
-            node=name if node is not None else None,
-            invocation=self.invocation.id,
-            sql_sha256=hashlib.sha256(code.encode()).hexdigest() if code else None,
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun
 from dbt.adapters.vcs.interruption import complete_record
-from dbt.adapters.vcs.run import RunLife
+from dbt.adapters.vcs.run import RunLife, is_node
 
 
 class RunListener:
@@ -19,7 +20,9 @@ class RunListener:
     dbt has no adapter hook for "the run is over", but fires events in a fixed order: NodeFinished
     for each node, EndRunResult with dbt's own verdict, ArtifactWritten once run_results.json is
     written, CommandCompleted. A publish that fails is raised when run_results.json is safe. On
-    Ctrl-C there is no EndRunResult.
+    Ctrl-C there is no EndRunResult, nor after an error that stops dbt, such as one that a hook's
+    Jinja raises: MainEncounteredError comes instead. Nor is there one of source freshness, whose
+    last event is FreshnessCheckComplete.
 
     Errors are raised as dbt's: of any other dbt shows the stack.
     """
@@ -29,11 +32,15 @@ class RunListener:
         self._life = life
         self._close = close
         self._error: VcsError | None = None
+        self._stopped_by: str | None = None
         self._handlers: dict[str, Callable[[RunLife, Any], None]] = {
             "NodeFinished": self._node_finished,
+            "LogHookEndLine": self._hook_ended,
             "EndRunResult": self._end_run_result,
             "ArtifactWritten": self._artifact_written,
             "EndOfRunSummary": self._end_of_run_summary,
+            "FreshnessCheckComplete": self._freshness_check_complete,
+            "MainEncounteredError": self._main_encountered_error,
             "CommandCompleted": self._command_completed,
         }
 
@@ -58,7 +65,7 @@ class RunListener:
     def _node_finished(self, life: RunLife, data: Any) -> None:
         node, result = data.node_info, data.run_result
         relation = node.node_relation
-        named = relation.schema and relation.alias
+        named = relation.schema and relation.alias and is_node(node.unique_id)
         life.end_node(
             NodeRun(
                 id=node.unique_id,
@@ -67,6 +74,9 @@ class RunListener:
                 relation=f"{relation.schema}.{relation.alias}".lower() if named else None,
             )
         )
+
+    def _hook_ended(self, life: RunLife, data: Any) -> None:
+        life.end_hook(data.statement, str(data.status).lower())
 
     def _end_run_result(self, life: RunLife, data: Any) -> None:
         if life.is_ended:
@@ -89,11 +99,31 @@ class RunListener:
         # With --no-write-json no artifact is written.
         self._raise()
 
+    def _freshness_check_complete(self, life: RunLife, data: Any) -> None:
+        if not life.is_ended:
+            life.end(not life.has_failed, life.seconds)
+
+    def _main_encountered_error(self, life: RunLife, data: Any) -> None:
+        # dbt fires it while it handles the error, which knows more than the text in the event.
+        error = sys.exc_info()[1]
+        if not isinstance(error, KeyboardInterrupt | SystemExit):
+            self._stopped_by = _clause(error)
+
     def _command_completed(self, life: RunLife, data: Any) -> None:
         if not life.is_ended:
-            life.abandon(can_go_on=False)
+            life.abandon(can_go_on=False, error=self._stopped_by)
 
     def _raise(self) -> None:
         error, self._error = self._error, None
         if error is not None:
             raise error
+
+
+def _clause(error: BaseException | None) -> str:
+    """Say what an error stopped: a hook, if it was raised while one's Jinja was rendered."""
+    trace = error.__traceback__ if error is not None else None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name == "get_hook_sql":
+            return f"the hook {trace.tb_frame.f_locals['hook'].name} failed"
+        trace = trace.tb_next
+    return "an error stopped dbt"

@@ -17,9 +17,18 @@ from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.vcs import variables
 
-_WRITING = frozenset({"build", "clone", "run", "run-operation", "seed", "snapshot", "test"})
+_FRESHNESS = "source freshness"
+_WRITING = frozenset(
+    {"build", "clone", "run", "run-operation", "seed", "snapshot", "test", _FRESHNESS}
+)
 _TESTING = frozenset({"build", "test"})
-_COMPILING = frozenset({"compile", "generate"})
+_COMPILING = frozenset({"compile", "docs generate"})
+_TYPED = {
+    "freshness": _FRESHNESS,
+    "snapshot-freshness": _FRESHNESS,
+    "generate": "docs generate",
+}
+"""dbt's names of sub-commands that are typed behind another word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +37,14 @@ class Invocation:
 
     Attributes:
         id: dbt's invocation id.
-        command: The sub-command that does the work: for `retry`, the one that is retried. Empty
-            where no command runs: a program holds the adapter itself.
+        command: The sub-command that does the work, as it is typed: for `retry`, the one that is
+            retried. Empty where no command runs: a program holds the adapter itself.
         target: Name of the profile target.
         project_root: Folder of the project.
         retry_of: Invocation id of the run that `dbt retry` goes on with, or None.
         author: Who runs it.
         dbt_version: Version of dbt-core.
+        runs_hooks: False if dbt's flag `source_freshness_run_project_hooks` is, for that command.
     """
 
     id: str
@@ -44,6 +54,7 @@ class Invocation:
     retry_of: str | None
     author: str
     dbt_version: str
+    runs_hooks: bool = True
 
     @property
     def is_direct(self) -> bool:
@@ -69,6 +80,11 @@ class Invocation:
     def is_operation(self) -> bool:
         """True for run-operation."""
         return self.command == "run-operation"
+
+    @property
+    def is_freshness(self) -> bool:
+        """True for source freshness, where only project hooks write."""
+        return self.command == _FRESHNESS
 
     def git_sha(self) -> str | None:
         """Return the commit of the project's own git repository, or None if it is in none."""
@@ -104,12 +120,13 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         command = previous.get("args", {}).get("which", command)
     return Invocation(
         id=get_invocation_id(),
-        command=command,
+        command=_TYPED.get(command, command),
         target=getattr(config, "target_name", ""),
         project_root=Path(getattr(config, "project_root", ".")),
         retry_of=retry_of,
         author=os.environ.get(variables.AUTHOR) or _user(),
         dbt_version=_dbt_version(),
+        runs_hooks=bool(getattr(flags, "source_freshness_run_project_hooks", True)),
     )
 
 

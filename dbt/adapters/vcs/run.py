@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 
+from dbt.adapters.vcs.advice import FAILED, UNDONE, next_step, what_failed
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.model import Input, NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.invocation import Invocation
+from dbt.adapters.vcs.project import Project
 from dbt.adapters.vcs.report import published
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.outcome import Outcome
@@ -24,13 +26,16 @@ from dbt.adapters.vcs.workspace.upkeep import Upkeep
 from dbt.adapters.vcs.workspace.workspace import Connection, Workspace
 
 _NODES = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
-_UNDONE = frozenset({"error", "runtime error"})
-_FAILED = _UNDONE | {"fail", "partial success"}
 
 
 def is_node(name: str) -> bool:
     """Tell whether a connection's name is that of a node that dbt runs."""
     return name.startswith(_NODES)
+
+
+def is_hook(name: str) -> bool:
+    """Tell whether a connection's name is that of a hook of the project that dbt compiles."""
+    return name.startswith("operation.")
 
 
 class RunLife:
@@ -46,13 +51,14 @@ class RunLife:
         workspace: Workspace,
         line: RunLine,
         invocation: Invocation,
+        project: Project,
         *,
         publish: str,
         policy: Policy,
         upkeep: Upkeep,
         say: Callable[[str], None],
     ) -> None:
-        """Take the workspace over a run line; `say` puts a line into dbt's log.
+        """Take the workspace over a run line, and the nodes; `say` puts a line into dbt's log.
 
         `policy` decides where others changed the same rows meanwhile; `upkeep` looks after what
         each node wrote.
@@ -61,6 +67,7 @@ class RunLife:
         self.line = line
         self.invocation = invocation
         self.is_ended = False
+        self._project = project
         self._publish_mode = publish
         self._policy = policy
         self._upkeep = upkeep
@@ -70,6 +77,7 @@ class RunLife:
         self._is_interrupted = False
         self._steps: dict[str, _Step] = {}
         self._nodes: list[NodeRun] = []
+        self._failed_hooks: list[str] = []
 
     @property
     def repository(self) -> Repository:
@@ -80,6 +88,12 @@ class RunLife:
     def seconds(self) -> float:
         """Wall time since the run began."""
         return (self.repository.clock() - self.line.run.started_at) / 1_000_000
+
+    @property
+    def has_failed(self) -> bool:
+        """True if a node or a hook has failed; for commands of which dbt gives no verdict."""
+        failed = any(node.status in FAILED for node in self._nodes)
+        return failed or bool(self._failed_hooks)
 
     def execute(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
         """Carry out a statement that dbt sends over the connection of a name."""
@@ -123,14 +137,23 @@ class RunLife:
             overlay = step.take()
             if self._is_interrupted:
                 return
-            if overlay is not None and node.status not in _UNDONE:
-                node = msgspec.structs.replace(node, rows=_rows(overlay, node.relation))
+            if overlay is not None and node.status not in UNDONE:
+                node = msgspec.structs.replace(
+                    node,
+                    rows=_rows(overlay, node.relation),
+                    file_checksum=self._project.digest(node.id),
+                )
                 self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
             if node.id.startswith("test."):
                 node = msgspec.structs.replace(node, inputs=step.read())
             self._nodes.append(node)
-        if overlay is not None and node.status not in _UNDONE:
+        if overlay is not None and node.status not in UNDONE:
             self._upkeep.look(overlay)
+
+    def end_hook(self, name: str, status: str) -> None:
+        """Note how a hook of the project ended; what it did was committed as it went."""
+        if status in FAILED:
+            self._failed_hooks.append(name)
 
     def end(self, success: bool, seconds: float) -> None:
         """Publish if the run succeeded, else keep its branch for inspection.
@@ -143,7 +166,7 @@ class RunLife:
         if not self.line.has_changes and any(node.inputs for node in self._nodes):
             self._record_tests(success)
         elif not success and not self._publishes_part():
-            self._keep_failed(self._what_failed())
+            self._keep_failed(self._what_failed(), self._next_step())
         elif not self.line.has_changes:
             self.line.end(Status.PUBLISHED, "nothing changed")
             self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
@@ -156,22 +179,28 @@ class RunLife:
         """Keep nothing from now on; return the ids of the nodes whose work was kept."""
         with self._landing:
             self._is_interrupted = True
-            return frozenset(node.id for node in self._nodes if node.status not in _UNDONE)
+            return frozenset(node.id for node in self._nodes if node.status not in UNDONE)
 
-    def abandon(self, *, can_go_on: bool) -> None:
+    def abandon(self, *, can_go_on: bool, error: str | None = None) -> None:
         """Keep the branch of a run that was stopped before its verdict.
 
-        `can_go_on` tells whether dbt's record names every node, so that dbt retry can go on.
+        `can_go_on` tells whether dbt's record names every node, so that dbt retry can go on;
+        `error` is the clause that says what stopped it, None if somebody did.
         """
         self.is_ended = True
         if can_go_on:
-            self._keep_failed("it was interrupted")
+            self._keep_failed("it was interrupted", "Type: dbt retry")
             return
-        run = self.line.end(Status.INTERRUPTED, "it was stopped before its end")
-        if self.line.has_changes:
+        run = self.line.end(Status.INTERRUPTED, error or "it was interrupted")
+        kept = f"; {run.name} keeps what was done" if self.line.has_changes else ""
+        if error is not None:
             self._say(
-                f"Interrupted: {run.target} stays as it is; {run.name} keeps what was done. "
-                "Run the same command again."
+                f"Not published: {error}. {run.target} stays as it is{kept}. Mend the cause and "
+                "run the same command again."
+            )
+        elif kept:
+            self._say(
+                f"Interrupted: {run.target} stays as it is{kept}. Run the same command again."
             )
 
     def _record_tests(self, success: bool) -> None:
@@ -233,18 +262,28 @@ class RunLife:
         return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)
 
     def _what_failed(self) -> str:
-        failed = [node.id for node in self._nodes if node.status in _FAILED]
-        if not failed:
-            return "dbt reported a failure"
-        return f"{failed[0]} failed" + (f", and {len(failed) - 1} more" if failed[1:] else "")
+        if self.invocation.is_operation:
+            return "the operation failed"
+        return what_failed(self._nodes, self._failed_hooks)
 
-    def _keep_failed(self, why: str) -> None:
+    def _next_step(self) -> str:
+        tests = [node.id for node in self._nodes if node.status in FAILED]
+        return next_step(
+            self.invocation,
+            self._nodes,
+            outdated=self._project.outdated(steps_of(self.repository, self.line.run)),
+            tested=self._project.read_by(id for id in tests if id.startswith("test.")),
+        )
+
+    def _keep_failed(self, why: str, step: str) -> None:
+        if self.line.has_changes and (rest := self._unrecorded()):
+            # A retry asks which files they were built from.
+            self.line.record(f"dbt {self.invocation.command}: no change", self._record(rest))
         run = self.line.end(Status.FAILED, why)
         if not self.line.has_changes:
             return
         self._say(
-            f"Not published: {why}. {run.target} stays as it is; {run.name} keeps the work. "
-            "Mend the cause and type: dbt retry"
+            f"Not published: {why}. {run.target} stays as it is; {run.name} keeps the work. {step}"
         )
 
     def _keep_passed(self) -> None:
@@ -262,6 +301,15 @@ class RunLife:
             why = f"publish: {self._publish_mode}"
             step = f"dbt-vcs merge {run.name} {run.target}"
         self._say(f"Not published yet ({why}). Next: {step}")
+
+    def _unrecorded(self) -> list[NodeRun]:
+        """Return the nodes that ended well and changed nothing, so that no commit names them."""
+        recorded = {step.id for step in steps_of(self.repository, self.line.run)}
+        return [
+            msgspec.structs.replace(node, file_checksum=self._project.digest(node.id))
+            for node in self._nodes
+            if node.status == "success" and node.id not in recorded
+        ]
 
     def _record(self, nodes: Iterable[NodeRun], **facts: Any) -> Run:
         invocation = self.invocation
@@ -281,7 +329,7 @@ class RunLife:
         nodes = {node.id: node for node in steps_of(self.repository, run)}
         nodes.update((node.id, node) for node in self._nodes)
         return self._record(
-            nodes.values(),
+            [msgspec.structs.replace(node, file_checksum=None) for node in nodes.values()],
             seconds=round(seconds, 3),
             git_sha=self.invocation.git_sha(),
             head=run.head,

@@ -140,3 +140,26 @@ def test_a_run_that_fails_keeps_them_on_its_branch(shop):
         ("model.shop.broken", "models/broken.sql")
     ]
     shop.remove("models/broken.sql")
+
+
+def test_freshness_is_noted_as_any_other_command(shop):
+    before = len(shop.rows("analytics_ledger.dbt_invocations"))
+    shop.dbt("source", "freshness")
+    commands = Counter(shop.column("select command from analytics_ledger.dbt_invocations"))
+    assert sum(commands.values()) == before + 1
+    assert commands == {
+        "build": 2, "run": 1, "seed": 1, "snapshot": 1, "test": 1, "freshness": 1,
+    }  # fmt: skip
+    assert kept(shop) == graph(shop)
+
+
+def test_commands_that_run_no_hooks_keep_nothing(shop):
+    head = shop.head()
+    for command in (["compile"], ["docs", "generate"]):
+        said = shop.dbt(*command).said
+        for hook in ("ledger-on-run-start-0", "ledger-on-run-end-0"):
+            assert said.count(f"what operation.ledger.{hook} changes while it is compiled") == 1
+    shop.dbt("ls")
+    shop.dbt("parse")
+    shop.dbt("show", "--select", "failures")
+    assert shop.head() == head

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 from dbt.events import types
+from dbt.task.run import RunTask
 
 
 @pytest.mark.parametrize(
@@ -14,8 +17,16 @@ from dbt.events import types
         ("ArtifactWritten", {"artifact_type"}),
         ("EndOfRunSummary", set()),
         ("CommandCompleted", set()),
+        ("LogHookEndLine", {"statement", "status"}),
+        ("FreshnessCheckComplete", set()),
+        ("MainEncounteredError", set()),
     ],
 )
 def test_dbt_fires_the_events_that_a_run_listens_to(event: str, fields: set[str]) -> None:
     found = getattr(types, event)
     assert fields <= set(found.PROTO_TYPES_MODULE.__dict__[event].DESCRIPTOR.fields_by_name)
+
+
+def test_dbt_renders_a_hook_where_errors_are_looked_for() -> None:
+    arguments = inspect.signature(RunTask.get_hook_sql).parameters
+    assert "hook" in arguments

@@ -34,6 +34,7 @@ from dbt.adapters.vcs.statements.columns import (
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.conjuncts import Comparison, Constant, KeyPair
 from dbt.adapters.vcs.statements.diffs import DiffReference
+from dbt.adapters.vcs.statements.excerpts import excerpt
 from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
 from dbt.adapters.vcs.statements.literals import quote_name, quote_text
 from dbt.adapters.vcs.statements.names import At, Name, Reference, TableAt, Target
@@ -143,6 +144,7 @@ __all__ = [
     "Use",
     "ViewColumnDef",
     "calls_of",
+    "excerpt",
     "parse",
     "qualified",
     "quote_name",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
+from dbt.adapters.vcs.statements import excerpt
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.workspace import Workspace
 
@@ -28,7 +29,7 @@ def landed(workspace: Workspace, work: Callable[[Overlay], _T], message: str) ->
         if overlay.is_empty:
             return result
         try:
-            workspace.line.land(overlay, " ".join(message.split())[:200])
+            workspace.line.land(overlay, excerpt(message, 200))
         except ConflictError as error:
             last = error
         else:

@@ -58,6 +58,7 @@ from dbt.adapters.vcs.statements import (
     UnsetProperties,
     Update,
     Use,
+    excerpt,
     read,
 )
 from dbt.adapters.vcs.statements.lexer import tokenize
@@ -106,14 +107,14 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
     if read_only and type(statement) in _CHANGES:
         raise ReadOnlyError(
             "This dbt command only reads, and the statement would change the branch: "
-            f"{' '.join(scope.text.split())[:80]}. Use dbt run-operation or dbt run for it."
+            f"`{excerpt(scope.text)}`. Use dbt run-operation or dbt run for it."
         )
     if type(statement) in _WRITING:
         before_rows()
     handler = _HANDLERS.get(type(statement))
     if handler is None:
         raise UnsupportedError(
-            f"Statements such as `{' '.join(scope.text.split())[:40]}` are not supported yet. "
+            f"Statements such as `{excerpt(scope.text, 40)}` are not supported yet. "
             "Look into the command dbt-vcs for another way."
         )
     with missing.named(scope):

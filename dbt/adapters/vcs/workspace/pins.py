@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.ids import Micros, micros_of
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.tableversions import TableVersion, find_version, find_version_at
 from dbt.adapters.vcs.engines.port import Session
-from dbt.adapters.vcs.statements import At, Query, parse
+from dbt.adapters.vcs.statements import At, Query, excerpt, parse
 from dbt.adapters.vcs.statements.lexer import tokenize
 from dbt.adapters.vcs.statements.query import query_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -106,7 +106,7 @@ def reparsed(kind: type[S], text: str) -> S:
     if not isinstance(statement, kind):
         raise InputError(
             f"The versions that this statement names could not be put into it: "
-            f"{' '.join(text.split())[:200]}. Read the version in a subquery: (select * from t "
+            f"{excerpt(text, 200)}. Read the version in a subquery: (select * from t "
             "version as of '...') as t."
         )
     return statement

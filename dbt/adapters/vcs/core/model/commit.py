@@ -18,6 +18,8 @@ class NodeRun(Value, frozen=True, kw_only=True):
         relation: `schema.identifier` of what it built, or None.
         inputs: The versions that a test saw, by relation name; none for other nodes, whose
             snapshots tell.
+        file_checksum: dbt's checksum of the file that says what it is, on a run's own branch: a
+            retry knows by it what changed since; None where it is published.
     """
 
     id: str
@@ -26,6 +28,7 @@ class NodeRun(Value, frozen=True, kw_only=True):
     rows: int | None = None
     relation: str | None = None
     inputs: tuple[Input, ...] = ()
+    file_checksum: str | None = None
 
 
 class Run(Value, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, get_args
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.cursor import Cursor
 from dbt.adapters.vcs.statements.diffs import DiffShape
+from dbt.adapters.vcs.statements.excerpts import excerpt
 from dbt.adapters.vcs.statements.lexer import Kind
 from dbt.adapters.vcs.statements.names import At, TableAt, Target
 from dbt.adapters.vcs.statements.readers.clauses import (
@@ -185,7 +186,7 @@ def _clauses(cursor: Cursor, readers: Clauses) -> dict[str, Any]:
         if name in told:
             raise InputError(
                 f"Expected one clause `{start.text} ...`, found two in the statement "
-                f"{cursor.text[:60]!r}. Take one of them away."
+                f"`{excerpt(cursor.text, 60)}`. Take one of them away."
             )
         told[name] = value
     return told

@@ -9,6 +9,9 @@
 
 
 {% macro dbt_spark_validate_get_file_format(raw_file_format) %}
+  {%- if vcs_ignores_storage() or not raw_file_format -%}
+    {{ return('parquet') }}
+  {%- endif -%}
   {%- if raw_file_format | lower not in ['parquet', 'vcs'] -%}
     {%- do exceptions.raise_compiler_error(
       "Tables in a dbt-vcs repository are Parquet, and take every strategy; found: file_format "

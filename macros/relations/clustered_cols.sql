@@ -1,6 +1,8 @@
 {#- dbt-spark's buckets, and the config cluster_by: columns that rows are sorted by in a write. -#}
 {% macro vcs__clustered_cols(label, required=false) -%}
-  {{ spark__clustered_cols(label, required) }}
+  {%- if not vcs_ignores_storage() -%}
+    {{ spark__clustered_cols(label, required) }}
+  {%- endif -%}
   {%- set columns = [] -%}
   {%- for column in vcs_columns_of_config('cluster_by') -%}
     {%- do columns.append(adapter.quote(column | replace("`", ""))) -%}

@@ -32,7 +32,7 @@ class Life:
 
 def listener() -> RunListener:
     life = Life()
-    return RunListener(lambda: cast(RunLife, life), lambda: None)
+    return RunListener(lambda: cast(RunLife, life), lambda: None, lambda nodes: None)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ MAX_LINES = 400
 # Lowest first. A module imports from lower rows only; neighbours on a row stay strangers.
 LAYERS = (
     {"core.errors", "core.ids", "variables"},
+    {"storage"},
     {"core.model"},
     {"core.codec"},
     {"core.store", "core.history", "core.plan"},

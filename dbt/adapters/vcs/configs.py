@@ -31,10 +31,11 @@ class VcsConfig(SparkConfig):
             there are new rows in them or not. Without it, those that there are new rows in.
         merge_update_columns: Columns that `merge` updates in rows that match. Without it, all but
             those in `merge_exclude_columns`.
-        file_format: `parquet`; any other is refused.
-        location_root: Refused: a table lies in the repository.
-        clustered_by: Refused, with `buckets`: use `cluster_by` or `partition_by`.
-        buckets: Refused, with `clustered_by`.
+        file_format: `parquet`, or empty. Any other is refused or ignored, as the profile's
+            `storage_configs` says.
+        location_root: Refused or ignored, as `file_format`: a table lies in the repository.
+        clustered_by: Refused or ignored, with `buckets`: use `cluster_by` or `partition_by`.
+        buckets: Refused or ignored, with `clustered_by`.
         options: Options of Spark's Parquet writer.
     """
 

@@ -9,6 +9,8 @@ from typing import Any
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.vcs import storage
+
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
 
 
@@ -25,6 +27,10 @@ class VcsCredentials(Credentials):
         publish: When a run that ended well is published: `on_success`, at once; `after_tests`,
             once `dbt build` or a later `dbt test` has passed; `manual`, when somebody does it.
             `always` also publishes a run in which something failed, without what failed.
+        storage_configs: What happens to models that ask for a storage that versioned tables don't
+            have, by `file_format`, `clustered_by` with `buckets`, or `location_root`: `refuse`,
+            an error that lists them before anything runs; `ignore`, tables as any other, with one
+            warning.
         auto_optimize: `true` compacts tables after the node that made them due for it. A model's
             config wins.
         method: Where Spark runs: `session` is dbt's own process; `spark.master` in `spark_config`
@@ -40,6 +46,7 @@ class VcsCredentials(Credentials):
     branch: str = "main"
     base: str = "main"
     publish: str = "on_success"
+    storage_configs: str = storage.REFUSE
     auto_optimize: bool = False
     method: str = "session"
     spark_config: dict[str, Any] = field(default_factory=dict)
@@ -90,6 +97,11 @@ class VcsCredentials(Credentials):
             raise DbtRuntimeError(
                 f"publish: {self.publish} is unknown; expected one of {', '.join(PUBLISH_MODES)}."
             )
+        if self.storage_configs not in storage.MODES:
+            raise DbtRuntimeError(
+                f"storage_configs: {self.storage_configs} is unknown; expected one of "
+                f"{', '.join(storage.MODES)}."
+            )
         if self.database is not None and self.database != self.schema:
             raise DbtRuntimeError(
                 f"database: {self.database} differs from schema: {self.schema}; "
@@ -118,6 +130,7 @@ class VcsCredentials(Credentials):
             "database",
             "schema",
             "publish",
+            "storage_configs",
             "auto_optimize",
             "method",
         )

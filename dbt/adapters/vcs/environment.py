@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from dbt.adapters.vcs.invocation import current_invocation
 from dbt.adapters.vcs.project import Project
 from dbt.adapters.vcs.rules import Rules, read_rules
 from dbt.adapters.vcs.run import RunLife, is_hook, is_node
+from dbt.adapters.vcs.storage import check_storage
 from dbt.adapters.vcs.verbs.names import check_free
 from dbt.adapters.vcs.workspace.direct import landed
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
@@ -155,6 +156,16 @@ class Environment:
             self._workspace = self._life = self._reading = None
             self._tried.clear()
             self.invocation = replace(self.invocation, command="", retry_of=None)
+
+    def check_nodes(self, nodes: Sequence[Any]) -> None:
+        """Look at the configs of the nodes that a command is to build, before anything runs.
+
+        Raises:
+            UnsupportedError: Some ask for a storage that versioned tables don't have.
+        """
+        if self.invocation.is_building:
+            mode = self.credentials.storage_configs
+            check_storage(nodes, mode=mode, warn=logger.warning)
 
     def open_repository(self) -> Repository:
         """Return the repository; a command that may write makes it where there is none.

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun
-from dbt.adapters.vcs.interruption import complete_record
+from dbt.adapters.vcs.interruption import complete_record, running_task
 from dbt.adapters.vcs.run import RunLife, is_node
 
 
 class RunListener:
     """Turns dbt's events into steps of a run's life.
 
-    dbt has no adapter hook for "the run is over", but fires events in a fixed order: NodeFinished
+    dbt has no adapter hook for "the run is over", but fires events in a fixed order:
+    ConcurrencyLine before anything runs, NodeFinished
     for each node, EndRunResult with dbt's own verdict, ArtifactWritten once run_results.json is
     written, CommandCompleted. A publish that fails is raised when run_results.json is safe. On
     Ctrl-C there is no EndRunResult, nor after an error that stops dbt, such as one that a hook's
@@ -27,10 +28,19 @@ class RunListener:
     Errors are raised as dbt's: of any other dbt shows the stack.
     """
 
-    def __init__(self, life: Callable[[], RunLife | None], close: Callable[[], None]) -> None:
-        """Take what gives the run, None before it begins; `close` lets go of the engine."""
+    def __init__(
+        self,
+        life: Callable[[], RunLife | None],
+        close: Callable[[], None],
+        check: Callable[[Sequence[Any]], None],
+    ) -> None:
+        """Take what gives the run, None before it begins.
+
+        `close` lets go of the engine; `check` is handed the nodes before the first of them runs.
+        """
         self._life = life
         self._close = close
+        self._check = check
         self._error: VcsError | None = None
         self._stopped_by: str | None = None
         self._handlers: dict[str, Callable[[RunLife, Any], None]] = {
@@ -50,6 +60,8 @@ class RunListener:
         Raises:
             DbtRuntimeError: What the event asks for failed.
         """
+        if message.info.name == "ConcurrencyLine":
+            self._about_to_run()
         handler = self._handlers.get(message.info.name)
         if handler is None:
             return
@@ -61,6 +73,12 @@ class RunListener:
                 raise DbtRuntimeError(str(error)) from error
         if message.info.name == "CommandCompleted":
             self._close()
+
+    def _about_to_run(self) -> None:
+        try:
+            self._check(getattr(running_task(), "_flattened_nodes", None) or ())
+        except VcsError as error:
+            raise DbtRuntimeError(str(error)) from error
 
     def _node_finished(self, life: RunLife, data: Any) -> None:
         node, result = data.node_info, data.run_result

@@ -76,7 +76,9 @@ class VcsAdapter(SparkAdapter):
         super().__init__(config, mp_context)
         self.environment = Environment(config, manifest=self.get_macro_resolver, say=_say)
         self.connections.environment = self.environment
-        listener = RunListener(lambda: self.environment.life, self.environment.close)
+        listener = RunListener(
+            lambda: self.environment.life, self.environment.close, self.environment.check_nodes
+        )
         get_event_manager().add_callback(listener)
         allow_long_values()
 

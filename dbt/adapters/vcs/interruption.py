@@ -24,7 +24,7 @@ def complete_record(kept: Collection[str]) -> bool:
     Returns:
         False if the file could not be completed; the run must not be retried then.
     """
-    task = _running_task()
+    task = running_task()
     if task is None or task._flattened_nodes is None:
         return False
     known = {result.node.unique_id for result in task.node_results} | set(kept)
@@ -42,8 +42,8 @@ def complete_record(kept: Collection[str]) -> bool:
     return True
 
 
-def _running_task() -> Any:
-    """Return dbt's task from the calls that led here; dbt hands it to no adapter."""
+def running_task() -> Any:
+    """Return dbt's task from the calls that led here, or None; dbt hands it to no adapter."""
     frame = sys._getframe()
     while frame is not None:
         task = frame.f_locals.get("self")

@@ -23,6 +23,7 @@ _WRITING = frozenset(
 )
 _TESTING = frozenset({"build", "test"})
 _COMPILING = frozenset({"compile", "docs generate"})
+_BUILDING = frozenset({"build", "run", "seed", "snapshot", "test"})
 _TYPED = {
     "freshness": _FRESHNESS,
     "snapshot-freshness": _FRESHNESS,
@@ -75,6 +76,11 @@ class Invocation:
     def is_testing(self) -> bool:
         """True for the commands that run tests: build and test."""
         return self.command in _TESTING
+
+    @property
+    def is_building(self) -> bool:
+        """True for the commands that make tables of nodes, as `test` does of failures."""
+        return self.command in _BUILDING
 
     @property
     def is_operation(self) -> bool:

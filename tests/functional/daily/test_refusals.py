@@ -9,12 +9,6 @@ from .models import TABLE, config
 pytestmark = pytest.mark.spark
 
 UNSUPPORTED = {
-    "delta": (config(materialized="table", file_format="delta"), "remove the config file_format"),
-    "located": (
-        config(materialized="table", location_root="/tmp/elsewhere"),
-        "remove the config location_root",
-    ),
-    "bucketed": (config(materialized="table", clustered_by="id", buckets=4), "clustered by"),
     "whole_key": (config(materialized="table", partition_by="id"), "all of its columns"),
     "no_such": (config(materialized="table", partition_by="nope"), "no column 'nope'"),
     "odd-name": (config(materialized="table", alias="odd-name"), "odd-name"),

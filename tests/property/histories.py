@@ -20,6 +20,8 @@ VALUES: dict[str, Sequence[Any]] = {
     "int": (0, 1, 2, 3),
     "boolean": (True, False),
     "string": ("a", "b", "", "it's \\ \n \U0001f600", "a\0"),
+    "varchar(3)": ("a", "abc", "", "\U0001f600"),
+    "varchar(9)": ("a", "longer"),
     "binary": (b"", b"\x00", b"\xff\xfe"),
     "double": (0.0, -0.0, NAN, 1.5, math.inf),
     "float": (0.0, -0.0, NAN, 0.25),

@@ -14,7 +14,13 @@ from dbt.adapters.vcs.changes.merge import SchemaConflictError, merge
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schemas import merge_definitions
 
-WIDER = {"int": "bigint", "float": "double", "decimal(10,2)": "decimal(38,18)"}
+WIDER = {
+    "int": "bigint",
+    "float": "double",
+    "decimal(10,2)": "decimal(38,18)",
+    "varchar(3)": "varchar(9)",
+    "varchar(9)": "string",
+}
 
 
 def altered(data: st.DataObject, shape: Shape) -> Schema:

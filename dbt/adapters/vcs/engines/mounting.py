@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.bounds import kind_of
 from dbt.adapters.vcs.engines.deletions import (
     MAX_WRITTEN,
     deleted_rows,
@@ -37,6 +40,10 @@ _MAX_FILES: Final = 16
 _LOST: Final = (
     "The rows of a version without a name are collected when it is older than the retention; "
     "restore those of any other from a backup."
+)
+_NOWHERE: Final = (
+    f"cast(null as string) {FILE_COLUMN}",
+    f"cast(null as bigint) {POSITION_COLUMN}",
 )
 _TOMBSTONE_FIELDS: Final = (
     Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
@@ -140,24 +147,55 @@ class Mounting:
         """Create the tables, and return them; the only one without tombstones has the name."""
         groups = layouts(self._mount) or {Layout("", (), 0, False): []}
         alone = len(groups) == 1 and not next(iter(groups)).holed
+        alone = alone and not any(map(self._limited, groups))
         parts: list[Part] = []
         for number, (layout, files) in enumerate(groups.items()):
             name = self._name if alone else self._numbered(str(number))
             options = _options(self._root, layout.base, files, self._empty)
-            self._table(name, self._mount.fields, options, len(files))
+            self._table(name, self._stored(layout), options, len(files))
             parts.append(Part(name, layout, tuple(files)))
         return parts
 
+    def _limited(self, layout: Layout) -> set[str]:
+        """Return the ids of columns of char(n) and varchar(n) that folders hold.
+
+        Spark can't read a folder's name as either type.
+        """
+        held = {name.lower() for name in layout.columns}
+        return {
+            field.id
+            for field in self._mount.fields
+            if kind_of(field.type) in ("char", "varchar") and field.id.lower() in held
+        }
+
+    def _stored(self, layout: Layout) -> list[Field]:
+        limited = self._limited(layout)
+        return [
+            msgspec.structs.replace(field, type="string") if field.id in limited else field
+            for field in self._mount.fields
+        ]
+
+    def _declared(self, located: bool) -> str:
+        """Return a query without rows whose columns are of the declared types.
+
+        A union takes its columns from the first query: so that comparisons with char(n) pad.
+        """
+        name = self._numbered("types")
+        self._table(name, self._mount.fields, _options(self._root, "", (), self._empty), 0)
+        columns = [quoted(field.id) for field in self._mount.fields]
+        if located:
+            columns += _NOWHERE
+        return f"select {', '.join(columns)} from {quoted_relation(name)} kept where 1 = 0"
+
     def _queries(self, parts: Sequence[Part], *, located: bool) -> Iterator[str]:
         ids = [quoted(field.id) for field in self._mount.fields]
+        if any(self._limited(part.layout) for part in parts):
+            yield self._declared(located)
         for number, part in enumerate(parts):
             table = quoted_relation(part.name)
             columns = list(ids)
             if located and not part.files:
-                columns += [
-                    f"cast(null as string) {FILE_COLUMN}",
-                    f"cast(null as bigint) {POSITION_COLUMN}",
-                ]
+                columns += _NOWHERE
             elif located:
                 columns += [
                     f"{file_of(part.files, 'kept')} {FILE_COLUMN}",

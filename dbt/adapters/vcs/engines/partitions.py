@@ -6,7 +6,7 @@ import re
 from datetime import date
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 """What stands for NULL, and for the empty string, in the name of a partition's folder."""
@@ -16,7 +16,10 @@ WRITE_FOLDER: Final = "w"
 
 _ESCAPED: Final = re.compile("%([0-9A-Fa-f]{2})")
 _UNSAFE: Final = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
-_SPELLED: Final = ("string", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date")
+_SPELLED: Final = (
+    *("string", "char", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date"),
+)
+_LOST: Final = ("binary", "variant", "array", "map", "struct")
 
 
 def partition_folders(path: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -68,6 +71,20 @@ def partition_folder(name: str, value: Any) -> str:
         value = value.isoformat()
     text = NULL_FOLDER if value is None else str(value)
     return f"{_escape(name)}={_escape(text)}"
+
+
+def check_partition_type(name: str, type_: str) -> None:
+    """Refuse to partition by a column of a type, given as text, that folders don't keep.
+
+    Raises:
+        UnsupportedError: It is nested, binary, VARIANT, or a text with a collation.
+    """
+    kind = type_.partition("<")[0].partition("(")[0].lower()
+    if kind in _LOST or "collate" in kind:
+        raise UnsupportedError(
+            f"The table can't be partitioned by '{name}': the name of a folder does not keep "
+            f"values of type {type_}. Partition by another column, or by a cast of this one."
+        )
 
 
 def refused_text(name: str) -> str:

@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.partitions import NULL_FOLDER, refused_text
+from dbt.adapters.vcs.engines.partitions import (
+    NULL_FOLDER,
+    check_partition_type,
+    refused_text,
+)
 from dbt.adapters.vcs.engines.port import Written
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.engines.rows import columns_of_schema
 from dbt.adapters.vcs.engines.settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.engines.settling import settle
+from dbt.adapters.vcs.engines.types import type_text
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
 
 OPTIONS: Final = {
     # Folder names of timestamps are read in UTC whatever the session says.
@@ -32,8 +36,6 @@ OPTIONS: Final = {
 }
 
 _COUNT: Final = "rows"
-
-_LOST_BY_FOLDERS: Final = ("binary", "variant", "array", "map", "struct")
 
 
 def write_frame(
@@ -118,20 +120,11 @@ def _guarded(frame: DataFrame, partition_by: Sequence[str]) -> DataFrame:
     """Return a frame that fails where a folder's name would turn a value into NULL."""
     types = {field.name: field.dataType for field in frame.schema.fields}
     for name in partition_by:
-        _check_type(name, types[name])
+        check_partition_type(name, type_text(types[name]))
     strings = [name for name in partition_by if type(types[name]).__name__ == "StringType"]
     if not strings:
         return frame
     return frame.withColumns({name: _refusing(name) for name in strings})
-
-
-def _check_type(name: str, type_: DataType) -> None:
-    if type_.typeName() in _LOST_BY_FOLDERS:
-        raise UnsupportedError(
-            f"The table can't be partitioned by '{name}': the name of a folder does not keep "
-            f"values of type {type_.simpleString()}. Partition by another column, or by a cast "
-            "of this one."
-        )
 
 
 def _refusing(name: str) -> Column:

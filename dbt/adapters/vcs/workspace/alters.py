@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
 
 import msgspec
 
@@ -22,8 +20,6 @@ from dbt.adapters.vcs.workspace.keys import PRIMARY_KEY
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.scope import Scope
 from dbt.adapters.vcs.workspace.versions import changed
-
-_VARCHAR: Final = re.compile(r"varchar\((\d+)\)")
 
 
 def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
@@ -153,22 +149,15 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
 
 
 def _retyped(name: RelationName, field: Field, type_: str) -> Field:
-    if not (widens(field.type, type_) or _lengthens(field.type, type_)):
+    if not widens(field.type, type_):
         raise UnsupportedError(
             f"The column {field.name} of {name} can't change from {field.type} to {type_} in "
             "place: not every value would stay what it is. Possible are tinyint to smallint to "
-            "int to bigint, float to double, decimals with more digits, and longer varchar. "
+            "int to bigint, float to double, decimals with more digits, and char or varchar to "
+            "longer varchar or to string. "
             "Rebuild the table instead: create or replace table ... as select cast(...)"
         )
     return msgspec.structs.replace(field, type=type_)
-
-
-def _lengthens(old: str, new: str) -> bool:
-    """Tell whether a text type only loses its limit or gets a longer one."""
-    before, after = _VARCHAR.fullmatch(old), _VARCHAR.fullmatch(new)
-    if before is None:
-        return False
-    return new == "string" or (after is not None and int(after[1]) >= int(before[1]))
 
 
 def _moved(schema: Schema, column: str, position: Position, partition_by: Sequence[str]) -> Schema:

@@ -22,6 +22,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.engines.bounds import is_nested
 from dbt.adapters.vcs.engines.footers import read_blocks
+from dbt.adapters.vcs.engines.partitions import check_partition_type
 from dbt.adapters.vcs.statements import Clone, CreateTable, CreateTableLike, Query
 from dbt.adapters.vcs.workspace import rebuild
 from dbt.adapters.vcs.workspace.checks import check_rows
@@ -44,7 +45,8 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         InputError: The name is taken, the key or the partitioning names no column, a default
             does not fit its column, a setting is none, or the rows don't keep to the primary key
             or to a check constraint.
-        UnsupportedError: The statement asks for another file format or a place of its own.
+        UnsupportedError: The statement asks for another file format, a place of its own, or a
+            partitioning by values that folders don't keep.
     """
     name = scope.name(statement.target.name)
     if not _may_create(
@@ -268,6 +270,8 @@ def _schema_of(
         )
     if fields and len(partition_by) == len(fields):
         raise InputError("A table can't be partitioned by all of its columns; leave one out.")
+    for column in partition_by:
+        check_partition_type(by_name[column].name, by_name[column].type)
     ordered = [field for field in fields if field.name.lower() not in partition_by]
     ordered += [by_name[column] for column in partition_by]
     return before[1].schema.rebuilt(ordered) if before else Schema.of(ordered)

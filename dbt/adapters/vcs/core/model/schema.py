@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -159,6 +161,7 @@ class Schema(Value, frozen=True, kw_only=True):
 RESERVED = "__vcs_"
 """No field id begins so: these columns stand beside a table's own in files and relations."""
 
+_LIMITED = re.compile(r"(char|varchar)\((\d+)\)")
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -170,11 +173,31 @@ def widens(old: str, new: str) -> bool:
         return _INTEGERS.index(old) < _INTEGERS.index(new)
     if (old, new) == ("float", "double"):
         return True
+    limit = text_limit(old)
+    if limit is not None:
+        # Values of char(n) have n characters; a longer char(n) would pad them to others.
+        longer = text_limit(new)
+        return new == "string" or (
+            longer is not None and longer.kind == "varchar" and longer.length >= limit.length
+        )
     if old.startswith("decimal(") and new.startswith("decimal("):
         old_precision, old_scale = _decimal(old)
         new_precision, new_scale = _decimal(new)
         return new_scale >= old_scale and new_precision - new_scale >= old_precision - old_scale
     return False
+
+
+class TextLimit(NamedTuple):
+    """What `varchar(9)` and `char(9)` say: the kind, and how many characters."""
+
+    kind: str
+    length: int
+
+
+def text_limit(type_: str) -> TextLimit | None:
+    """Return the limit of a text type, None for every other type."""
+    found = _LIMITED.fullmatch(type_)
+    return None if found is None else TextLimit(found[1], int(found[2]))
 
 
 def _decimal(type_: str) -> tuple[int, int]:

@@ -46,7 +46,7 @@ class Files:
         rows: Positions | None = None,
         partition: Mapping[str, str | None] = {},
     ) -> pa.Table:
-        """Return columns by field id; a column that the file lacks is NULL.
+        """Return columns by field id; one that the file lacks has its initial value.
 
         Args:
             path: A block or a tombstone.
@@ -75,7 +75,7 @@ class Files:
             if field.id in partition:
                 arrays.append(pa.repeat(partition_scalar(partition[field.id], type_), count))
             elif name is None or table is None:
-                arrays.append(pa.nulls(count, type_))
+                arrays.append(pa.repeat(partition_scalar(field.initial, type_), count))
             else:
                 arrays.append(_widened(table.column(name), type_, path))
         return pa.table(arrays, names=[field.id for field in fields])

@@ -17,7 +17,7 @@ TEXT_LENGTH: Final = 64
 
 _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _FLOATS: Final = ("float", "double")
-_TEXTS: Final = ("string", "varchar", "char")
+TEXTS: Final = ("string", "varchar", "char")
 _TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
 _NESTED: Final = ("array", "map", "struct", "variant")
 _PER_MICRO: Final = {"milliseconds": (1_000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1_000)}
@@ -68,7 +68,7 @@ def stats_of_partition(type_: str, text: str | None, rows: int) -> ColumnStats:
         value = _scalar_of_text(kind_of(type_), text)
     except (ValueError, InvalidOperation):
         value = None
-    if isinstance(value, str) and kind_of(type_) in _TEXTS:
+    if isinstance(value, str) and kind_of(type_) in TEXTS:
         return ColumnStats(shortened(value), raised(value), 0)
     return ColumnStats(value, value, 0)
 
@@ -110,7 +110,7 @@ def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Any, Any]:
         return bool(stats.min_raw), bool(stats.max_raw)
     if kind == "decimal":
         return stats.min, stats.max
-    if kind in _TEXTS:
+    if kind in TEXTS:
         try:
             return shortened(_text(stats.min_raw)), raised(_text(stats.max_raw))
         except UnicodeDecodeError:
@@ -141,7 +141,7 @@ def _overall(pick: Callable[[list[Any]], Any], bounds: list[Any]) -> Scalar:
 def _scalar_of_text(kind: str, text: str) -> Scalar:
     if kind in _INTEGERS:
         return int(text)
-    if kind in _TEXTS:
+    if kind in TEXTS:
         return text
     if kind == "date":
         return date.fromisoformat(text).toordinal() - _EPOCH_DAY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -28,8 +28,8 @@ def read_columns(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a block, in order, with some columns, named by field id and cast.
 
-    A column that the file lacks is NULL; a partition column has its one value. Only the parts of
-    the file that hold the columns are fetched.
+    One that the file lacks has its initial value, a partition column its one value. Only the
+    parts of the file that hold the columns are fetched.
 
     Args:
         blobs: Where the block is.
@@ -43,23 +43,25 @@ def read_columns(
         UnsupportedError: Arrow lacks the type of a column.
     """
     target = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
+    initial = {field.id: field.initial for field in fields}
     start = 0
     for batch in _batches(blobs, block, fields, batch_rows):
-        rows = _shaped(batch, block, target)
+        rows = _shaped(batch, block, target, initial)
         if deleted:
             rows = _without(rows, deleted, start)
         start += batch.num_rows
         yield rows
 
 
-def count_nulls(blobs: Blobs, block: Block, id: str, deleted: Sequence[int] = ()) -> int:
+def count_nulls(blobs: Blobs, block: Block, field: Field, deleted: Sequence[int] = ()) -> int:
     """Return how many rows of a block, less the deleted ones, are NULL in a column of any type."""
+    id = field.id
     if id in block.partition:
         return block.rows - len(deleted) if block.partition[id] is None else 0
     file = open_parquet(blobs, block.path)
     names = [name for name in file.schema_arrow.names if name.lower() == id.lower()]
     if not names:
-        return block.rows - len(deleted)
+        return block.rows - len(deleted) if field.initial is None else 0
     start = count = 0
     for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=names):
         count += int(_without(batch, deleted, start).column(0).null_count)
@@ -140,7 +142,9 @@ def _empty(rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([pa.nulls(length)], ["__vcs_nothing"])
 
 
-def _shaped(batch: pa.RecordBatch, block: Block, target: pa.Schema) -> pa.RecordBatch:
+def _shaped(
+    batch: pa.RecordBatch, block: Block, target: pa.Schema, initial: Mapping[str, str | None]
+) -> pa.RecordBatch:
     arrays = []
     for field in target:
         if field.name in block.partition:
@@ -149,7 +153,8 @@ def _shaped(batch: pa.RecordBatch, block: Block, target: pa.Schema) -> pa.Record
         elif field.name in batch.schema.names:
             arrays.append(_cast(batch.column(field.name), field.type))
         else:
-            arrays.append(pa.nulls(batch.num_rows, field.type))
+            value = _constant(initial[field.name], field.type)
+            arrays.append(pa.repeat(value, batch.num_rows))
     return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.bounds import kind_of
+from dbt.adapters.vcs.engines.bounds import TEXTS, kind_of
 from dbt.adapters.vcs.engines.deletions import (
     MAX_WRITTEN,
     deleted_rows,
@@ -254,7 +254,7 @@ class Mounting:
     def _table(
         self, name: RelationName, fields: Sequence[Field], options: dict[str, str], files: int
     ) -> None:
-        columns = ", ".join(f"{quoted(field.id)} {field.type}" for field in fields)
+        columns = ", ".join(map(_declaration, fields))
         table = quoted_relation(name)
         found = 0
         try:
@@ -279,6 +279,18 @@ class Mounting:
         # The optimized plan may read rows that the user has cached, and then tells of no file.
         plan = self._spark.table(table)._jdf.queryExecution().analyzed()
         return len(plan.collectLeaves().head().relation().location().inputFiles())
+
+
+def _declaration(field: Field) -> str:
+    """Return a column's part of a table; Spark gives the default where a file lacks the column."""
+    column = f"{quoted(field.id)} {field.type}"
+    if field.initial is None:
+        return column
+    # A text is not cast: its limit would be checked, and its spaces be lost.
+    value = literal(field.initial)
+    return f"{column} default " + (
+        value if kind_of(field.type) in TEXTS else f"cast({value} as {field.type})"
+    )
 
 
 def _options(root: str, base: str, files: Iterable[str], empty: str) -> dict[str, str]:

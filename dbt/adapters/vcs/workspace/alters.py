@@ -15,7 +15,7 @@ from dbt.adapters.vcs.engines.tombstones import deleted_positions
 from dbt.adapters.vcs.statements import AddColumns, AlterColumn, DropColumns, RenameColumn
 from dbt.adapters.vcs.statements.columns import ColumnDef, Position
 from dbt.adapters.vcs.workspace.checks import check_unnamed
-from dbt.adapters.vcs.workspace.defaults import check_default
+from dbt.adapters.vcs.workspace.defaults import check_default, initial_value
 from dbt.adapters.vcs.workspace.keys import PRIMARY_KEY
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.scope import Scope
@@ -23,42 +23,45 @@ from dbt.adapters.vcs.workspace.versions import changed
 
 
 def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
-    """Add columns to a table; its rows show NULL there.
+    """Add columns to a table; its rows show NULL there, or the value of the column's default now.
 
     Raises:
-        InputError: A name is there already, or rows that are there would need a value: the
-            column has a default, or can't be NULL.
+        InputError: A name is there already, a default does not fit its column, or rows that are
+            there would need a value: the column can't be NULL and has no default.
+        UnsupportedError: Rows are there, and the default's type is one that versions don't keep.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     columns = [_without_null_default(column) for column in statement.columns]
-    for column in columns:
-        if snapshot.rows and (column.default is not None or not column.nullable):
-            what = "be NOT NULL" if column.default is None else "have a default from the start"
-            raise InputError(
-                f"The column {column.name} can't {what}: {name} holds {snapshot.rows} rows "
-                "without it. Add it as nullable and without a default; then fill it (update ... "
-                "set) and alter the column."
-            )
-        if column.default is not None:
-            check_default(scope, column.name, column.default, column.type)
-    fields = [
-        Field(
-            id="",
-            name=c.name,
-            type=c.type,
-            nullable=c.nullable,
-            comment=c.comment,
-            default=c.default,
-        )
-        for c in columns
-    ]
+    fields = [_added(scope, name, snapshot, column) for column in columns]
     schema = _partition_columns_last(snapshot.schema.add(fields), snapshot.partition_by)
     for column in columns:
         if column.position is not None:
             schema = _moved(schema, column.name, column.position, snapshot.partition_by)
     changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome(relation=name)
+
+
+def _added(scope: Scope, name: RelationName, snapshot: Snapshot, column: ColumnDef) -> Field:
+    initial = None
+    if column.default is not None:
+        check_default(scope, column.name, column.default, column.type)
+        initial = initial_value(scope, column) if snapshot.rows else None
+    if snapshot.rows and initial is None and not column.nullable:
+        raise InputError(
+            f"The column {column.name} can't be NOT NULL: {name} holds {snapshot.rows} rows "
+            "without it. Add it with a default; or add it as nullable, fill it (update ... set) "
+            "and alter the column."
+        )
+    return Field(
+        id="",
+        name=column.name,
+        type=column.type,
+        nullable=column.nullable,
+        comment=column.comment,
+        default=column.default,
+        initial=initial,
+    )
 
 
 def _without_null_default(column: ColumnDef) -> ColumnDef:
@@ -197,7 +200,7 @@ def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field:
     paths = [block.path for block in doubtful]
     deleted = deleted_positions(repository.blobs, stones, paths) if stones else {}
     count = sum(
-        count_nulls(repository.blobs, block, field.id, sorted(deleted.get(block.path, ())))
+        count_nulls(repository.blobs, block, field, sorted(deleted.get(block.path, ())))
         for block in doubtful
     )
     if count:

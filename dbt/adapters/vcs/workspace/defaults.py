@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import uuid
+from typing import Final
 
-from dbt.adapters.vcs.core.errors import EngineError, InputError
+from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.engines.bounds import kind_of
 from dbt.adapters.vcs.engines.catalog import PRIVATE
 from dbt.adapters.vcs.engines.quoting import quoted_relation
+from dbt.adapters.vcs.statements.columns import ColumnDef
 from dbt.adapters.vcs.workspace.scope import Scope
+
+_KEPT: Final = (
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
+    *("string", "char", "varchar", "date", "timestamp_ntz"),
+)
+"""Types of which a text is one value, whatever the session's time zone and the reader."""
 
 
 def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
@@ -37,3 +47,20 @@ def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
             f"row: {default}. Spark says: {error}"
         ) from error
     scope.session.query(f"drop table {table}")
+
+
+def initial_value(scope: Scope, column: ColumnDef) -> str | None:
+    """Return what a column's default is now, as `Field.initial` keeps it; None for NULL.
+
+    Raises:
+        UnsupportedError: Its type is one whose values don't have a text that is always the same.
+    """
+    if kind_of(column.type) not in _KEPT or "collate" in column.type.lower():
+        raise UnsupportedError(
+            f"The column {column.name} can't have a default from the start: rows that are there "
+            f"can't be given a value of type {column.type} without writing them. Add it without "
+            "a default, fill it (update ... set), then alter the column: set default ..."
+        )
+    text = f"select cast(cast({column.default} as {column.type}) as string)"
+    found = scope.session.query(text).fetch()[0][0]
+    return None if found is None else fitted(str(found), column.type)

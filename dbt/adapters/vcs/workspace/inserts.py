@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
-from dbt.adapters.vcs.core.model.schema import text_limit
+from dbt.adapters.vcs.core.model.schema import fitted
 from dbt.adapters.vcs.engines.arrow import write_table
 from dbt.adapters.vcs.engines.footers import read_blocks
 from dbt.adapters.vcs.engines.port import Column
@@ -195,16 +195,7 @@ def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
     if type_ == "timestamp":
         value = f"to_utc_timestamp({value}, current_timezone())"
     found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]
-    return None if found is None else _fitted(str(found), type_)
-
-
-def _fitted(text: str, type_: str) -> str:
-    """Return a text as char(n) and varchar(n) store it: padded, or without spaces beyond n."""
-    limit = text_limit(type_)
-    if limit is None:
-        return text
-    padded = text.ljust(limit.length) if limit.kind == "char" else text
-    return padded[: limit.length] + padded[limit.length :].rstrip(" ")
+    return None if found is None else fitted(str(found), type_)
 
 
 def _kept(

@@ -24,6 +24,8 @@ class Field(Value, frozen=True, kw_only=True):
         nullable: False if a write must refuse NULL.
         comment: Free text, or None.
         default: SQL text of the column's default expression, or None.
+        initial: The value, as text, of rows in files that lack the column; None for NULL. It is
+            settled when the column is added, and never changes.
     """
 
     id: str
@@ -32,6 +34,7 @@ class Field(Value, frozen=True, kw_only=True):
     nullable: bool = True
     comment: str | None = None
     default: str | None = None
+    initial: str | None = None
 
 
 class Schema(Value, frozen=True, kw_only=True):
@@ -154,7 +157,9 @@ class Schema(Value, frozen=True, kw_only=True):
         for column in columns:
             id = kept.get(column.name.lower()) or _free_id(column.name, taken)
             taken.add(id.lower())
-            fields.append(msgspec.structs.replace(column, id=id))
+            before = self.by_id(id)
+            initial = before.initial if before is not None else None
+            fields.append(msgspec.structs.replace(column, id=id, initial=initial))
         return Schema(fields=tuple(fields), retired=retired)
 
 
@@ -198,6 +203,15 @@ def text_limit(type_: str) -> TextLimit | None:
     """Return the limit of a text type, None for every other type."""
     found = _LIMITED.fullmatch(type_)
     return None if found is None else TextLimit(found[1], int(found[2]))
+
+
+def fitted(text: str, type_: str) -> str:
+    """Return a text as char(n) and varchar(n) store it: padded, or without spaces beyond n."""
+    limit = text_limit(type_)
+    if limit is None:
+        return text
+    padded = text.ljust(limit.length) if limit.kind == "char" else text
+    return padded[: limit.length] + padded[limit.length :].rstrip(" ")
 
 
 def _decimal(type_: str) -> tuple[int, int]:

@@ -183,7 +183,7 @@ class _Merger:
         old, our, their = base.by_id(id), ours.by_id(id), theirs.by_id(id)
         if our is None or their is None:
             return self._of_one_side(id, old, our, their, ours, theirs)
-        if old is None and our.name.lower() != their.name.lower():
+        if old is None and (our.name.lower(), our.initial) != (their.name.lower(), their.initial):
             self._conflicts.append(
                 SchemaConflict("add", our.name, None, _shown(our), _shown(their))
             )
@@ -200,6 +200,7 @@ class _Merger:
             default=self.value(
                 "default", name, old.default if old else None, our.default, their.default
             ),
+            initial=our.initial,
         )
 
     def _of_one_side(
@@ -359,4 +360,7 @@ def _essence(field: Field) -> tuple[object, ...]:
 
 
 def _shown(field: Field | None) -> str | None:
-    return None if field is None else f"{field.name} {field.type}"
+    if field is None:
+        return None
+    initial = "" if field.initial is None else f" default {field.initial}"
+    return f"{field.name} {field.type}{initial}"

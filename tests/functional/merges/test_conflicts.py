@@ -146,7 +146,7 @@ def test_values_come_from_a_table_of_another_branch(shop: Shop, conflicts: Clien
         (
             "update t set result_day = timestamp'2026-01-01 10:00:00' where our_id = 5",
             InputError,
-            "",
+            "without a time",
         ),
         (
             "update t set result_note = null, result_credit = 1 where our_id = 1",

@@ -339,3 +339,23 @@ def test_the_operation_takes_values_as_yaml_has_them(forked: Warehouse) -> None:
                 author="ann",
                 branch="main",
             )
+
+
+@pytest.mark.parametrize("now", [(1, "7.00", "old", "n1"), None])
+def test_a_row_that_was_changed_since_it_was_decided_is_a_conflict_again(
+    forked: Warehouse, now: Row | None
+) -> None:
+    choose(forked, "shop.a", None, {"id": "1"}, {"credit": "5"})
+    choose(forked, "shop.a", None, {"id": "3"}, {"credit": "6"})
+    choose(forked, None, "ours")
+    forked.put(a=table(forked, changed(OURS, r1=now)))
+    head = forked.head()
+    with pytest.raises(ConflictError, match=r"1 row changed differently"):
+        continue_merge(forked.repository, "main", author="ann")
+    assert forked.head() == head
+    found = list_conflicts(forked.repository, "main").relations
+    assert [(item.conflicts, item.resolved) for item in found] == [(5, 4), (10, 10)]
+    assert shown(forked, 1)["resolution"] is None
+    choose(forked, None, "theirs")
+    continue_merge(forked.repository, "main", author="ann")
+    assert (rows(forked)[1][0], rows(forked)[3][0]) == ("3.00", "6.00")

@@ -42,6 +42,7 @@ BASE: Final = 2
 NOTHING: Final = 3
 CUSTOM: Final = 4
 """None of the rows that there are: another one takes their place."""
+UNDECIDED: Final = -1
 CHOICES: Final[dict[Decision, int]] = {
     "ours": OURS,
     "theirs": THEIRS,
@@ -147,7 +148,7 @@ def decide(
     )
     clash = choice == _ABSENT
     said = decided[groups.group]
-    by_hand = (clash & (said != _ABSENT)) | (said == CUSTOM)
+    by_hand = (clash & (said != UNDECIDED)) | (said == CUSTOM)
     choice = np.where(by_hand, said, choice)
     conflicts = clash & ~by_hand
     choice = np.where(conflicts, _BY_MODE[mode], choice)

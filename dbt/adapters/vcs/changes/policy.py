@@ -19,6 +19,12 @@ from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.engines.types import arrow_type
 
 
+class Seen(NamedTuple):
+    """The row of ours that somebody saw who decided: its values by column, None for no row."""
+
+    row: Mapping[str, Any] | None
+
+
 class Decided(NamedTuple):
     """What was decided about one conflict.
 
@@ -26,11 +32,14 @@ class Decided(NamedTuple):
         key: The values of the primary key, in its order; without one, of all columns.
         decision: Whose row stands, or that none does, or that `row` does.
         row: With `custom` the other columns of that row, by name.
+        seen: What ours had then; where it has another row by now, nothing is decided. None if
+            that doesn't matter.
     """
 
     key: tuple[Any, ...]
     decision: Decision
     row: Mapping[str, Any] | None = None
+    seen: Seen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +135,42 @@ class Policy:
             indexes[group[rows]] = number
         return choices, indexes
 
+    def outdated(
+        self,
+        indexes: Positions,
+        ours: Positions,
+        read: Callable[[Positions], pa.Table],
+        fields: Sequence[Field],
+    ) -> Mask:
+        """Tell of which groups ours has another row by now than was seen for the decision.
+
+        Args:
+            indexes: For each group the index of its decision, -1 for none.
+            ours: For each group the number of its row in ours, -1 for none.
+            read: Reads all columns of rows, by field id.
+            fields: All columns.
+        """
+        found = np.zeros(len(indexes), np.bool_)
+        seen = [
+            (group, item.row)
+            for group, index in enumerate(indexes.tolist())
+            if index >= 0 and (item := self.decisions[index].seen) is not None
+        ]
+        if not seen:
+            return found
+        groups = np.array([group for group, _ in seen], np.int64)
+        rows = [row for _, row in seen]
+        names = {field.name for field in fields}
+        same = np.array(
+            [
+                is_there == (row is not None) and (row is None or row.keys() == names)
+                for row, is_there in zip(rows, (ours[groups] >= 0).tolist(), strict=True)
+            ]
+        )
+        same &= _are_equal([row or {} for row in rows], read(ours[groups]), fields)
+        found[groups[~same]] = True
+        return found
+
     def rows(self, indexes: Positions, key: Sequence[Field], fields: Sequence[Field]) -> pa.Table:
         """Return the rows that decisions give, columns by field id.
 
@@ -169,6 +214,23 @@ def hits(table: pa.Table, where: pc.Expression) -> Positions:
             f"The condition {where} does not fit the columns {names}: {error}."
         ) from error
     return np.asarray(found, dtype=np.int64)
+
+
+def _are_equal(
+    rows: Sequence[Mapping[str, Any]], table: pa.Table, fields: Sequence[Field]
+) -> Mask:
+    """Tell which rows equal those of a table, one by one."""
+    columns = []
+    for field in fields:
+        column = table.column(field.id)
+        try:
+            old = pa.array([row.get(field.name) for row in rows], column.type)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            # The column was of another type then.
+            return np.zeros(len(rows), np.bool_)
+        columns.append(pa.chunked_array([old, *column.chunks]))
+    codes = group_ids(columns, 2 * len(rows))
+    return np.asarray(codes[: len(rows)] == codes[len(rows) :])
 
 
 def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Table:

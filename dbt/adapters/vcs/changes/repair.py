@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.conflicts import Conflicts
-from dbt.adapters.vcs.changes.decide import CUSTOM, Groups, decide
+from dbt.adapters.vcs.changes.decide import CUSTOM, UNDECIDED, Groups, decide
 from dbt.adapters.vcs.changes.files import Files, Positions, is_readable
 from dbt.adapters.vcs.changes.grouping import Codes, group_ids, ids_within
 from dbt.adapters.vcs.changes.located import Places
@@ -47,7 +47,7 @@ class Repair:
         deleted: Rows to delete from it, as a tombstone's file holds them.
         inserted: Rows to add, columns by field id.
         made: How many of these, the last ones, no side has: merged column by column, or given.
-        given: How many of those were given by hand.
+        given: How many keys were met whose rows were given by hand.
         conflicts: What both sides changed differently.
         rows: The rows that were looked at.
         units: For each of them a number, the same for equal rows of one group.
@@ -160,6 +160,9 @@ class _Attempt:
         content = self._contents(group, by) if keyed else group
         self.groups = Groups.of(group, content, masks, keyed=keyed)
         decided, indexes = policy.decided(lambda some: rows.located.read(files, some), group, by)
+        self.met = int((decided == CUSTOM).sum())
+        ours = self.groups.row_of(self.groups.ours)
+        decided[policy.outdated(indexes, ours, self._read, fields)] = UNDECIDED
         chosen = np.flatnonzero(decided == CUSTOM)
         _check_single(self.groups, chosen)
         self.given = policy.rows(indexes[chosen], by, fields)
@@ -182,7 +185,7 @@ class _Attempt:
             deleted=self._deleted(),
             inserted=pa.concat_tables([self._read(np.repeat(self.groups.first, missing)), made]),
             made=made.num_rows,
-            given=self.given.num_rows,
+            given=self.met,
             conflicts=Conflicts.of(
                 self.groups, self.verdict, self._read, self._fields, keyed=self._keyed
             ),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from dbt.adapters.vcs.changes.policy import Seen
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.workspace.conflicttables import ConflictTable
 from dbt.adapters.vcs.workspace.openmerges import Choice
@@ -20,11 +21,13 @@ class DecidedRow(NamedTuple):
         key: The values of the key's columns, or of all columns without a key.
         choice: Whose row stands, that none does, or with `custom` that `row` does.
         row: The other columns of that row, by name.
+        seen: What ours had then; None if the key doesn't tell one row.
     """
 
     key: Key
     choice: Choice
     row: Mapping[str, Any] | None = None
+    seen: Seen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,16 @@ def decided_rows(table: ConflictTable) -> tuple[DecidedRow, ...]:
             f"Choose for them: dbt-vcs resolve {table.name} --with ours|theirs|base|delete [--key "
             "column=value], or --key column=value --set column=value"
         )
+    ours = {name: table.side(Choice.OURS, name).to_pylist() for name in table.columns}
+
+    def seen(row: int) -> Seen | None:
+        if not table.key or row in table.repeated:
+            return None
+        is_there = table.has_row(Choice.OURS, row)
+        return Seen({name: values[row] for name, values in ours.items()} if is_there else None)
+
     return tuple(
-        DecidedRow(key, choice, table.result(row) if choice is Choice.CUSTOM else None)
+        DecidedRow(key, choice, table.result(row) if choice is Choice.CUSTOM else None, seen(row))
         for row, (key, choice) in enumerate(zip(table.keys, table.resolutions, strict=True))
         if choice is not None
     )

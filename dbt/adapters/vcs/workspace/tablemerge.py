@@ -150,7 +150,9 @@ def _merge(
 ) -> TableMerged | Clash:
     read = repository.objects.snapshot
     ours, theirs = read(work.ours), read(work.theirs)
-    decisions = [Decided(key, _CHOICES[choice], row) for key, choice, row in work.decisions]
+    decisions = [
+        Decided(key, _CHOICES[choice], row, seen) for key, choice, row, seen in work.decisions
+    ]
     try:
         outcome = merge(
             repository,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import click
 
@@ -44,6 +45,10 @@ def sql(
         author=session.author,
     ) as client:
         for text in texts:
-            rows = client.sql(text)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", UserWarning)
+                rows = client.sql(text)
+            for item in told:
+                click.echo(f"{click.style('Warning:', fg='yellow')} {item.message}", err=True)
     shown = rows.slice(0, limit).to_pylist()
     session.show(shown, rows_text(rows.column_names, shown, rows.num_rows))

@@ -31,35 +31,42 @@ from tests.unit.verbs.warehouse import START, Warehouse
 Row = tuple[int, str, str | None, str]
 """id, credit, note, name"""
 
-SCHEMA = Schema.of(
-    [
-        Field(id="", name="id", type="bigint", nullable=False),
-        Field(id="", name="credit", type="decimal(9,2)"),
-        Field(id="", name="note", type="varchar(5)"),
-        Field(id="", name="name", type="string", nullable=False),
-    ]
-)
+
+def schema(note: str) -> Schema:
+    return Schema.of(
+        [
+            Field(id="", name="id", type="bigint", nullable=False),
+            Field(id="", name="credit", type="decimal(9,2)"),
+            Field(id="", name=note, type="varchar(7)"),
+            Field(id="", name="name", type="string", nullable=False),
+        ]
+    )
+
+
 BASE: list[Row] = [(n, "1.00", "old", f"n{n}") for n in range(6)]
 
 
-def table(warehouse: Warehouse, rows: list[Row], *, keyed: bool = True) -> Entry:
-    """A table of one block."""
+def table(
+    warehouse: Warehouse, rows: list[Row], *, keyed: bool = True, note: str = "note"
+) -> Entry:
+    """A table of one block; its third column can be called otherwise."""
+    columns = schema(note)
     data = [
-        {"id": id, "credit": Decimal(credit), "note": note, "name": name}
-        for id, credit, note, name in rows
+        {"id": id, "credit": Decimal(credit), note: text, "name": name}
+        for id, credit, text, name in rows
     ]
-    names = {field.name: field.id for field in SCHEMA.fields}
+    names = {field.name: field.id for field in columns.fields}
     by_id = [{names[name]: value for name, value in row.items()} for row in data]
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(by_id, arrow_schema(SCHEMA)), sink)
-    path = f"data/c/w=x{abs(hash(repr(rows)))}/1.parquet"
+    pq.write_table(pa.Table.from_pylist(by_id, arrow_schema(columns)), sink)
+    path = f"data/c/w=x{abs(hash(repr((rows, note))))}/1.parquet"
     if not any(blob.path == path for blob in warehouse.blobs.walk("data/c")):
         warehouse.blobs.create(path, sink.getvalue().to_pybytes())
     block = Block(path=path, rows=len(rows), bytes=100)
     segment = SegmentId(warehouse.repository.objects.put(Segment(blocks=(block,))))
     snapshot = Snapshot(
         table=TableId("c"),
-        schema=SCHEMA,
+        schema=columns,
         segments=(SegmentRef(id=segment, blocks=1, rows=len(rows), bytes=100),),
         created_at=Micros(START),
         operation="append",
@@ -210,7 +217,7 @@ def test_a_value_is_changed_again_on_top_of_the_row_that_was_chosen(forked: Ware
         ({"id": "2"}, {"credit": "9"}, None, InputError, "Both sides changed note"),
         ({"id": "7"}, {"credit": "9"}, None, InputError, "Both sides changed name"),
         ({"id": "1"}, {"credit": "1.505"}, None, InputError, r"'1.505' is no value.*credit"),
-        ({"id": "1"}, {"note": "longer"}, None, InputError, "at most 5 characters"),
+        ({"id": "1"}, {"note": "too long"}, None, InputError, "at most 7 characters"),
         (
             {"id": "1"},
             {"name": pa.scalar(None)},
@@ -359,3 +366,25 @@ def test_a_row_that_was_changed_since_it_was_decided_is_a_conflict_again(
     choose(forked, None, "theirs")
     continue_merge(forked.repository, "main", author="ann")
     assert (rows(forked)[1][0], rows(forked)[3][0]) == ("3.00", "6.00")
+
+
+@pytest.mark.parametrize("column", ["diff_type", "diff_count", "Diff_Type", "resolution"])
+def test_columns_called_as_those_of_conflicts_are_told_from_them(
+    warehouse: Warehouse, column: str
+) -> None:
+    def put(branch: str, text: str) -> None:
+        entry = table(warehouse, [(1, "1.00", text, "n")], note=column)
+        warehouse.put(branch, a=entry)
+
+    put("main", "old")
+    warehouse.branch("dev")
+    put("dev", "added")
+    put("main", "removed")
+    with pytest.raises(ConflictError):
+        merge(warehouse.repository, "dev", "main", author="ann")
+    (row,) = list_conflicts(warehouse.repository, "main", "shop.a").rows
+    assert next(iter(row.values())) == "modified"
+    assert len({name.lower() for name in row}) == len(row) == 2 + 3 * 4 + 3 + 1
+    choose(warehouse, "shop.a", None, {"id": "1"}, {column: "mine"})
+    continue_merge(warehouse.repository, "main", author="ann")
+    assert {row[column] for row in warehouse.rows("a")} == {"mine"}

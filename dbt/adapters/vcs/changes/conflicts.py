@@ -75,7 +75,8 @@ class Conflicts:
         side has more or less); then `base_<column>`, `our_<column>`, `their_<column>` for each
         column, NULL where a side has no such row.
 
-        A key that stands for several rows on a side has a row here for each content.
+        A key that stands for several rows on a side has a row here for each content. Where the
+        table has a column `diff_type` or `diff_count`, underscores follow the names of the first.
         """
         groups, kept = self.groups, self.units
         by_group = groups.single[groups.group[kept]]
@@ -85,21 +86,31 @@ class Conflicts:
             of_unit = np.where(counts[kept] > 0, groups.first[kept], -1)
             sides.append(np.where(by_group, of_group, of_unit))
         base, ours, theirs = sides
+        mark = self._mark
         columns: dict[str, object] = {
-            OUR_TYPE: _types(base, ours),
-            THEIR_TYPE: _types(base, theirs),
+            OUR_TYPE + mark: _types(base, ours),
+            THEIR_TYPE + mark: _types(base, theirs),
         }
         if not self.keyed:
             own, other = groups.ours - groups.base, groups.theirs - groups.base
-            columns[OUR_TYPE] = _signs(own[kept])
-            columns[THEIR_TYPE] = _signs(other[kept])
-            columns["our_diff_count"] = pa.array(own[kept], pa.int64())
-            columns["their_diff_count"] = pa.array(other[kept], pa.int64())
+            columns[OUR_TYPE + mark] = _signs(own[kept])
+            columns[THEIR_TYPE + mark] = _signs(other[kept])
+            columns[f"our_diff_count{mark}"] = pa.array(own[kept], pa.int64())
+            columns[f"their_diff_count{mark}"] = pa.array(other[kept], pa.int64())
         tables = {"base": self.read(base), "our": self.read(ours), "their": self.read(theirs)}
         for field in self.fields:
             for prefix, table in tables.items():
                 columns[f"{prefix}_{field.name}"] = table.column(field.id)
         return pa.table(columns)
+
+    @property
+    def _mark(self) -> str:
+        """What tells the columns of changes from the table's own."""
+        names = {field.name.lower() for field in self.fields}
+        mark = ""
+        while names & {f"diff_type{mark}", f"diff_count{mark}"}:
+            mark += "_"
+        return mark
 
 
 def _types(base: Positions, side: Positions) -> pa.Array:

@@ -53,12 +53,12 @@ SIDES: Final[Mapping[Choice, str]] = {
 }
 """What the names of the columns begin with that show a side's row."""
 
-_ABSENT: Final[Mapping[Choice, tuple[str, str]]] = {
-    Choice.BASE: ("our_diff_type", "added"),
-    Choice.OURS: ("our_diff_type", "removed"),
-    Choice.THEIRS: ("their_diff_type", "removed"),
+_ABSENT: Final[Mapping[Choice, tuple[int, str]]] = {
+    Choice.BASE: (0, "added"),
+    Choice.OURS: (0, "removed"),
+    Choice.THEIRS: (1, "removed"),
 }
-"""The column that tells that a side has no row, and what it holds then."""
+"""The place of the column that tells that a side has no row, and what it holds then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +185,8 @@ class ConflictTable:
 
     def has_row(self, choice: Choice, row: int) -> bool:
         """Tell whether a side has a row of a conflict's key."""
-        column, word = _ABSENT[choice]
-        return bool(self.rows.column(column)[row].as_py() != word)
+        place, word = _ABSENT[choice]
+        return bool(self.rows.column(place)[row].as_py() != word)
 
     @cached_property
     def keys(self) -> list[tuple[Any, ...]]:

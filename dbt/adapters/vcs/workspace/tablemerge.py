@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Sna
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.engines.types import plain_type_text
 from dbt.adapters.vcs.workspace.checks import check_merged, checks_of
 from dbt.adapters.vcs.workspace.conflicts import Clash
 from dbt.adapters.vcs.workspace.crossing import Crossing
@@ -294,12 +295,11 @@ def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
 
 def _columns(table: pa.Table, schema: Schema) -> tuple[Field, ...]:
     types = {f"{side}_{f.name}": f.type for side in _SIDES for f in schema.fields}
-    counts = ("our_diff_count", "their_diff_count")
     return tuple(
         Field(
             id="",
             name=column,
-            type=types.get(column) or ("bigint" if column in counts else "string"),
+            type=types.get(column) or plain_type_text(table.schema.field(column).type) or "string",
         )
         for column in table.column_names
     )

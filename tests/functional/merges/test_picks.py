@@ -11,6 +11,7 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.workspace.keyvalues import key_value
 from tests.functional.life.shop import SPARK
 
 pytestmark = pytest.mark.spark
@@ -236,3 +237,33 @@ def test_a_value_finds_its_row_however_it_is_written(
         client.sql(f"insert into k2 select cast({stored} as {type_}), 1")
         told = answer(client, f"snapshot pick table k1 from k2 keys ({value})")
         assert told["added"] == 1, value
+
+
+NUMBERS = ("1", "1.5", "128", "-129", "3000000000", "0.1", "2.50", "123456.789", "1e300d", "-0d")
+TIMES = (
+    "date'2026-01-01'",
+    "timestamp_ntz'2026-01-01 00:00:00'",
+    "timestamp_ntz'2026-01-01 00:00:00.000001'",
+)
+
+
+def test_a_value_is_taken_where_sparks_own_casts_leave_it_as_it_is(client: Client) -> None:
+    numeric = ("tinyint", "int", "bigint", "decimal(6,2)", "decimal(30,3)", "double")
+    pairs = [(value, type_) for value in NUMBERS for type_ in numeric]
+    pairs += [(value, type_) for value in TIMES for type_ in ("date", "timestamp_ntz")]
+    columns = [
+        f"{value} as v{n}, coalesce(try_cast({value} as {type_}) = {value}, false) as same{n}"
+        for n, (value, type_) in enumerate(pairs)
+    ]
+    row = client.sql(f"select {', '.join(columns)}")
+    taken, expected = [], []
+    for n, (value, type_) in enumerate(pairs):
+        if row.column(f"same{n}")[0].as_py():
+            expected.append((value, type_))
+        try:
+            key_value(RelationName("s", "t"), "c", type_, row.column(f"v{n}")[0])
+        except InputError:
+            continue
+        taken.append((value, type_))
+    assert taken == expected
+    assert 0 < len(taken) < len(pairs)

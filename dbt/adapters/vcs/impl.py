@@ -35,7 +35,7 @@ from dbt.adapters.vcs.freshness import loaded_at
 from dbt.adapters.vcs.python_models import relations_of, run_python_model
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.seeding import allow_long_values, load_seed
-from dbt.adapters.vcs.statements import Check, split
+from dbt.adapters.vcs.statements import Check, Name, split
 from dbt.adapters.vcs.statements.readers.checks import check_properties
 from dbt.adapters.vcs.verbs import run_verb
 from dbt.adapters.vcs.workspace.answers import columns_of, columns_of_temporary
@@ -132,7 +132,7 @@ class VcsAdapter(SparkAdapter):
         """Tell whether a relation is a table of the branch: no view, and not outside of it."""
         with self._reading(f"kind of {relation}") as overlay:
             is_table = isinstance(overlay.entry(self._name_of(relation)), TableEntry)
-            return is_table and not self._is_temporary(relation)
+            return is_table and self._temporary(relation) is None
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """Return the relations of a schema, from the branch's tree alone."""
@@ -311,17 +311,20 @@ class VcsAdapter(SparkAdapter):
         schema = self._schema if _is_bare(relation) else str(relation.schema)
         return RelationName(schema.lower(), (relation.identifier or "").lower())
 
-    def _is_temporary(self, relation: BaseRelation) -> bool:
-        """Tell whether a relation's text stands for a temporary view."""
-        name = (relation.identifier or "").lower()
-        return _is_bare(relation) and name in self.connections.handle().inner.temporary
+    def _temporary(self, relation: BaseRelation) -> str | None:
+        """Return the temporary view that a relation's text stands for, or None."""
+        if not _is_bare(relation):
+            return None
+        name = Name(schema=None, identifier=relation.identifier or "")
+        return self.connections.handle().inner.temporaries.view(name)
 
     def _columns_of(self, relation: BaseRelation) -> list[VcsColumn]:
         scope = self.connections.handle().inner.scope("", self._overlay(), Origin())
         name = self._name_of(relation)
         entry = scope.overlay.entry(name)
-        if self._is_temporary(relation):
-            found = columns_of_temporary(scope, name.identifier)
+        temporary = self._temporary(relation)
+        if temporary is not None:
+            found = columns_of_temporary(scope, temporary)
         elif entry.noun == "function" if entry else name not in scope.externals:
             return []
         else:

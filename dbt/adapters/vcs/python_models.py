@@ -84,12 +84,12 @@ def run_python_model(
         namespace = _executed(code.partition(MODEL)[2], model, session)
         frame = _called(namespace, model, session, load)
         _show(frame, view, model, session)
-    scope.temporary[view] = tuple(read)
+    connection.frames[view] = tuple(read)
     try:
         text = namespace[STATEMENT].replace(FRAME, view)
         return connection.execute(text, overlay, origin=scope.made_by())
     finally:
-        scope.temporary.pop(view, None)
+        connection.frames.pop(view, None)
         session.spark.catalog.dropTempView(view)
 
 

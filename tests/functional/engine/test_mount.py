@@ -186,9 +186,8 @@ def test_sessions_share_names_but_no_temporary_views_or_settings(bench: Bench) -
     bench.session.query("create temporary view Mine as select 2 b")
     bench.session.query("set spark.sql.shuffle.partitions = 3")
     assert other.query("select * from s.t").fetch() == [(1,)]
-    assert bench.session.has_temporary_view("mine")
-    assert not other.has_temporary_view("mine")
-    assert not bench.session.has_temporary_view("t")
+    assert bench.session.temporary_views() == {"mine"}
+    assert not other.temporary_views()
     assert [column.name for column in bench.session.relation_columns("MINE")] == ["b"]
     assert bench.session.setting("spark.sql.shuffle.partitions") == "3"
     assert other.setting("spark.sql.shuffle.partitions") == "2"

@@ -133,7 +133,6 @@ def test_temporary_functions_are_sparks() -> None:
         "return (select max(a) from s.t) + x"
     )
     assert isinstance(statement, SparkCommand)
-    assert statement.function == "f"
     assert "s.t" in {str(mention.name) for mention in statement.mentions}
     assert statement.text.endswith("+ x")
 

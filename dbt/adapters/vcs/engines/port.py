@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
 
@@ -88,6 +88,29 @@ class Sign:
     kind: str
     columns: tuple[Column, ...]
     comment: str | None = None
+
+
+GLOBAL_TEMPORARY: Final = "global_temp"
+"""The schema of temporary views that all sessions of an engine share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporaryDefinition:
+    """What a temporary view or function was made of.
+
+    Attributes:
+        text: The query, or the body of the function.
+        schema: The schema of the names in it that have none, lower case; empty if they are
+            none of the engine's own catalog.
+        views: Temporary views that it names, lower case, a global one as `global_temp.v`. Any
+            other name in it means none, even if there is one by now.
+        functions: The same of temporary functions.
+    """
+
+    text: str
+    schema: str
+    views: frozenset[str]
+    functions: frozenset[str]
 
 
 class Rows(Protocol):
@@ -278,8 +301,17 @@ class Session(Protocol):
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
         """Return the columns of a mounted relation, or of a temporary view named by one word."""
 
-    def has_temporary_view(self, name: str) -> bool:
-        """Tell whether this session has a temporary view of that name."""
+    def temporary_views(self) -> frozenset[str]:
+        """Return the temporary views of this session, lower case; global ones with schema."""
+
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
+        """Return what a temporary view was made of; None if there is none, or of no SQL."""
+
+    def temporary_functions(self) -> frozenset[str]:
+        """Return the temporary functions of this session, lower case."""
+
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
+        """Return what a temporary function was made of; None if there is none, or of no SQL."""
 
     def setting(self, key: str, default: str | None = None) -> str | None:
         """Return an engine setting as this session sees it."""

@@ -16,10 +16,18 @@ from dbt.adapters.vcs.engines.context import java_class
 from dbt.adapters.vcs.engines.errors import renamed
 from dbt.adapters.vcs.engines.functions import Functions
 from dbt.adapters.vcs.engines.jobs import Jobs
-from dbt.adapters.vcs.engines.port import Analysing, Column, Sign, TableMount, Written
+from dbt.adapters.vcs.engines.port import (
+    Analysing,
+    Column,
+    Sign,
+    TableMount,
+    TemporaryDefinition,
+    Written,
+)
 from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
 from dbt.adapters.vcs.engines.repeatable import is_repeatable
 from dbt.adapters.vcs.engines.rows import SparkRows, columns_of_schema
+from dbt.adapters.vcs.engines.temporary import TemporaryNames
 from dbt.adapters.vcs.engines.writes import write_frame
 
 if TYPE_CHECKING:
@@ -37,6 +45,7 @@ class SparkView:
         self._blobs = blobs
         self._jobs = Jobs(spark.sparkContext, label)
         self._functions = Functions(spark, catalog)
+        self._temporary = TemporaryNames(spark)
 
     @property
     def spark(self) -> SparkSession:
@@ -241,10 +250,25 @@ class SparkView:
         with self._jobs.run():
             return columns_of_schema(self._spark.table(text).schema)
 
-    def has_temporary_view(self, name: str) -> bool:
-        """Tell whether this session has a temporary view of that name."""
+    def temporary_views(self) -> frozenset[str]:
+        """Return the temporary views of this session."""
         with self._jobs.run():
-            return bool(self._java.sessionState().catalog().getTempView(name).isDefined())
+            return self._temporary.views()
+
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
+        """Return what a temporary view was made of."""
+        with self._jobs.run():
+            return self._temporary.view(name)
+
+    def temporary_functions(self) -> frozenset[str]:
+        """Return the temporary functions of this session."""
+        with self._jobs.run():
+            return self._temporary.functions()
+
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
+        """Return what a temporary function was made of."""
+        with self._jobs.run():
+            return self._temporary.function(name)
 
     def setting(self, key: str, default: str | None = None) -> str | None:
         """Return an engine setting as this session sees it."""

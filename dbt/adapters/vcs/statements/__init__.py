@@ -38,7 +38,7 @@ from dbt.adapters.vcs.statements.excerpts import excerpt
 from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
 from dbt.adapters.vcs.statements.literals import quote_name, quote_text
 from dbt.adapters.vcs.statements.names import At, Name, Reference, TableAt, Target
-from dbt.adapters.vcs.statements.parser import parse, read, split
+from dbt.adapters.vcs.statements.parser import for_spark, parse, read, split
 from dbt.adapters.vcs.statements.query import Query, qualified
 from dbt.adapters.vcs.statements.rows import Insert, Slice
 from dbt.adapters.vcs.statements.schemas import (
@@ -145,6 +145,7 @@ __all__ = [
     "ViewColumnDef",
     "calls_of",
     "excerpt",
+    "for_spark",
     "parse",
     "qualified",
     "quote_name",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dbt.adapters.vcs.statements.lexer import Token, tokenize
 from dbt.adapters.vcs.statements.names import Name
-from dbt.adapters.vcs.statements.relations import is_name
+from dbt.adapters.vcs.statements.relations import is_name, is_spelled, read_name
 
 
 class Call(NamedTuple):
@@ -40,11 +40,18 @@ def called_names(tokens: Sequence[Token]) -> tuple[Name, ...]:
 
 def _calls(tokens: Sequence[Token]) -> Iterator[Call]:
     for index, token in enumerate(tokens):
-        if token.word != "(" or not index or not is_name(tokens[index - 1]):
+        if token.word != "(" or not index:
             continue
-        first = index - 1
-        while first > 1 and tokens[first - 1].word == "." and is_name(tokens[first - 2]):
-            first -= 2
-        name = Name.of([part.text for part in tokens[first:index:2]])
+        if is_name(tokens[index - 1]):
+            first = index - 1
+            while first > 1 and tokens[first - 1].word == "." and is_name(tokens[first - 2]):
+                first -= 2
+            parts = [part.text for part in tokens[first:index:2]]
+        elif index > 3 and is_spelled(tokens, index - 4):
+            first = index - 4
+            parts = read_name(tokens, first).parts
+        else:
+            continue
+        name = Name.of(parts)
         if name is not None:
             yield Call(name, tokens[first].start, tokens[index - 1].end)

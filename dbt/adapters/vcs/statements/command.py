@@ -19,13 +19,11 @@ class SparkCommand:
         mentions: What it reads; or, where that is not known, every name in it that could be a
             relation's, whether there is such a relation or not.
         diffs: Differences of versions that it reads.
-        function: Lower-case name of the temporary function that it makes, or None.
     """
 
     text: str
     mentions: tuple[Reference, ...] = ()
     diffs: tuple[DiffReference, ...] = ()
-    function: str | None = None
 
     def rewritten(self, replacements: Mapping[PlaceT, str]) -> str:
         """Return the text with other relations, as SQL, in the place of mentions and diffs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -13,22 +13,36 @@ from dbt.adapters.vcs.statements.lexer import Kind, tokenize
 CATALOG: Final = "spark_catalog"
 """Name of Spark's own catalog; relations of any other one are foreign."""
 
+SESSION: Final = "system.session"
+"""Where temporary views and functions of a session lie: no schema of a branch has a dot."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """A relation's name, unquoted and as written."""
+    """A relation's name, unquoted and as written.
+
+    Attributes:
+        schema: The schema, or None; `SESSION` for a name in the session's own, spelled in full.
+        identifier: The last part.
+        in_catalog: True if the catalog was named, too: then no temporary view is meant.
+    """
 
     schema: str | None
     identifier: str
+    in_catalog: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, parts: Sequence[str]) -> Name | None:
         """Return the name of one to three parts, or None if it lies in another catalog."""
-        if len(parts) == 3 and parts[0].lower() == CATALOG:
+        in_catalog = len(parts) == 3 and parts[0].lower() == CATALOG
+        if in_catalog:
             parts = parts[1:]
+        elif len(parts) == 3 and ".".join(parts[:2]).lower() == SESSION:
+            parts = [SESSION, parts[2]]
         if len(parts) > 2:
             return None
-        return cls(schema=parts[0] if len(parts) == 2 else None, identifier=parts[-1])
+        schema = parts[0] if len(parts) == 2 else None
+        return cls(schema=schema, identifier=parts[-1], in_catalog=in_catalog)
 
     def relation(self, default_schema: str) -> RelationName:
         """Return the name as the tree keeps it: with a schema, in lower case."""

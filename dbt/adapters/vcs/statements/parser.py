@@ -26,7 +26,7 @@ from dbt.adapters.vcs.statements.readers.versioning import (
     read_snapshot,
     read_undrop,
 )
-from dbt.adapters.vcs.statements.scan import QUERY_WORDS
+from dbt.adapters.vcs.statements.scan import QUERY_WORDS, scan
 from dbt.adapters.vcs.statements.statement import Statement
 
 # What follows these words is no SQL: Spark takes it as it is.
@@ -90,6 +90,22 @@ def read(text: str) -> Read:
     except ForeignError:
         found = reads_or_mentions(tokens)
         return Read(SparkCommand(text=text, mentions=found.reads, diffs=found.diffs), calls)
+
+
+def for_spark(text: str) -> SparkCommand:
+    """Return a statement as one that the engine carries out, whatever it means for a branch.
+
+    Raises:
+        InputError: It is not well formed.
+        UnsupportedError: It reads a version that is computed.
+    """
+    tokens = _single(text, tokenize(text))
+    text = text[: tokens[-2].end]
+    first = next((i for i, token in enumerate(tokens) if token.word == "as"), None)
+    if tokens[0].word == "alter" and first is not None:
+        found = scan(tokens[first + 1 : -1])
+        return SparkCommand(text=text, mentions=found.reads, diffs=found.diffs)
+    return SparkCommand(text=text, mentions=mentions_of(tokens))
 
 
 def split(text: str) -> list[str]:

@@ -55,29 +55,33 @@ def is_name(token: Token) -> bool:
 
 
 def read_name(tokens: Sequence[Token], index: int) -> RawName:
-    """Read a name that begins at a token which is one: `a`, `a.b`, `identifier('a.b')`.
+    """Read a name that begins at a token which is one: `a`, `a.b`, `a.identifier('b')`.
 
     Raises:
         UnsupportedError: The name is computed.
     """
-    if tokens[index].word == "identifier" and tokens[index + 1].word == "(":
-        return _computed_name(tokens, index)
-    parts = [tokens[index].text]
-    index += 1
+    parts, index = _read_part(tokens, index)
     while tokens[index].word == "." and is_name(tokens[index + 1]):
-        parts.append(tokens[index + 1].text)
-        index += 2
+        more, index = _read_part(tokens, index + 1)
+        parts += more
     return RawName(parts, index)
 
 
-def _computed_name(tokens: Sequence[Token], index: int) -> RawName:
-    literal, closing = tokens[index + 2], tokens[index + 3]
-    if literal.kind is not Kind.STRING or closing.word != ")":
+def _read_part(tokens: Sequence[Token], index: int) -> RawName:
+    if tokens[index].word != "identifier" or tokens[index + 1].word != "(":
+        return RawName([tokens[index].text], index + 1)
+    if not is_spelled(tokens, index):
         raise UnsupportedError(
-            "identifier(...) with anything but one string literal is not supported, since the "
-            "relation is not known before the statement runs. Write the relation's name."
+            "The name in identifier(...) is not known before the statement runs: it has to come "
+            "of strings and session variables alone. Write the relation's name."
         )
-    return RawName(split_name(decode(literal.text)), index + 4)
+    return RawName(split_name(decode(tokens[index + 2].text)), index + 4)
+
+
+def is_spelled(tokens: Sequence[Token], index: int) -> bool:
+    """Tell whether `identifier('...')` begins at a token, with one string."""
+    words = [token.word for token in tokens[index : index + 4]]
+    return words == ["identifier", "(", "", ")"] and tokens[index + 2].kind is Kind.STRING
 
 
 def read_relation(

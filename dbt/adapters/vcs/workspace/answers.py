@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.statements import (
     Describe,
     ShowColumns,
@@ -18,6 +19,7 @@ from dbt.adapters.vcs.statements import (
 )
 from dbt.adapters.vcs.workspace.outcome import Listing, Outcome
 from dbt.adapters.vcs.workspace.scope import Scope
+from dbt.adapters.vcs.workspace.temporary import is_global, relation_of_view
 
 
 def show_schemas(scope: Scope, statement: ShowSchemas) -> Outcome:
@@ -33,15 +35,20 @@ def show_tables(scope: Scope, statement: ShowTables) -> Outcome:
         NotFoundError: There is no such schema.
     """
     schema = (statement.schema or scope.schema).lower()
-    scope.overlay.require_schema(schema)
-    entries = scope.overlay.entries(schema)
-    found = [
-        identifier
-        for identifier, entry in entries.items()
-        if not statement.views_only or isinstance(entry, ViewEntry)
-    ]
-    values = [[schema, name, False] for name in like(found, statement.pattern)]
-    values += [["", name, True] for name in like(sorted(scope.temporary), statement.pattern)]
+    temporary = scope.temporaries.views()
+    if schema == GLOBAL_TEMPORARY:
+        shared = [name.removeprefix(f"{schema}.") for name in temporary if is_global(name)]
+        values = [[schema, name, True] for name in like(shared, statement.pattern)]
+    else:
+        scope.overlay.require_schema(schema)
+        found = [
+            identifier
+            for identifier, entry in scope.overlay.entries(schema).items()
+            if isinstance(entry, ViewEntry if statement.views_only else (TableEntry, ViewEntry))
+        ]
+        values = [[schema, name, False] for name in like(found, statement.pattern)]
+    local = [name for name in temporary if not is_global(name)]
+    values += [["", name, True] for name in like(local, statement.pattern)]
     column = "viewName" if statement.views_only else "tableName"
     return Outcome(rows=Listing.of(["namespace", column, "isTemporary"], values))
 
@@ -97,9 +104,6 @@ def describe(scope: Scope, statement: Describe) -> Outcome:
     Raises:
         NotFoundError: There is no such relation, or no such column.
     """
-    if scope.is_temporary(statement.target.name):
-        with scope.shown(scope.temporary[statement.target.name.identifier.lower()]):
-            return Outcome(rows=scope.session.query(scope.text))
     if statement.json:
         raise UnsupportedError("describe ... as json is not supported yet; leave `as json` out.")
     name = scope.name(statement.target.name)
@@ -145,10 +149,14 @@ def columns_of(scope: Scope, name: RelationName) -> list[tuple[str, str, str | N
     return [(column.name, column.type, column.comment) for column in view.columns]
 
 
-def columns_of_temporary(scope: Scope, identifier: str) -> list[tuple[str, str, str | None]]:
-    """Return (name, type, comment) of the columns of one of the session's temporary views."""
-    with scope.shown(scope.temporary[identifier.lower()]):
-        return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(identifier)]
+def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | None]]:
+    """Return (name, type, comment) of the columns of one of the session's temporary views.
+
+    The view is named as `Temporaries.view` does it.
+    """
+    name = relation_of_view(view)
+    with scope.shown(scope.temporary_reads([view])):
+        return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
 
 
 def _folder(value: str | None) -> str:

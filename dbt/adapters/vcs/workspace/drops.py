@@ -16,8 +16,6 @@ def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
         NotFoundError: There is no such relation.
         InputError: It is of the other kind.
     """
-    if statement.kind != "function" and scope.is_temporary(statement.target.name):
-        return _drop_temporary(scope, statement)
     name = scope.name(statement.target.name)
     entry = scope.overlay.entry(name)
     if entry is None:
@@ -47,13 +45,6 @@ def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
     scope.overlay.put(name, Absent)
     _hide(scope, name)
     return Outcome(relation=new)
-
-
-def _drop_temporary(scope: Scope, statement: DropRelation) -> Outcome:
-    identifier = statement.target.name.identifier
-    scope.session.query(f"drop view if exists `{identifier}`")
-    del scope.temporary[identifier.lower()]
-    return Outcome()
 
 
 def _hide(scope: Scope, name: RelationName) -> None:

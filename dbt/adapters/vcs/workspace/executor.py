@@ -59,12 +59,14 @@ from dbt.adapters.vcs.statements import (
     Update,
     Use,
     excerpt,
+    for_spark,
     read,
 )
 from dbt.adapters.vcs.statements.lexer import tokenize
 from dbt.adapters.vcs.workspace import (
     alters,
     answers,
+    computednames,
     conflictedits,
     constraints,
     diffreads,
@@ -103,7 +105,10 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
         EngineError: Spark refused or failed.
     """
     statement: Statement
+    scope.text = computednames.written_out(scope)
     statement, scope.calls = read(scope.text)
+    if scope.temporaries.is_about(statement):
+        statement = for_spark(scope.text)
     if read_only and type(statement) in _CHANGES:
         raise ReadOnlyError(
             "This dbt command only reads, and the statement would change the branch: "
@@ -136,11 +141,7 @@ def _spark(scope: Scope, statement: SparkCommand) -> Outcome:
         # Every version has its statistics in the manifest.
         return Outcome()
     with scope.shown(known):
-        rows = scope.session.query(statement.text)
-    if statement.function is not None:
-        # What it reads must be shown anew when it is called.
-        scope.temporary_functions[statement.function] = (*known, *scope.called())
-    return Outcome(rows=rows)
+        return Outcome(rows=scope.session.query(statement.text))
 
 
 def _show_in_spark(scope: Scope, statement: ShowTableExtended | ShowCreateTable) -> Outcome:

@@ -75,7 +75,7 @@ def _function(scope: Scope, statement: CreateFunction, name: RelationName) -> Fu
         calls = {str(scope.name(call.name)) for call in found}
         if str(name) in calls:
             raise InputError(f"The function {name} would call itself, which Spark's can't.")
-        text = qualified(body, scope.schema, tuple(scope.temporary), found)
+        text = qualified(body, scope.schema, scope.temporaries.views(), found)
         reads = tuple(sorted({str(read) for read in scope.reads(body.reads)}))
     elif statement.runtime is not None and statement.runtime != _python_version():
         scope.warnings.append(

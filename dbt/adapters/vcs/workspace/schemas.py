@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.statements import CreateSchema, DropSchema
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.scope import Scope
@@ -13,9 +14,13 @@ def create_schema(scope: Scope, statement: CreateSchema) -> Outcome:
     """Create a schema.
 
     Raises:
-        InputError: It is there already.
+        InputError: It is there already, or the name is the engine's own.
     """
     schema = statement.name.lower()
+    if schema == GLOBAL_TEMPORARY:
+        raise InputError(
+            f"{schema} is where Spark has global temporary views. Give the schema another name."
+        )
     if scope.overlay.has_schema(schema):
         if statement.if_not_exists:
             return Outcome()

@@ -11,11 +11,11 @@ import msgspec
 
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.model import FunctionEntry, Input, Origin, RelationName
-from dbt.adapters.vcs.engines.catalog import PRIVATE
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.statements import Name, Query, Reference
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.temporary import Followed, Temporaries, is_plain
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,12 +28,10 @@ class Scope:
         mounts: What the engine's catalog shows.
         externals: Names that stand for files outside the repository.
         schema: The schema of unqualified names, lower case.
-        temporary: The session's temporary views by name, lower case, and what each reads.
+        temporaries: The session's temporary views and functions.
         origin: Who runs the statement; `inputs` are filled in as it reads.
         text: The statement.
         calls: Names in the statement that may be a function's.
-        temporary_functions: The session's temporary functions by name, lower case, and what each
-            reads and calls.
         warnings: What the sender should know of, though the statement is carried out.
     """
 
@@ -42,11 +40,10 @@ class Scope:
     mounts: Mounts
     externals: Externals
     schema: str
-    temporary: dict[str, tuple[RelationName, ...]]
+    temporaries: Temporaries
     origin: Origin
     text: str
     calls: tuple[Name, ...] = ()
-    temporary_functions: dict[str, tuple[RelationName, ...]] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -65,24 +62,29 @@ class Scope:
         return name.relation(self.schema)
 
     def is_temporary(self, name: Name) -> bool:
-        """Tell whether an unqualified name is one of the session's temporary views."""
-        return name.schema is None and name.identifier.lower() in self.temporary
+        """Tell whether a name means one of the session's temporary views."""
+        return self.temporaries.view(name) is not None
 
     def reads(self, references: Iterable[Reference]) -> tuple[RelationName, ...]:
         """Return the relations that references lead to, temporary views followed.
 
         What a version is named of, and the engine's own relations, are none of the branch's.
         """
-        found: dict[RelationName, None] = {}
-        for reference in references:
-            if reference.at is not None or reference.name.schema == PRIVATE:
-                continue
-            if self.is_temporary(reference.name):
-                for name in self.temporary[reference.name.identifier.lower()]:
-                    found[name] = None
-            else:
-                found[self.name(reference.name)] = None
-        return tuple(found)
+        plain = [reference.name for reference in references if is_plain(reference)]
+        temporary = {name: self.temporaries.view(name) for name in dict.fromkeys(plain)}
+        found = [self.name(name) for name, view in temporary.items() if view is None]
+        views = [view for view in temporary.values() if view is not None]
+        if views:
+            found += self.temporary_reads(views)
+        return tuple(dict.fromkeys(found))
+
+    def temporary_reads(self, views: Iterable[str]) -> list[RelationName]:
+        """Return what temporary views read and call, named as `Temporaries.view` does it."""
+        return self._followed(self.temporaries.followed(views))
+
+    def _followed(self, found: Followed) -> list[RelationName]:
+        """Return what temporary names lead to: relations, and functions of the branch."""
+        return [*found.relations, *(name for name in found.calls if self._has_function(name))]
 
     def function(self, name: Name) -> RelationName | None:
         """Return the function of the branch that a call of a name means, or None.
@@ -92,22 +94,29 @@ class Scope:
         `show` is told of it: so it counts, too.
         """
         found = self.name(name)
-        if not isinstance(self.overlay.entry(found), FunctionEntry) and not (
-            self.mounts.has_function(found)
-        ):
+        if not self._has_function(found) or self.temporaries.function(name) is not None:
             return None
         if name.schema is None and self.session.has_function(name.identifier):
             return None
         return found
 
+    def _has_function(self, name: RelationName) -> bool:
+        entry = self.overlay.entry(name)
+        return isinstance(entry, FunctionEntry) or self.mounts.has_function(name)
+
     def called(self) -> tuple[RelationName, ...]:
         """Return the functions of the branch that the statement calls, temporary ones followed."""
         names: dict[RelationName, None] = {}
+        functions: list[str] = []
         for call in self.calls:
-            if call.schema is None and call.identifier.lower() in self.temporary_functions:
-                names.update(dict.fromkeys(self.temporary_functions[call.identifier.lower()]))
+            temporary = self.temporaries.function(call)
+            if temporary is not None:
+                functions.append(temporary)
             elif (found := self.function(call)) is not None:
                 names[found] = None
+        if functions:
+            followed = self._followed(self.temporaries.followed(functions=functions))
+            names.update(dict.fromkeys(followed))
         return tuple(names)
 
     def show(self, names: Iterable[RelationName]) -> None:

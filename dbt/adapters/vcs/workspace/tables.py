@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -23,8 +23,9 @@ from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.engines.bounds import is_nested
 from dbt.adapters.vcs.engines.footers import read_blocks
 from dbt.adapters.vcs.engines.partitions import check_partition_type
-from dbt.adapters.vcs.statements import Clone, CreateTable, CreateTableLike, Query
+from dbt.adapters.vcs.statements import Clone, CreateTable, CreateTableLike, Name, Query
 from dbt.adapters.vcs.workspace import rebuild
+from dbt.adapters.vcs.workspace.answers import columns_of_temporary
 from dbt.adapters.vcs.workspace.checks import check_rows
 from dbt.adapters.vcs.workspace.defaults import check_default
 from dbt.adapters.vcs.workspace.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
@@ -102,17 +103,7 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
     name = scope.name(statement.target.name)
     if not _may_create(scope, name, replace=False, if_not_exists=statement.if_not_exists):
         return Outcome()
-    source = scope.name(statement.source.name)
-    entry = scope.overlay.require(source)
-    if isinstance(entry, ViewEntry):
-        view = scope.overlay.view(entry.view)
-        fields = [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in view.columns]
-        partition_by: tuple[str, ...] = ()
-    else:
-        snapshot = scope.overlay.snapshot(entry.snapshot)
-        fields = list(snapshot.schema.fields)
-        names = {field.id: field.name for field in snapshot.schema.fields}
-        partition_by = tuple(names[id] for id in snapshot.partition_by)
+    fields, partition_by = _shape_of(scope, statement.source.name)
     schema = Schema.of(fields)
     version = Snapshot(
         table=new_table_id(),
@@ -125,6 +116,24 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
     )
     scope.overlay.put_table(name, version)
     return Outcome(relation=name)
+
+
+def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
+    """Return the columns of a relation, and the names of those that it is partitioned by."""
+    temporary = scope.temporaries.view(name)
+    if temporary is not None:
+        return _fields(columns_of_temporary(scope, temporary)), ()
+    entry = scope.overlay.require(scope.name(name))
+    if isinstance(entry, ViewEntry):
+        view = scope.overlay.view(entry.view)
+        return _fields((column.name, column.type, column.comment) for column in view.columns), ()
+    snapshot = scope.overlay.snapshot(entry.snapshot)
+    names = {field.id: field.name for field in snapshot.schema.fields}
+    return list(snapshot.schema.fields), tuple(names[id] for id in snapshot.partition_by)
+
+
+def _fields(columns: Iterable[tuple[str, str, str | None]]) -> list[Field]:
+    return [Field(id="", name=name, type=type_, comment=note) for name, type_, note in columns]
 
 
 def clone(scope: Scope, statement: Clone) -> Outcome:

@@ -80,14 +80,12 @@ def alter_view_as(scope: Scope, statement: AlterViewAs) -> Outcome:
 
 
 def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outcome:
-    """Create a view of the session alone: it goes to Spark, and what it reads is remembered."""
+    """Create a view of the session alone: Spark keeps it, and is asked for it when it is read."""
     names: tuple[RelationName, ...] = ()
     if statement.query is not None:
         names = (*scope.reads(statement.query.reads), *scope.called())
     with scope.shown(names):
-        rows = scope.session.query(statement.text)
-    scope.temporary[statement.target.name.identifier.lower()] = names
-    return Outcome(rows=rows)
+        return Outcome(rows=scope.session.query(statement.text))
 
 
 def _put(
@@ -101,7 +99,7 @@ def _put(
 ) -> Outcome:
     check_view(scope, query)
     calls = [call for call in calls_of(query.text) if scope.function(call.name) is not None]
-    text = qualified(query, scope.schema, tuple(scope.temporary), calls)
+    text = qualified(query, scope.schema, scope.temporaries.views(), calls)
     reads = tuple(sorted({str(read) for read in scope.reads(query.reads)}))
     if str(name) in reads:
         raise InputError(f"The view {name} would read itself. Give it another name.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from dbt.adapters.vcs.core.errors import EngineError
@@ -18,6 +18,7 @@ from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.scope import Scope
+from dbt.adapters.vcs.workspace.temporary import Temporaries
 
 
 class Workspace:
@@ -80,7 +81,13 @@ class Workspace:
 
 
 class Connection:
-    """One user of a workspace: its session settings, temporary views and current schema."""
+    """One user of a workspace: its session settings, temporary views and current schema.
+
+    Attributes:
+        workspace: Where it works.
+        frames: Temporary views that were made of no SQL, and what each was made from.
+        temporaries: All temporary views and functions of its session.
+    """
 
     def __init__(self, workspace: Workspace, label: str) -> None:
         """Take the workspace; the engine's session is opened when it is first needed."""
@@ -90,18 +97,15 @@ class Connection:
         self._is_cancelled = False
         self._is_stopped = False
         self._schema = workspace.schema
-        self._temporary: dict[str, tuple[RelationName, ...]] = {}
-        self._temporary_functions: dict[str, tuple[RelationName, ...]] = {}
+        self.frames: dict[str, tuple[RelationName, ...]] = {}
+        self.temporaries = Temporaries(
+            self.session, lambda: self._session is not None, self.frames
+        )
 
     @property
     def schema(self) -> str:
         """The schema of unqualified names now, lower case."""
         return self._schema
-
-    @property
-    def temporary(self) -> Mapping[str, tuple[RelationName, ...]]:
-        """Temporary views by name, lower case, and the relations that each reads."""
-        return self._temporary
 
     def session(self) -> Session:
         """Return the engine's session of this connection.
@@ -127,8 +131,7 @@ class Connection:
             mounts=self.workspace.mounts,
             externals=self.workspace.externals(),
             schema=self._schema,
-            temporary=self._temporary,
-            temporary_functions=self._temporary_functions,
+            temporaries=self.temporaries,
             origin=origin,
             text=text,
         )
@@ -181,5 +184,4 @@ class Connection:
         if self._session is not None:
             self._session.close()
             self._session = None
-        self._temporary.clear()
-        self._temporary_functions.clear()
+        self.frames.clear()

@@ -90,12 +90,7 @@ def read_temporary_function(cursor: Cursor) -> SparkCommand | None:
     """Read what follows `create [or replace] temporary`; None if it makes no function."""
     if not cursor.take("function"):
         return None
-    read_if_not_exists(cursor)
-    return SparkCommand(
-        text=cursor.text,
-        mentions=mentions_of(cursor.tokens),
-        function=cursor.identifier("a function's name").lower(),
-    )
+    return SparkCommand(text=cursor.text, mentions=mentions_of(cursor.tokens))
 
 
 def _clause(cursor: Cursor, draft: _Draft) -> bool:

@@ -47,6 +47,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/rows.py --scale $(SF)
 	$(BIN)/python benchmarks/paper.py --scale $(SF) $(addprefix --size ,$(SIZES))
 	$(BIN)/python benchmarks/reads.py --scale $(SF)
+	$(BIN)/python benchmarks/listing.py
 
 bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark; MODELS=500 for a larger generated project
 	$(BIN)/python benchmarks/dbt_build.py

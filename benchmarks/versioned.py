@@ -16,8 +16,9 @@ from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.engines.spark import SparkEngine
 from dbt.adapters.vcs.verbs.clone import clone_from_snapshot
 from dbt.adapters.vcs.verbs.merge import MergeReport, merge
-from dbt.adapters.vcs.workspace.diffs import Difference, shaped
+from dbt.adapters.vcs.workspace.diffs import Difference
 from dbt.adapters.vcs.workspace.policy import Mode, Policy
+from dbt.adapters.vcs.workspace.shapes import shaped
 
 AUTHOR = "benchmark"
 HEAP = "bench.heap"

@@ -2,7 +2,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.verbs.branches import create_branch, list_branches
-from dbt.adapters.vcs.verbs.layout import Grid
+from dbt.adapters.vcs.verbs.layout import fitted_lines, plain_lines
 from dbt.adapters.vcs.verbs.merge import MergeReport, merge
 from dbt.adapters.vcs.verbs.resolve import (
     OpenMergeReport,
@@ -203,18 +203,20 @@ def test_the_branch_of_a_merge_is_no_source(forked: Warehouse) -> None:
         create_branch(forked.repository, "merges/x", author="ann")
 
 
-def test_conflicts_are_shown_in_lines_that_end(forked: Warehouse) -> None:
+def test_conflicts_are_shown_whole_in_a_pipe_and_fit_a_terminal(forked: Warehouse) -> None:
     forked.put("dev", a=forked.table("x" * 200))
     with pytest.raises(ConflictError):
         merge_dev(forked)
     report = list_conflicts(forked.repository, "main", "shop.a", limit=1)
     assert report.rows[0]["their_v"] == "x" * 200
-    shown = [
-        cell.text
-        for block in conflicts_text(report)
-        if isinstance(block, Grid)
-        for row in block.rows
-        for cell in row
+    assert any("x" * 200 in line for line in plain_lines(conflicts_text(report)))
+    lines = [
+        "".join(span.text for span in line.spans)
+        for line in fitted_lines(conflicts_text(report), 100)
+        if line.spans and "dbt-vcs" not in line.spans[0].text
     ]
-    assert "x" * 59 + "…" in shown
-    assert max(map(len, shown)) == 60
+    assert max(map(len, lines)) <= 100
+    (head,) = [line for line in lines if "our_diff_type" in line]
+    assert head.split()[:3] == ["our_diff_type", "their_diff_type", "resolution"]
+    assert "their_v" in head
+    assert any(line.endswith("…") for line in lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,9 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
+
+ALL: Final = slice(None)
+"""All changes, not a part of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,12 @@ class TableDiff:
             counts = sums(value, counts)[order]
         return table.add_column(0, "diff_count", pa.array(counts, pa.int64()))
 
-    def wide(self) -> pa.Table:
+    def wide(self, part: slice = ALL) -> pa.Table:
         """Return `diff_type` (added, removed, modified), then `from_<column>`, `to_<column>`.
 
-        One row a change; what was or is not there is NULL.
+        One row a change, of a part of the changes; what was or is not there is NULL.
         """
-        before, after = self.net.before, self.net.after
+        before, after = self.net.before[part], self.net.after[part]
         names = np.array(["modified", "added", "removed"])
         types = names[(before < 0) * 1 + (after < 0) * 2]
         old, new = _taken(self.rows, before), _taken(self.rows, after)
@@ -69,12 +73,12 @@ class TableDiff:
             columns[f"to_{name}"] = new.column(name)
         return pa.table(columns)
 
-    def changes(self) -> pa.Table:
-        """Return `_change_type`, then the columns.
+    def changes(self, part: slice = ALL) -> pa.Table:
+        """Return `_change_type`, then the columns, of a part of the changes.
 
         The types are insert, delete, and update_preimage before update_postimage.
         """
-        before, after = self.net.before, self.net.after
+        before, after = self.net.before[part], self.net.after[part]
         both = (before >= 0) & (after >= 0)
         pairs = np.stack([before, after], axis=1).ravel()
         kinds = np.stack(

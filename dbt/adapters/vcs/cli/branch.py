@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.repository import DEMANDS
 from dbt.adapters.vcs.verbs.branches import (
     create_branch,
     delete_branch,
-    list_branches,
+    iter_branches,
     protect_branch,
     unprotect_branch,
 )
@@ -51,7 +51,7 @@ def list_(session: Session, with_runs: bool) -> None:
     AHEAD and BEHIND count commits that the branch has and the default branch lacks, and the
     other way round.
     """
-    found = list_branches(session.repository, with_runs=with_runs)
+    found = iter_branches(session.repository, with_runs=with_runs)
     session.show(found, branches_text(found, session.now))
 
 

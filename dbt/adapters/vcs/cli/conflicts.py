@@ -13,7 +13,14 @@ from dbt.adapters.vcs.verbs.text import conflicts_text
 @click.command()
 @click.argument("target", required=False)
 @click.option("--relation", metavar="SCHEMA.TABLE", help="Show the rows of this table.")
-@click.option("--limit", default=20, show_default=True, help="Show at most so many rows.")
+@click.option(
+    "--limit",
+    "-n",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Rows to show at most; 0 for all.",
+)
 @json_option
 @with_session
 def conflicts(session: Session, target: str | None, relation: str | None, limit: int) -> None:
@@ -22,5 +29,8 @@ def conflicts(session: Session, target: str | None, relation: str | None, limit:
     TARGET is the branch of the dbt profile unless given, else the default branch. The conflicts
     are tables, too, on the branch merges/TARGET.
     """
-    report = list_conflicts(session.repository, target or session.branch, relation, limit=limit)
-    session.show(report, conflicts_text(report))
+    report = list_conflicts(
+        session.repository, target or session.branch, relation, limit=limit or None
+    )
+    items = report.rows if relation is not None else report.relations
+    session.show(report, conflicts_text(report), items)

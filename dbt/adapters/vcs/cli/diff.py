@@ -70,7 +70,8 @@ def diff(
     except VcsError as error:
         raise Failure(str(error)) from error
     texts = {"summary": diff_summary_text, "schema": diff_schema_text}
-    session.show(report, texts.get(output or "", diff_text)(report))
+    items = report.rows if report.heads else report.relations
+    session.show(report, texts.get(output or "", diff_text)(report), items)
     if is_different(report, output):
         raise click.exceptions.Exit(DIFFERENT)
 

@@ -7,7 +7,7 @@ import click
 from dbt.adapters.vcs.cli.session import Session, with_session
 from dbt.adapters.vcs.cli.settings import json_option
 from dbt.adapters.vcs.verbs.fsck import check_repository
-from dbt.adapters.vcs.verbs.text.upkeep import fsck_text
+from dbt.adapters.vcs.verbs.text.upkeep import fsck_text, problem_text
 
 
 @click.command()
@@ -19,7 +19,12 @@ def fsck(session: Session) -> None:
     Checks that everything that a commit needs is there and undamaged: reads every manifest and
     looks for every data file. Exit code 2 if anything is wrong.
     """
-    report = check_repository(session.repository)
-    session.show(report, fsck_text(report))
+
+    def tell(problem: str) -> None:
+        if not session.prints_json:
+            session.say(problem_text(problem))
+
+    report = check_repository(session.repository, tell)
+    session.show(report, fsck_text(report, with_problems=False), report.problems)
     if report.problems:
         raise click.exceptions.Exit(2)

@@ -55,12 +55,13 @@ class RootGroup(click.Group):
                 return super().invoke(ctx)
         except click.ClickException as failure:
             settings = current_settings(ctx)
-            if settings.json and isinstance(failure.__cause__, VcsError):
+            if (settings.json or settings.jsonl) and isinstance(failure.__cause__, VcsError):
                 # Loading it takes a while, which help and completion need not wait for.
-                from dbt.adapters.vcs.cli.jsontext import print_json
+                from dbt.adapters.vcs.cli.jsontext import print_json, print_jsonl
 
                 # A scheduler reads stdout; the sentence for people goes to stderr all the same.
-                print_json(told_of(failure.__cause__, failure.exit_code))
+                told = told_of(failure.__cause__, failure.exit_code)
+                print_jsonl([told]) if settings.jsonl else print_json(told)
             if settings.debug and failure.__cause__ is not None:
                 raise failure.__cause__ from None
             raise

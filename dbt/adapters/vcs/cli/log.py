@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import click
 
 from dbt.adapters.vcs.cli.session import Session, with_session
 from dbt.adapters.vcs.cli.settings import json_option
 from dbt.adapters.vcs.verbs.layout import Block, Span, line
-from dbt.adapters.vcs.verbs.log import read_log
+from dbt.adapters.vcs.verbs.log import iter_log
 from dbt.adapters.vcs.verbs.text import log_text
 
 
@@ -34,17 +35,17 @@ def log(session: Session, revision: str | None, limit: int, relation: str | None
     REVISION is the branch of the dbt profile unless given, else the default branch; a..b lists
     what b has and a lacks.
     """
-    found = read_log(
+    found = iter_log(
         session.repository,
         revision or session.branch,
         limit=limit + 1 if limit else None,
         relation=relation,
     )
-    shown = found[:limit] if limit else found
+    shown = islice(found, limit or None)
 
     def blocks() -> Iterator[Block]:
         yield from log_text(shown, session.now)
-        if len(found) > len(shown):
+        if next(found, None) is not None:
             yield line(Span("There are older ones: give -n, with 0 for all.", "faint"))
 
     session.show(shown, blocks())

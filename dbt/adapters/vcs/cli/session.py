@@ -13,7 +13,7 @@ import click
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.cli.author import find_author
-from dbt.adapters.vcs.cli.jsontext import print_json
+from dbt.adapters.vcs.cli.jsontext import is_listing, print_json, print_jsonl
 from dbt.adapters.vcs.cli.output import print_blocks
 from dbt.adapters.vcs.cli.profile import ProfileTarget, read_target
 from dbt.adapters.vcs.cli.settings import Settings, common_options, current_settings
@@ -104,9 +104,21 @@ class Session:
         """The moment that ages are counted from."""
         return datetime_of(self.repository.clock())
 
-    def show(self, value: Any, blocks: Iterable[Block]) -> None:
-        """Print an answer: the value as JSON if that was asked for, else the blocks."""
-        if self.settings.json:
+    @property
+    def prints_json(self) -> bool:
+        """True if a machine reads what is printed."""
+        return self.settings.json or self.settings.jsonl
+
+    def show(
+        self, value: Any, blocks: Iterable[Block], items: Iterable[Any] | None = None
+    ) -> None:
+        """Print an answer: the value as JSON if that was asked for, else the blocks.
+
+        What the value lists is a line each of --jsonl: the items, if it is not a list itself.
+        """
+        if self.settings.jsonl:
+            print_jsonl(items if items is not None else value if is_listing(value) else [value])
+        elif self.settings.json:
             print_json(value)
         else:
             print_blocks(blocks)

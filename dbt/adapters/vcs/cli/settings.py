@@ -26,6 +26,7 @@ class Settings:
         profile_target: Name of the profile's target.
         debug: True to let errors show where they come from.
         json: True to print JSON.
+        jsonl: True to print JSON, a line each of what is listed.
     """
 
     repository: str | None = None
@@ -36,6 +37,7 @@ class Settings:
     profile_target: str | None = None
     debug: bool = False
     json: bool = False
+    jsonl: bool = False
 
 
 def current_settings(ctx: click.Context) -> Settings:
@@ -53,7 +55,8 @@ def common_options(command: F) -> F:
 
 
 def json_option(command: F) -> F:
-    """Give a command the option --json."""
+    """Give a command the options --json and --jsonl."""
+    command = _flag("--jsonl", help="Print JSON, a line for each row or item.")(command)
     return _flag("--json", help="Print JSON, for machines.")(command)
 
 

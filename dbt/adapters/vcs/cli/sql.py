@@ -12,6 +12,7 @@ from dbt.adapters.vcs.cli.session import Session, with_session
 from dbt.adapters.vcs.cli.settings import json_option
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.parser import split
+from dbt.adapters.vcs.verbs.rowset import RowSet
 from dbt.adapters.vcs.verbs.text import rows_text
 
 
@@ -21,7 +22,14 @@ from dbt.adapters.vcs.verbs.text import rows_text
     "--branch", "-b", metavar="NAME", help="Branch or revision.  [default: the profile's]"
 )
 @click.option("--schema", metavar="NAME", help="Schema of names without one.")
-@click.option("--limit", default=100, show_default=True, help="Show at most so many rows.")
+@click.option(
+    "--limit",
+    "-n",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Rows to show at most; 0 for all.",
+)
 @json_option
 @with_session
 def sql(
@@ -50,5 +58,5 @@ def sql(
                 rows = client.sql(text)
             for item in told:
                 click.echo(f"{click.style('Warning:', fg='yellow')} {item.message}", err=True)
-    shown = rows.slice(0, limit).to_pylist()
-    session.show(shown, rows_text(rows.column_names, shown, rows.num_rows))
+    shown = RowSet.of(rows, limit or None)
+    session.show(shown, rows_text(shown, rows.num_rows))

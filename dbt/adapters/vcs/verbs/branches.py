@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
+from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
@@ -15,6 +18,9 @@ from dbt.adapters.vcs.verbs.sources import resolve_source
 from dbt.adapters.vcs.workspace.openmerges import open_merge_of
 from dbt.adapters.vcs.workspace.parallel import each
 from dbt.adapters.vcs.workspace.runs import discard, run_of
+
+_AT_ONCE: Final = 64
+"""Branches whose histories are looked at together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +56,20 @@ class BranchSummary:
 
 def list_branches(repository: Repository, *, with_runs: bool = False) -> list[BranchSummary]:
     """Return the branches by name; those of runs and of open merges only if asked for."""
+    return list(iter_branches(repository, with_runs=with_runs))
+
+
+def iter_branches(repository: Repository, *, with_runs: bool = False) -> Iterator[BranchSummary]:
+    """Yield what `list_branches` returns; few commits are read before the first is yielded."""
     branches = [
         branch
         for branch in repository.branches()
         if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
     ]
     trunk = repository.branch(repository.default_branch).head
-    return each(lambda branch: _summary(repository, branch, trunk), branches)
+    reader = iter(branches)
+    while some := list(islice(reader, _AT_ONCE)):
+        yield from each(lambda branch: _summary(repository, branch, trunk), some)
 
 
 def create_branch(

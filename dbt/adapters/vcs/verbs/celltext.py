@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 MARK: Final = "…"
@@ -40,6 +40,17 @@ def cell_width(text: str) -> int:
     return cell_len(text)
 
 
+def all_printable(texts: Sequence[str]) -> Sequence[str]:
+    """Return what `printable` returns of each text; fast where all are printable."""
+    return texts if "".join(texts).isprintable() else [printable(text) for text in texts]
+
+
+def widest(texts: Sequence[str]) -> int:
+    """Return the width of the widest of printable texts, 0 if there is none."""
+    measure = len if "".join(texts).isascii() else cell_width
+    return max(map(measure, texts), default=0)
+
+
 def shortened(text: str, room: int) -> str:
     """Return a printable text that is at most so wide, `…` in place of an end that is left out.
 
@@ -57,6 +68,13 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
     """Return a printable text with blanks up to a width, before it if it is to be on the right."""
     blanks = " " * (width - cell_width(text))
     return blanks + text if right else text + blanks
+
+
+def all_padded(texts: Sequence[str], width: int, *, right: bool = False) -> Sequence[str]:
+    """Return what `padded` returns of each text; fast where all are ASCII."""
+    if "".join(texts).isascii():
+        return [text.rjust(width) if right else text.ljust(width) for text in texts]
+    return [padded(text, width, right=right) for text in texts]
 
 
 def _fitting(text: str, room: int) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from dbt.adapters.vcs.changes.limits import LIMITS, Limits, TooLargeError
 from dbt.adapters.vcs.changes.net import Counts
@@ -16,9 +16,11 @@ from dbt.adapters.vcs.core.plan.trees import Change
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.statements.diffs import DiffShape
 from dbt.adapters.vcs.verbs.diffends import Ends, name_of, read_ends, read_points, resolved
-from dbt.adapters.vcs.workspace.diffs import Difference, shaped
+from dbt.adapters.vcs.verbs.rowset import RowSet
+from dbt.adapters.vcs.workspace.diffs import Difference
 from dbt.adapters.vcs.workspace.parallel import each
 from dbt.adapters.vcs.workspace.points import Point
+from dbt.adapters.vcs.workspace.shapes import ShapedRows
 from dbt.adapters.vcs.workspace.summaries import ChangeSummary, summarize
 
 _AT_ONCE: Final = 16
@@ -69,7 +71,9 @@ class DiffReport:
         schemas: Schemas that came, went or changed.
         relations: Relations that differ, by name; the one that was asked for in any case.
         heads: Names of the columns of `rows`.
-        rows: Rows that differ, as many as were asked for; none unless one table is compared.
+        key: Those of the table's columns that tell its rows apart; none without a key.
+        rows: Rows that differ, as many as were asked for; none unless one table is compared. They
+            are made as they are read.
         row_count: How many there are in all.
     """
 
@@ -79,7 +83,8 @@ class DiffReport:
     schemas: tuple[ChangeSummary, ...] = ()
     relations: tuple[RelationDiff, ...] = ()
     heads: tuple[str, ...] = ()
-    rows: tuple[Mapping[str, Any], ...] = ()
+    key: tuple[str, ...] = ()
+    rows: RowSet = field(default_factory=RowSet.none)
     row_count: int = 0
 
 
@@ -110,7 +115,7 @@ def read_diff(
         NotFoundError: There is no such revision, version or relation.
         InputError: The words mean nothing, or there is no such column.
         UnsupportedError: Columns have types that can't be compared, or not without Spark.
-        TooLargeError: Rows are asked for and there are too many for this process.
+        TooLargeError: RowSet are asked for and there are too many for this process.
     """
     ends = read_ends(repository, words, branch)
     if not ends.tables and ends.table is None:
@@ -251,15 +256,17 @@ def _tables(
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} {_in_sql(points)}") from error
     told = _told(name, "table", how, difference, found.counts)
-    rows = shaped(found, shape)
+    shaped = ShapedRows(found, shape)
+    shown = shaped.count if limit is None else min(limit, shaped.count)
     return DiffReport(
         before=ends.before,
         after=ends.after,
         is_equal=told.how == "equal",
         relations=(told,),
-        heads=tuple(rows.column_names),
-        rows=tuple((rows if limit is None else rows.slice(0, limit)).to_pylist()),
-        row_count=rows.num_rows,
+        heads=tuple(shaped.schema.names),
+        key=tuple(field.name for field in found.comparison.key),
+        rows=RowSet(shaped.schema, shown, shaped.parts),
+        row_count=shaped.count,
     )
 
 

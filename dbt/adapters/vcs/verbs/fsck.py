@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,12 +51,22 @@ class FsckReport:
     orphan_bytes: int
 
 
-def check_repository(repository: Repository) -> FsckReport:
+def check_repository(
+    repository: Repository, tell: Callable[[str], None] | None = None
+) -> FsckReport:
     """Read every manifest that is needed, and look for every data file.
 
     A manifest's bytes must hash to its id; a data file must have the size that was noted.
+    `tell` is called with each problem when it is found.
     """
     problems: dict[str, None] = {}
+
+    def note(problem: str) -> None:
+        if problem not in problems:
+            problems[problem] = None
+            if tell is not None:
+                tell(problem)
+
     found = read_retention(repository)
     cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
     # Nothing that this process remembers counts.
@@ -64,18 +74,18 @@ def check_repository(repository: Repository) -> FsckReport:
     try:
         roots = roots_of(repository, cutoff)
     except DamagedError as error:
-        problems.setdefault(str(error))
+        note(str(error))
         names = names_of(repository, cutoff)
         roots = Roots(commits=names.lately, whole=names.lately, versions=names.versions)
-    kept = needed(roots, store, lambda error: problems.setdefault(str(error)))
+    kept = needed(roots, store, lambda error: note(str(error)))
     for wrong in each(lambda key: _wrong_object(repository, *key), sorted(kept.objects)):
         if wrong is not None:
-            problems.setdefault(wrong)
+            note(wrong)
     sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
     for path, size in sorted(kept.files.items()):
         wrong = _wrong_file(path, size, sizes.get(path))
         if wrong is not None:
-            problems.setdefault(wrong)
+            note(wrong)
     orphans = [size for path, size in sizes.items() if path not in kept.files]
     for info in repository.blobs.walk("objects"):
         _, kind, *_, id = info.path.split("/")

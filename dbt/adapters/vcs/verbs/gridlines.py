@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from dbt.adapters.vcs.verbs.celltext import MARK, cell_width, padded, printable, shortened
+from dbt.adapters.vcs.verbs.celltext import (
+    MARK,
+    all_padded,
+    all_printable,
+    cell_width,
+    padded,
+    printable,
+    shortened,
+    widest,
+)
 from dbt.adapters.vcs.verbs.fitting import GAP, Column, Fit, fit
 from dbt.adapters.vcs.verbs.spans import Grid, Line, Span
 
@@ -30,14 +39,13 @@ def plain_grid(grid: Grid) -> Iterator[str]:
     for page in _pages(grid.rows):
         columns = _texts(page, len(heads))
         widths = [
-            max(width, *map(cell_width, column))
-            for width, column in zip(widths, columns, strict=True)
+            max(width, widest(column)) for width, column in zip(widths, columns, strict=True)
         ]
         if not is_begun:
             yield _joined(heads, widths, rights)
             is_begun = True
         aligned = [
-            [padded(text, width, right=right) for text in column]
+            all_padded(column, width, right=right)
             for column, width, right in zip(columns, widths, rights, strict=True)
         ]
         yield from (_GAP.join(cells).rstrip() for cells in zip(*aligned, strict=True))
@@ -74,9 +82,9 @@ def _pages(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
         yield page
 
 
-def _texts(page: Sequence[Row], count: int) -> list[list[str]]:
+def _texts(page: Sequence[Row], count: int) -> list[Sequence[str]]:
     """Return the printable texts of each column."""
-    return [[printable(row[place].text) for row in page] for place in range(count)]
+    return [all_printable([row[place].text for row in page]) for place in range(count)]
 
 
 def _joined(cells: Sequence[str], widths: Sequence[int], rights: Sequence[bool]) -> str:
@@ -97,7 +105,7 @@ def _fit(
 ) -> Fit | None:
     """Return what to show of a page, as the page before if that is possible."""
     natural = [
-        max(map(cell_width, (head, *column))) for head, column in zip(heads, texts, strict=True)
+        max(cell_width(head), widest(column)) for head, column in zip(heads, texts, strict=True)
     ]
     kept = dict(zip(last.places, last.widths, strict=True)) if last else {}
     steady = [max(width, kept.get(place, 0)) for place, width in enumerate(natural)]

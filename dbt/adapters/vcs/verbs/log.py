@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -49,10 +49,21 @@ def read_log(
     limit: int | None = None,
     relation: str | None = None,
 ) -> list[LogEntry]:
-    """Return a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
+    """Return what `iter_log` yields, which says what is raised."""
+    return list(iter_log(repository, revision, limit=limit, relation=relation))
 
-    With `relation`, `schema.identifier`, only the commits that changed it: where it is not what
-    the first parent shows.
+
+def iter_log(
+    repository: Repository,
+    revision: str,
+    *,
+    limit: int | None = None,
+    relation: str | None = None,
+) -> Iterator[LogEntry]:
+    """Yield a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
+
+    A commit is read when it is yielded. With `relation`, `schema.identifier`, only the commits
+    that changed it: where it is not what the first parent shows.
 
     Raises:
         NotFoundError: The revision means no commit, or no commit of it changed the relation.
@@ -64,13 +75,15 @@ def read_log(
     found = _commits(repository, revision)
     if wanted is not None:
         found = (pair for pair in found if _changed(repository, *pair, wanted))
-    chosen = list(islice(found, limit))
-    if wanted is not None and not chosen:
+    names: Mapping[CommitId, tuple[str, ...]] | None = None
+    for id, commit in islice(found, limit):
+        if names is None:
+            names = names_by_commit(repository)
+        yield _entry(id, commit, names.get(id, ()))
+    if wanted is not None and names is None:
         raise NotFoundError(
             f"No commit of {revision!r} changed {wanted}. Check the name, or the revision."
         )
-    names = names_by_commit(repository)
-    return [_entry(id, commit, names.get(id, ())) for id, commit in chosen]
 
 
 def parse_relation(text: str) -> RelationName:

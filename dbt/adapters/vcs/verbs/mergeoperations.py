@@ -90,7 +90,7 @@ def _conflicts(
 ) -> Iterable[Block]:
     into = caller.branch if target is None else word("target", target)
     named = None if relation is None else word("relation", relation)
-    found = list_conflicts(caller.repository, into, named, limit=number("limit", limit))
+    found = list_conflicts(caller.repository, into, named, limit=number("limit", limit) or None)
     return conflicts_text(found)
 
 

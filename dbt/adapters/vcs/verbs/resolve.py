@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.model import RelationName
@@ -13,6 +12,7 @@ from dbt.adapters.vcs.engines.exactvalues import Given
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.verbs.merge import Manner, MergeReport, carry_out
 from dbt.adapters.vcs.verbs.mergeplan import MergePlan, Work
+from dbt.adapters.vcs.verbs.rowset import RowSet
 from dbt.adapters.vcs.workspace import conflicts
 from dbt.adapters.vcs.workspace.decisions import Decisions, decided_rows
 from dbt.adapters.vcs.workspace.openmerges import (
@@ -53,6 +53,8 @@ class OpenMergeReport:
         target: The branch that it is merged into.
         branch: The branch that shows the conflict tables, or None.
         relations: What conflicts, by name.
+        key: If one relation was asked for, the columns that tell its rows apart, by their names in
+            the table; none without a key.
         rows: If one relation was asked for, its conflicts, by column name.
     """
 
@@ -60,7 +62,8 @@ class OpenMergeReport:
     target: str
     branch: str | None
     relations: tuple[ConflictSummary, ...] = ()
-    rows: tuple[Mapping[str, Any], ...] = ()
+    key: tuple[str, ...] = ()
+    rows: RowSet = field(default_factory=RowSet.none)
 
     @property
     def conflicts(self) -> int:
@@ -91,11 +94,12 @@ class Resolution:
 
 
 def list_conflicts(
-    repository: Repository, target: str, relation: str | None = None, *, limit: int = 20
+    repository: Repository, target: str, relation: str | None = None, *, limit: int | None = 20
 ) -> OpenMergeReport:
     """Return the conflicts of the merge into a branch, with the rows of a relation if given.
 
-    That no merge waits is an answer, too. A relation that conflicts as a whole has no rows.
+    That no merge waits is an answer, too. A relation that conflicts as a whole has no rows. The
+    limit is for rows; None for all.
 
     Raises:
         NotFoundError: There is no such branch.
@@ -105,16 +109,16 @@ def list_conflicts(
     if merge is None:
         repository.branch(target)
         return OpenMergeReport(source=None, target=target, branch=None)
-    rows: tuple[Mapping[str, Any], ...] = ()
+    rows, key = RowSet.none(), tuple[str, ...]()
     if relation is not None:
         name = relation_of(relation)
         tables = conflicts.tables_of(repository, merge)
         if name in tables:
-            rows = tuple(tables[name].rows.slice(0, limit).to_pylist())
+            rows, key = RowSet.of(tables[name].rows, limit), tables[name].key
         elif name not in merge.whole:
             known = ", ".join(sorted(map(_shown, [*merge.whole, *tables])))
             raise InputError(f"{relation} has no conflict; these have: {known}.")
-    return _report(repository, merge, rows)
+    return _report(repository, merge, rows, key)
 
 
 def list_open_merges(repository: Repository) -> tuple[OpenMergeReport, ...]:
@@ -123,14 +127,18 @@ def list_open_merges(repository: Repository) -> tuple[OpenMergeReport, ...]:
 
 
 def _report(
-    repository: Repository, merge: OpenMerge, rows: tuple[Mapping[str, Any], ...] = ()
+    repository: Repository,
+    merge: OpenMerge,
+    rows: RowSet | None = None,
+    key: tuple[str, ...] = (),
 ) -> OpenMergeReport:
     return OpenMergeReport(
         source=merge.source,
         target=merge.target,
         branch=merge.branch,
         relations=_summaries(repository, merge),
-        rows=rows,
+        key=key,
+        rows=RowSet.none() if rows is None else rows,
     )
 
 

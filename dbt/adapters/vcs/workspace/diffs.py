@@ -25,6 +25,7 @@ from dbt.adapters.vcs.statements.diffs import DiffReference, DiffShape
 from dbt.adapters.vcs.workspace.diffquery import delta_parts, diff_query, signed_part
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import TableText, find_points
+from dbt.adapters.vcs.workspace.shapes import shaped
 
 _ZONE: Final = "spark.sql.session.timeZone"
 _OWN: Final[dict[DiffShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
@@ -222,17 +223,6 @@ def filtered(relation: str, where: str | None) -> str:
 def zone_of(session: Session) -> str:
     """Return the time zone of times that have none."""
     return session.setting(_ZONE) or "UTC"
-
-
-def shaped(found: TableDiff, shape: DiffShape) -> pa.Table:
-    """Return the rows of a difference in a shape."""
-    match shape:
-        case "wide":
-            return found.wide()
-        case "signed":
-            return found.signed()
-        case "changes":
-            return found.changes()
 
 
 def mount_of(repository: Repository, snapshot: Snapshot) -> TableMount:

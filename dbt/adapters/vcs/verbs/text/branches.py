@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from dbt.adapters.vcs.core.ids import CommitId
@@ -11,11 +11,11 @@ from dbt.adapters.vcs.verbs.branches import BranchSummary
 from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, age, line, short
 
 
-def branches_text(branches: Sequence[BranchSummary], now: datetime) -> Iterator[Block]:
+def branches_text(branches: Iterable[BranchSummary], now: datetime) -> Iterator[Block]:
     """Tell of branches; the default one has a star, a protected one an exclamation mark."""
     yield Grid(
         heads=("", "BRANCH", "HEAD", "AGE", "AHEAD", "BEHIND", "LAST COMMIT"),
-        rows=tuple(
+        rows=(
             (
                 Span(("*" if branch.is_default else "") + ("!" if branch.is_protected else "")),
                 Span(branch.name, "faint" if branch.is_run else "name"),

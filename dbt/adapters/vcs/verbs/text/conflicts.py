@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, counted, line
 from dbt.adapters.vcs.verbs.resolve import OpenMergeReport, Resolution
-from dbt.adapters.vcs.verbs.text.rows import rows_text
+from dbt.adapters.vcs.verbs.text.rows import cell_of
 from dbt.adapters.vcs.workspace.openmerges import Choice, OpenMerge
 
-_WIDTH: Final = 60
+_OWN: Final = ("our_diff_type", "their_diff_type", "resolution")
+"""Columns that a table of conflicts has beside those of the table."""
+
+_SIDES: Final = ("our", "their", "base", "result")
+"""What the names of its other columns begin with; a key has no result."""
 
 
 def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
@@ -32,10 +36,43 @@ def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
             for item in report.relations
         ),
         right=frozenset({"CONFLICTS", "RESOLVED"}),
+        whole=frozenset({"RELATION"}),
+        first=("RELATION",),
     )
     if report.rows:
-        yield from rows_text(tuple(report.rows[0]), report.rows, len(report.rows), width=_WIDTH)
+        yield _rows(report)
     yield from _next(report)
+
+
+def _rows(report: OpenMergeReport) -> Grid:
+    """Return the rows in conflict; the key and the values on which the sides differ come first."""
+    columns = report.rows.columns
+    places = {name: place for place, name in enumerate(columns)}
+    names = [name.removeprefix("base_") for name in columns if name.startswith("base_")]
+    sides = [
+        [place for side in _SIDES if (place := places.get(f"{side}_{name}")) is not None]
+        for name in names
+        if {f"our_{name}", f"their_{name}"} <= places.keys()
+    ]
+
+    def cells(values: tuple[Any, ...]) -> tuple[Span, ...]:
+        differing = {
+            place
+            for our, their, *others in sides
+            for place in (our, their, *others)
+            if values[our] != values[their]
+        }
+        return tuple(
+            cell_of(value, marked=place in differing) for place, value in enumerate(values)
+        )
+
+    keys = (f"{side}_{name}" for name in report.key for side in _SIDES)
+    return Grid(
+        heads=columns,
+        rows=map(cells, report.rows.values()),
+        right=report.rows.numeric,
+        first=(*(name for name in _OWN if name in places), *keys),
+    )
 
 
 def _next(report: OpenMergeReport) -> Iterator[Block]:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from dbt.adapters.vcs.verbs.diff import ColumnDiff, DiffReport, RelationDiff
-from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, Style, brief, counted, line
+from dbt.adapters.vcs.verbs.layout import Block, Span, Style, counted, entry, line
 from dbt.adapters.vcs.verbs.text.changes import changes_text
+from dbt.adapters.vcs.verbs.text.diffrows import diff_rows
 from dbt.adapters.vcs.workspace.summaries import rows_text
 
 _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
-_ROWS: Final[dict[str, Style]] = {
-    "added": "good",
-    "insert": "good",
-    "update_postimage": "good",
-    "removed": "bad",
-    "delete": "bad",
-    "update_preimage": "bad",
-    "modified": "warn",
-}
 
 
 def diff_text(report: DiffReport) -> Iterator[Block]:
@@ -61,7 +53,7 @@ def _relation(relation: RelationDiff) -> Block:
         parts.append(f"  {rows_text([relation])}")
     if relation.settings:
         parts.append(Span(f"  ({', '.join(relation.settings)})", "faint"))
-    return line(*parts)
+    return entry(*parts)
 
 
 def _columns(relation: RelationDiff) -> Iterator[Block]:
@@ -89,26 +81,7 @@ def _totals(report: DiffReport) -> Iterator[Block]:
 
 def _rows(report: DiffReport) -> Iterator[Block]:
     if report.rows:
-        yield Grid(
-            heads=report.heads,
-            rows=tuple(
-                tuple(_cell(row[head], _style(row)) for head in report.heads)
-                for row in report.rows
-            ),
-        )
+        yield diff_rows(report)
     left = report.row_count - len(report.rows)
     if report.heads and left:
         yield line(Span(f"{counted(left, 'more row')}: give --limit, with 0 for all.", "faint"))
-
-
-def _style(row: Any) -> Style:
-    first = next(iter(row.values()))
-    if isinstance(first, int):
-        return "good" if first > 0 else "bad"
-    return _ROWS[str(first)]
-
-
-def _cell(value: Any, style: Style) -> Span:
-    if value is None:
-        return Span("NULL", "faint")
-    return Span(brief(value.hex() if isinstance(value, bytes) else str(value), 60), style)

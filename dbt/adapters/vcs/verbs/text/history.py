@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.verbs.blame import BlameReport
 from dbt.adapters.vcs.verbs.clone import CloneReport
-from dbt.adapters.vcs.verbs.layout import Block, Span, age, counted, line, short
+from dbt.adapters.vcs.verbs.layout import (
+    Block,
+    Grid,
+    Span,
+    Style,
+    age,
+    counted,
+    entry,
+    line,
+    short,
+)
 from dbt.adapters.vcs.verbs.lineage import LineageNode
 from dbt.adapters.vcs.verbs.restore import RestoreReport
 from dbt.adapters.vcs.verbs.revert import RevertReport
@@ -88,19 +98,41 @@ def lineage_text(node: LineageNode, now: datetime, *, forward: bool) -> Iterator
 def blame_text(report: BlameReport, now: datetime) -> Iterator[Block]:
     """Tell which commit last changed a row."""
     key = ", ".join(f"{column}={value}" for column, value in report.key.items())
-    yield line(
+    yield entry(
         short(report.commit),
         f" {report.how} {key} of ",
         Span(report.relation, "name"),
         f": {report.summary}  ",
         Span(f"{report.author}, {age(report.committed_at, now)}", "faint"),
+        gives=3,
     )
     if report.node or report.invocation:
-        yield line(f"  by {report.node or 'a statement'} of run {report.invocation or '-'}")
-    for word, row, style in (("- ", report.before, "bad"), ("+ ", report.after, "good")):
-        if row is not None:
-            values = ", ".join(f"{name}: {value}" for name, value in row.items())
-            yield line(Span(f"  {word}{values}", "bad" if style == "bad" else "good"))
+        yield entry(f"  by {report.node or 'a statement'} of run {report.invocation or '-'}")
+    if report.before is not None or report.after is not None:
+        yield _blamed_rows(report)
+
+
+def _blamed_rows(report: BlameReport) -> Grid:
+    """Return the row before (-) and after (+); the key and what changed come first."""
+    sides: tuple[tuple[str, Mapping[str, str] | None, Style], ...] = (
+        ("-", report.before, "bad"),
+        ("+", report.after, "good"),
+    )
+    there = [(sign, row, style) for sign, row, style in sides if row is not None]
+    heads = tuple(dict.fromkeys(name for _, row, _ in there for name in row))
+    changed = {name for name in heads if len({row.get(name) for _, row, _ in there}) > 1}
+    known = {name.lower(): name for name in heads}
+    return Grid(
+        heads=("", *heads),
+        rows=(
+            (
+                Span(sign, style),
+                *(Span(row.get(name, ""), style, name in changed) for name in heads),
+            )
+            for sign, row, style in there
+        ),
+        first=("", *(known.get(name.lower(), name) for name in report.key)),
+    )
 
 
 def _node_text(node: LineageNode, now: datetime, indent: str) -> Iterator[Block]:
@@ -119,7 +151,7 @@ def _node_text(node: LineageNode, now: datetime, indent: str) -> Iterator[Block]
     rows = f", {counted(node.rows, 'row')}" if node.rows is not None else ""
     kind = f" ({node.operation or node.kind}{rows})"
     commit = (" in ", short(node.commit)) if node.commit else ()
-    yield line(
+    yield entry(
         indent,
         Span(node.relation, "name"),
         Span(version, "commit"),
@@ -128,6 +160,6 @@ def _node_text(node: LineageNode, now: datetime, indent: str) -> Iterator[Block]
         Span(when, "faint"),
     )
     if facts:
-        yield line(f"{indent}  {', '.join(facts)}")
+        yield entry(f"{indent}  {', '.join(facts)}")
     for below in node.next:
         yield from _node_text(below, now, f"{indent}    ")

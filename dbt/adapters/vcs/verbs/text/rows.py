@@ -1,43 +1,34 @@
-"""Rows of a query in a grid."""
+"""Rows in a grid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, brief, counted, line
+from dbt.adapters.vcs.verbs.layout import Block, Grid, Span, Style, counted, line
+from dbt.adapters.vcs.verbs.rowset import RowSet
 
 
-def rows_text(
-    columns: Sequence[str],
-    rows: Sequence[Mapping[str, Any]],
-    total: int,
-    *,
-    width: int | None = None,
-) -> Iterator[Block]:
-    """Show rows, and how many there are if these are not all; nothing without columns.
+def rows_text(rows: RowSet, total: int) -> Iterator[Block]:
+    """Show rows as they are read, and how many there are if these are not all.
 
-    Values are cut to the width, if there is one; binary ones are shown in hex.
+    Nothing is shown without columns.
     """
-    if not columns:
+    if not rows.columns:
         return
     yield Grid(
-        heads=tuple(columns),
-        rows=tuple(tuple(_cell(row[name], width) for name in columns) for row in rows),
-        right=frozenset(
-            name for name in columns if rows and all(_is_number(row[name]) for row in rows)
-        ),
+        heads=rows.columns,
+        rows=(tuple(map(cell_of, values)) for values in rows.values()),
+        right=rows.numeric,
     )
     if total > len(rows):
         yield line(f"{len(rows)} of {counted(total, 'row')}")
 
 
-def _cell(value: Any, width: int | None) -> Span:
+def cell_of(value: Any, style: Style = "plain", marked: bool = False) -> Span:
+    """Return the cell of a value; binary is shown in hex."""
+    if isinstance(value, str):
+        return Span(value, style, marked)
     if value is None:
-        return Span("NULL", "faint")
-    text = value.hex() if isinstance(value, bytes) else str(value)
-    return Span(text if width is None else brief(text, width))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        return Span("NULL", "faint", marked)
+    return Span(value.hex() if isinstance(value, bytes) else str(value), style, marked)

@@ -78,10 +78,15 @@ def retention_text(days: float) -> Iterator[Block]:
     yield line(f"History without a name is kept for {days:g} days.")
 
 
-def fsck_text(report: FsckReport) -> Iterator[Block]:
-    """Tell what was found in a repository."""
-    for problem in report.problems:
-        yield line(Span(problem, "bad"))
+def problem_text(problem: str) -> Iterator[Block]:
+    """Tell of one thing that is wrong with a repository."""
+    yield line(Span(problem, "bad"))
+
+
+def fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Block]:
+    """Tell what was found in a repository, without what has been told already."""
+    for problem in report.problems if with_problems else ():
+        yield from problem_text(problem)
     yield line(
         f"Looked at {counted(report.commits, 'commit')}, "
         f"{counted(report.objects, 'manifest')} and {counted(report.files, 'data file')} "

@@ -1,0 +1,83 @@
+"""Rows of an answer, which are made as they are read and not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import eq
+from typing import Any, Final, overload
+
+import pyarrow as pa
+
+_AT_ONCE: Final = 1000
+"""Rows that are Python values at a time."""
+
+
+class RowSet(Sequence[Mapping[str, Any]]):
+    """Rows by column name; whoever reads them again has them made again.
+
+    Attributes:
+        columns: Names of the columns.
+        numeric: Those of them that hold numbers.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, count: int, parts: Callable[[], Iterable[pa.Table]]
+    ) -> None:
+        """Take rows in parts, each a table of the schema; no more than `count` are read."""
+        self.columns: tuple[str, ...] = tuple(schema.names)
+        self.numeric = frozenset(field.name for field in schema if _is_number(field.type))
+        self._count = count
+        self._parts = parts
+
+    @classmethod
+    def of(cls, table: pa.Table, limit: int | None = None) -> RowSet:
+        """Return the rows of a table, no more than a limit unless it is None."""
+        count = table.num_rows if limit is None else min(limit, table.num_rows)
+        return cls(table.schema, count, lambda: [table])
+
+    @classmethod
+    def none(cls) -> RowSet:
+        """Return no row, without a column."""
+        return cls.of(pa.table({}))
+
+    def values(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the values of each row, in the order of the columns."""
+        left = self._count
+        parts = iter(self._parts())
+        while left > 0 and (part := next(parts, None)) is not None:
+            chosen = part.slice(0, left)
+            left -= chosen.num_rows
+            for start in range(0, chosen.num_rows, _AT_ONCE):
+                columns = chosen.slice(start, _AT_ONCE).columns
+                yield from zip(*(column.to_pylist() for column in columns), strict=True)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        for values in self.values():
+            yield dict(zip(self.columns, values, strict=True))
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return tuple(islice(self, *place.indices(len(self))))
+        return next(islice(self, range(len(self))[place], None))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _is_number(type: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(type) or types.is_floating(type) or types.is_decimal(type))

@@ -13,9 +13,6 @@ from dbt.adapters.vcs.workspace.openmerges import Choice, OpenMerge
 _OWN: Final = ("our_diff_type", "their_diff_type", "resolution")
 """Columns that a table of conflicts has beside those of the table."""
 
-_SIDES: Final = ("our", "their", "base", "result")
-"""What the names of its other columns begin with; a key has no result."""
-
 
 def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
     """Tell what conflicts, the rows that were asked for, and how to go on."""
@@ -48,25 +45,22 @@ def _rows(report: OpenMergeReport) -> Grid:
     """Return the rows in conflict; the key and the values on which the sides differ come first."""
     columns = report.rows.columns
     places = {name: place for place, name in enumerate(columns)}
-    names = [name.removeprefix("base_") for name in columns if name.startswith("base_")]
+    names = [name.removeprefix("our_") for name in columns if name.startswith("our_")]
     sides = [
-        [place for side in _SIDES if (place := places.get(f"{side}_{name}")) is not None]
+        (places[f"our_{name}"], places[f"their_{name}"])
         for name in names
-        if {f"our_{name}", f"their_{name}"} <= places.keys()
+        if f"their_{name}" in places and f"base_{name}" in places
     ]
 
     def cells(values: tuple[Any, ...]) -> tuple[Span, ...]:
         differing = {
-            place
-            for our, their, *others in sides
-            for place in (our, their, *others)
-            if values[our] != values[their]
+            place for pair in sides if values[pair[0]] != values[pair[1]] for place in pair
         }
         return tuple(
             cell_of(value, marked=place in differing) for place, value in enumerate(values)
         )
 
-    keys = (f"{side}_{name}" for name in report.key for side in _SIDES)
+    keys = (f"{side}_{name}" for name in report.key for side in ("our", "their"))
     return Grid(
         heads=columns,
         rows=map(cells, report.rows.values()),

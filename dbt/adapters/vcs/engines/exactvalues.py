@@ -66,7 +66,8 @@ def exact_value(given: Given, type_: str, zone: tzinfo = timezone.utc) -> pa.Sca
         return _nested(given, wanted)
     if pa.types.is_binary(given.type) or pa.types.is_binary(wanted):
         if given.type != wanted:
-            raise ValueError("binary takes binary alone, such as X'00ff'")
+            hint = "; binary is written X'00ff'" if pa.types.is_binary(wanted) else ""
+            raise ValueError(f"found a value of the type {given.type}{hint}")
         return given
     text = _text_of(given, wanted, zone)
     return pa.scalar(_of_text(text, type_, wanted, zone), wanted)
@@ -239,7 +240,7 @@ def _nested(given: pa.Scalar, wanted: pa.DataType) -> pa.Scalar:
         value = pc.cast(given, wanted)
         back = pc.cast(value, given.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(f"found a value of the type {given.type} ({error})") from error
+        raise ValueError(f"found a value of the type {given.type}") from error
     if not back.equals(given):
         raise ValueError(f"found a value of the type {given.type} with more digits")
     return value

@@ -41,6 +41,17 @@ def test_a_table_keeps_the_constraints_that_it_is_created_with(sql: Sql) -> None
         sql("insert into kept values (2, 'it''s, (no)')")
 
 
+@pytest.mark.parametrize("condition", ["flag", "(flag)", "true and flag"])
+def test_a_constraint_may_be_one_column(sql: Sql, condition: str) -> None:
+    sql("drop table if exists flagged")
+    sql("create table flagged (flag boolean)")
+    sql(f"alter table flagged add constraint is_set check ({condition})")
+    sql("insert into flagged values (true), (null)")
+    with pytest.raises(InputError, match=r"constraint is_set .* \(flag: "):
+        sql("insert into flagged values (false)")
+    assert sql("select count(*) from flagged") == [(2,)]
+
+
 @pytest.fixture
 def stock(sql: Sql) -> None:
     """Ten articles of which each has a price above its cost, if it is known."""

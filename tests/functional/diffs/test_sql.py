@@ -107,6 +107,26 @@ def test_the_statement(sql: Sql) -> None:
         sql("snapshot diff t{snapshot = 'dev'} and t where id = 4 output summary")
 
 
+@pytest.mark.parametrize("condition", ["flag", "(flag)", "true", "flag -- those"])
+def test_a_condition_of_one_word_is_no_alias(sql: Sql, condition: str) -> None:
+    sql("create or replace table flags as select 1 as id, false as flag")
+    sql("create snapshot if not exists bare for table flags")
+    sql("insert into flags values (2, true)")
+    text = f"snapshot diff flags{{snapshot = 'bare'}} and flags as changes where {condition}"
+    assert sql(text) == [("insert", 2, True)]
+    function = "snapshot_diff('flags@bare', 'flags', shape => 'changes', where => '{}')"
+    assert sql(f"select id from {function.format(condition)} where true") == [(2,)]
+    with pytest.raises(InputError, match="not one condition"):
+        sql(f"select id from {function.format('flag) or (true')}")
+    sql("drop table flags")
+
+
+def test_no_rows_may_be_asked_for(sql: Sql) -> None:
+    assert sql("snapshot diff t{snapshot = 'dev'} and t limit 0") == []
+    assert sql("snapshot diff t{snapshot = 'dev'} and t as wide where to_id = 4 limit 0") == []
+    assert sql("snapshot diff t{snapshot = 'dev'} and t output count limit 0") == [(0,)]
+
+
 def test_schemas_differ_by_identity_or_by_name(sql: Sql) -> None:
     sql("create table v as select 1 id, 'a' name, 10 size")
     sql("create table w shallow clone v")

@@ -143,6 +143,28 @@ def test_replace_where(shop: Shop) -> None:
     assert shop.version(name).operation == "overwrite"
 
 
+@pytest.mark.parametrize("condition", ["flag", "(flag)", "flag = (select true)"])
+def test_replace_where_takes_a_query_in_parentheses(shop: Shop, condition: str) -> None:
+    name = shop.clone("flag boolean, k int", "values (true, 1), (false, 2)")
+    shop.sql(f"insert into {name} replace where {condition} (select true, 3)")
+    assert shop.rows(name) == [(False, 2), (True, 3)]
+
+
+@pytest.mark.parametrize("condition", ["flag", "(flag)", "(flag) -- all", "true"])
+def test_a_condition_of_one_word_is_no_alias(shop: Shop, condition: str) -> None:
+    """Spark takes `from t where (flag)` for a relation called `where`."""
+    gone, name = (shop.clone("flag boolean, k int", "values (true, 1)") for _ in range(2))
+    assert shop.change(f"delete from {gone} where {condition}") == 1
+    assert shop.change(f"update {name} set k = 2 where {condition}") == 1
+    source = "(select true as flag, 3 as v)"
+    if "--" not in condition:
+        shop.sql(
+            f"merge into {name} using {source} as s on {condition.replace('flag', 's.flag')} "
+            f"when matched and {condition.replace('flag', 's.flag')} then update set k = v"
+        )
+        assert shop.rows(name) == [(True, 3)]
+
+
 def test_replace_where_refuses_rows_that_are_elsewhere(shop: Shop) -> None:
     name = pairs(shop)
     before = shop.version(name)

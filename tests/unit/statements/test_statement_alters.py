@@ -182,7 +182,12 @@ def test_what_an_alteration_means(case: str) -> None:
 
 
 REFUSED = {
-    "add partition": ("alter table t add partition (p = 1)", UnsupportedError, "with their rows"),
+    "add partition elsewhere": (
+        "alter table t add partition (p = 1) location '/x'",
+        UnsupportedError,
+        "insert into t select",
+    ),
+    "add no partition": ("alter table t add if not exists", InputError, "partition"),
     "drop partition": (
         "alter table t drop if exists partition (p = 1)",
         UnsupportedError,
@@ -194,7 +199,6 @@ REFUSED = {
         "with their rows",
     ),
     "set location": ("alter table t set location '/x'", UnsupportedError, "`alter table t set"),
-    "recover partitions": ("alter table t recover partitions", UnsupportedError, "Rebuild"),
     "replace columns": ("alter table t replace columns (a int)", UnsupportedError, "Rebuild"),
     "set serde": ("alter table t set serde 'x'", UnsupportedError, "Rebuild"),
     "cluster by": ("alter table t cluster by (a)", UnsupportedError, "Rebuild"),

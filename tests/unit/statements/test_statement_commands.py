@@ -57,13 +57,10 @@ def test_what_goes_to_spark(case: str) -> None:
 
 REFUSED = {
     "load data inpath '/x' into table t": "insert into t select",
-    "msck repair table t": "leave the statement out",
-    "repair table t": "leave the statement out",
     "optimize t zorder by (a)": "cluster by",
     "vacuum t": "collected by the repository",
     "copy into t from '/x'": "insert its rows",
-    "execute immediate 'drop table t'": "not as a string",
-    "begin select 1": "on its own",
+    "execute t": "the statement itself",
 }
 
 
@@ -73,6 +70,12 @@ def test_what_is_refused_says_the_next_step(text: str) -> None:
         parse(text)
     assert " ".join(text.split()[:2]) in str(caught.value)
     assert REFUSED[text] in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["begin select 1; end", "again: begin end again", "begin"])
+def test_a_script_is_refused_as_a_whole(text: str) -> None:
+    with pytest.raises(UnsupportedError, match="one at a time"):
+        parse(text)
 
 
 @pytest.mark.parametrize("text", ["", " \n ", ";", "-- nothing", "/* {} */ ;\n-- x"])

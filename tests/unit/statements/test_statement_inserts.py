@@ -192,6 +192,38 @@ def test_positions_are_those_of_the_text(case: str) -> None:
         assert name == statement.query.text[there.start : there.end]
 
 
+@pytest.mark.parametrize("query", ["(select 2)", "((select 2))", "(values (2))", "(table u)"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "a = 2",
+        "a = 'x'",
+        "(flag)",
+        "a in (1, 2)",
+        "a in (select b from u)",
+        "exists (select 1 from u)",
+        "a = (select max(b) from u)",
+        "a is null",
+        "not (a > 1)",
+        "case when a = 1 then true end",
+        "f((select 1)) = 2",
+    ],
+)
+def test_a_query_in_parentheses_ends_the_condition_of_replace_where(
+    condition: str, query: str
+) -> None:
+    statement = parse(f"insert into t replace where {condition} {query}")
+    assert isinstance(statement, Insert)
+    assert statement.replace_where == condition
+    assert statement.query.text == query
+
+
+def test_one_column_is_a_condition_before_a_query_in_parentheses() -> None:
+    statement = parse("insert into t replace where `flag` (select 2)")
+    assert isinstance(statement, Insert)
+    assert (statement.replace_where, statement.query.text) == ("`flag`", "(select 2)")
+
+
 def test_staged_takes_replacements_and_columns() -> None:
     statement = parse("with c as (select * from a.u) insert overwrite t select * from c, u x")
     assert isinstance(statement, Insert)

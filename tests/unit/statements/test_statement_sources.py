@@ -52,7 +52,7 @@ def test_an_update_as_a_query() -> None:
         "  `t`.`a` as __new_0,\n"
         "  if(true, `t`.a + 1, null) as __new_1\n"
         "from m.x as `t`\n"
-        "where (`t`.a in (table c))"
+        "where true and (`t`.a in (table c)\n)"
     )
 
 

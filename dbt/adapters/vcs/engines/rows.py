@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.engines.errors import sending
 from dbt.adapters.vcs.engines.jobs import Jobs
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.engines.types import field_type_text
@@ -39,14 +40,15 @@ def unfit(error: Exception) -> EngineError:
 class SparkRows:
     """`Rows` over a DataFrame."""
 
-    def __init__(self, frame: DataFrame, jobs: Jobs) -> None:
+    def __init__(self, frame: DataFrame, jobs: Jobs, text: str) -> None:
         self._frame = frame
         self._jobs = jobs
+        self._text = text
         self.columns = columns_of_schema(frame.schema)
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
         """Return the rows as Python values."""
-        with self._jobs.run():
+        with sending(self._text), self._jobs.run():
             frame = _cast(self._frame, _fetched_type)
             if limit is not None:
                 frame = frame.limit(limit)
@@ -58,7 +60,7 @@ class SparkRows:
 
     def run(self) -> None:
         """Run the query to its end; commands were run when they were sent."""
-        with self._jobs.run():
+        with sending(self._text), self._jobs.run():
             execution: Any = self._frame._jdf.queryExecution()
             if execution.commandExecuted().getClass().getSimpleName() != "CommandResult":
                 self._frame.write.format("noop").mode("overwrite").save()
@@ -68,7 +70,7 @@ class SparkRows:
         from pyspark.sql import functions
         from pyspark.sql.types import VariantType
 
-        with self._jobs.run():
+        with sending(self._text), self._jobs.run():
             frame = self._frame
             if any(isinstance(field.dataType, VariantType) for field in frame.schema.fields):
                 names = frame.columns

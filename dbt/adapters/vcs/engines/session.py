@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.catalog import PRIVATE, Catalog
 from dbt.adapters.vcs.engines.context import java_class
-from dbt.adapters.vcs.engines.errors import renamed
+from dbt.adapters.vcs.engines.errors import renamed, sending
 from dbt.adapters.vcs.engines.functions import Functions
 from dbt.adapters.vcs.engines.jobs import Jobs
 from dbt.adapters.vcs.engines.port import (
@@ -60,20 +60,20 @@ class SparkView:
 
     def query(self, text: str) -> SparkRows:
         """Run a statement; a query's rows are computed when they are fetched."""
-        with self._jobs.run():
-            return SparkRows(self._spark.sql(text), self._jobs)
+        with sending(text), self._jobs.run():
+            return SparkRows(self._spark.sql(text), self._jobs, text)
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
         """Return the columns of a statement's result; nothing is run."""
         from pyspark.sql.types import StructType
 
-        with self._jobs.run():
+        with sending(query_text), self._jobs.run():
             schema = json.loads(self._analysed(query_text).schema().json())
             return columns_of_schema(StructType.fromJson(schema))
 
     def is_repeatable(self, query_text: str) -> bool:
         """Tell whether a query run twice is known to give the same rows; nothing is run."""
-        with self._jobs.run():
+        with sending(query_text), self._jobs.run():
             plan = self._analysed(query_text)
             return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
 
@@ -89,7 +89,7 @@ class SparkView:
         analysing: Analysing = nullcontext,
     ) -> Written:
         """Write a query's rows as Parquet files."""
-        with self._jobs.run():
+        with sending(query_text), self._jobs.run():
             with analysing():
                 frame = self._spark.sql(query_text)
             return self.write_frame(
@@ -140,12 +140,13 @@ class SparkView:
         """Write the rows that an INSERT statement adds."""
         stage = quoted_relation(RelationName(PRIVATE, f"w_{uuid.uuid4().hex}"))
         shown = quoted_relation(name) if name else "the table"
-        with renamed(stage, shown), self._jobs.run():
+        text = statement(stage)
+        with renamed(stage, shown), sending(text), self._jobs.run():
             self._catalog.ensure_schema(self._spark, PRIVATE)
             self._spark.sql(_stage_ddl(stage, columns, partition_by, self._catalog.warehouse))
             try:
                 with analysing():
-                    frame = self._inserted(statement(stage), stage)
+                    frame = self._inserted(text, stage)
                 frame = frame.select(*(quoted(column.name) for column in columns))
                 return self.write_frame(
                     frame,

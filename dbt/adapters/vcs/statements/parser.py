@@ -18,6 +18,7 @@ from dbt.adapters.vcs.statements.readers.changes import read_row_change
 from dbt.adapters.vcs.statements.readers.create import read_create
 from dbt.adapters.vcs.statements.readers.drop import read_drop, read_truncate, read_use
 from dbt.adapters.vcs.statements.readers.insert import read_insert
+from dbt.adapters.vcs.statements.readers.partitions import read_repair
 from dbt.adapters.vcs.statements.readers.queries import read_query
 from dbt.adapters.vcs.statements.readers.show import read_describe, read_show
 from dbt.adapters.vcs.statements.readers.versioning import (
@@ -35,14 +36,11 @@ _RAW_COMMAND: Final = re.compile(rf"\s*({'|'.join(sorted(_RAW))})\b", re.IGNOREC
 _REFUSED: Final = {
     "load": "Read the files in a query, and insert its rows: insert into t select ... from "
     "parquet.`<path>`",
-    "msck": "The repository knows the files of its tables; leave the statement out",
-    "repair": "The repository knows the files of its tables; leave the statement out",
     "import": "Read the files in a query, and insert its rows",
     "copy": "Read the files in a query, and insert its rows",
     "vacuum": "Old files are collected by the repository; leave the statement out",
-    "begin": "Send each statement on its own",
+    "execute": "Write `execute immediate`, or the statement itself",
     "replace": "Write `create or replace table`",
-    "execute": "Send the statement itself, not as a string",
 }
 
 
@@ -80,11 +78,16 @@ def read(text: str) -> Read:
         if _RAW_COMMAND.match(text):
             return Read(SparkCommand(text=text), ())
         raise
+    _refuse_script(tokens)
     tokens = _single(text, tokens)
     calls = called_names(tokens)
-    if tokens[0].word in _RAW:
+    if tokens[0].word in _RAW and not _sets_variable(tokens):
         return Read(SparkCommand(text=text, mentions=mentions_of(tokens)), calls)
     text = text[: tokens[-2].end]
+    if _sets_variable(tokens):
+        behind = next((n for n, token in enumerate(tokens, 1) if token.word == "="), len(tokens))
+        found = scan(tokens[behind:-1])
+        return Read(SparkCommand(text=text, mentions=found.reads, diffs=found.diffs), calls)
     try:
         return Read(_statement(text, tokens), calls)
     except ForeignError:
@@ -142,6 +145,20 @@ def _single(text: str, tokens: list[Token]) -> list[Token]:
     return [*kept[:-1], Token(Kind.END, "", "", end, end)]
 
 
+def _sets_variable(tokens: Sequence[Token]) -> bool:
+    return tokens[0].word == "set" and tokens[1].word in ("var", "variable")
+
+
+def _refuse_script(tokens: Sequence[Token]) -> None:
+    labelled = len(tokens) > 2 and tokens[1].word == ":"
+    if tokens[2 if labelled else 0].word == "begin":
+        raise UnsupportedError(
+            "`begin ... end` is not supported, since each statement of a script has to reach the "
+            "branch by itself. Send its statements one at a time; loops and conditions go into "
+            "Jinja or Python, variables into `declare variable`."
+        )
+
+
 def _statement(text: str, tokens: Sequence[Token]) -> Statement:
     cursor = Cursor(text, tokens)
     word = cursor.token.word
@@ -181,5 +198,7 @@ _READERS: Final[dict[str, Callable[[Cursor], Statement | None]]] = {
     "restore": read_restore,
     "undrop": read_undrop,
     "optimize": read_optimize,
+    "msck": read_repair,
+    "repair": read_repair,
 }
 """Readers by a statement's first word, which is behind them when they begin."""

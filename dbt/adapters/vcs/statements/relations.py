@@ -195,8 +195,8 @@ def _read_timestamp(tokens: Sequence[Token], index: int) -> tuple[At, int]:
             index, length = index + 2, 4
     if tokens[index].kind is not Kind.STRING:
         raise UnsupportedError(
-            "`timestamp as of` with anything but a literal is not supported on versioned tables. "
-            "Write the time as text: timestamp as of '2026-01-31 12:00:00'."
+            "`timestamp as of` takes a time as text or a constant expression, and in a view or a "
+            "function text alone. Write: timestamp as of '2026-01-31 12:00:00'."
         )
     return At(kind="timestamp", value=decode(tokens[index].text)), index + length
 

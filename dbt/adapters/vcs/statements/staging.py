@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.statements.conditions import where_clause
 from dbt.adapters.vcs.statements.literals import quote_name
 from dbt.adapters.vcs.statements.names import CATALOG, Target
 from dbt.adapters.vcs.statements.query import (
@@ -173,8 +174,7 @@ def _staged(
     items.append(f"{table}.{POSITION} as {POSITION}")
     items += (f"{table}.{quote_name(c.name)} as __old_{n}" for n, c in enumerate(columns))
     items += (f"{value} as __new_{n}" for n, value in enumerate(new))
-    # In parentheses nothing but an expression is valid: no `limit`, no `union`.
-    condition = "" if where is None else f"\nwhere ({sources.piece(where)})"
+    condition = "" if where is None else f"\n{where_clause(sources.piece(where))}"
     listed = ",\n  ".join(items)
     return f"{sources.prefix(with_)}select {listed}\nfrom {located} as {table}{condition}"
 

@@ -29,6 +29,7 @@ from dbt.adapters.vcs.statements.catalog import (
 from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
+from dbt.adapters.vcs.statements.partitions import AddPartitions, RepairTable
 from dbt.adapters.vcs.statements.query import Query
 from dbt.adapters.vcs.statements.rows import Insert
 from dbt.adapters.vcs.statements.schemas import (
@@ -109,5 +110,7 @@ Statement: TypeAlias = (
     | SnapshotMerge
     | SnapshotPick
     | UndropTable
+    | AddPartitions
+    | RepairTable
     | SparkCommand
 )

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.keycheck import SHOWN
 from dbt.adapters.vcs.engines.port import Session, Sessions
 from dbt.adapters.vcs.engines.quoting import quoted
+from dbt.adapters.vcs.statements.conditions import where_clause
 from dbt.adapters.vcs.statements.lexer import Kind, tokenize
 from dbt.adapters.vcs.statements.readers.checks import CHECK
 from dbt.adapters.vcs.workspace.keys import shown
@@ -220,7 +221,7 @@ def _check_expression(
     rows = f"from (select {nulls})"
     condition = _bracketed(expression)
     try:
-        (column,) = session.columns_of(f"select {condition} as c {rows} where {condition}")
+        (column,) = session.columns_of(f"select {condition} as c {rows} {where_clause(condition)}")
         same = session.is_repeatable(f"select {condition} as c {rows}")
     except EngineError as error:
         raise InputError(f"{where} is no condition on a row of the table: {error}") from error
@@ -242,8 +243,8 @@ def _broken(
     fields = [field for field in version.schema.fields if field.id in named]
     conditions = [_bracketed(expression) for expression in checks.values()]
     columns = ", ".join([*(quoted(field.name) for field in fields), *conditions])
-    where = " or ".join(f"not {condition}" for condition in conditions)
-    text = f"select {columns} from {relation} where {where} limit {SHOWN}"
+    broken = " or ".join(f"not {condition}" for condition in conditions)
+    text = f"select {columns} from {relation} {where_clause(broken)} limit {SHOWN}"
     try:
         found = session.query(text).fetch()
     except EngineError as error:

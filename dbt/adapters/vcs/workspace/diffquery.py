@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.engines.deletions import is_listed
 from dbt.adapters.vcs.engines.port import Session, TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
+from dbt.adapters.vcs.statements.conditions import where_clause
 from dbt.adapters.vcs.statements.diffs import DiffShape
 
 _SIGN: Final = "__vcs_sign"
@@ -96,7 +97,7 @@ def signed_part(
     """
     listed = [f"{sql} {_column(n)}" for n, (sql, _) in enumerate(columns)]
     query = f"select {sign} {_SIGN}, {', '.join(listed)} from {relation}"
-    return query if where is None else f"{query} where {where}"
+    return query if where is None else f"{query} {where_clause(where)}"
 
 
 def image_relations(
@@ -125,9 +126,10 @@ def _row_parts(
     for stones, blocks in _by_depth(images):
         places = session.mount_physical(files_mount([stone.path for stone in stones], _PLACE))
         rows = session.mount_located(files_mount(blocks, fields))
-        gone = f"select {FILE_COLUMN}, {POSITION_COLUMN} from {places} where "
+        listed = where_clause(is_listed(stones, blocks))
+        gone = f"select {FILE_COLUMN}, {POSITION_COLUMN} from {places} {listed}"
         yield signed_part(
-            f"{rows} kept left semi join ({gone}{is_listed(stones, blocks)}) gone on "
+            f"{rows} kept left semi join ({gone}) gone on "
             f"kept.{FILE_COLUMN} = gone.{FILE_COLUMN} "
             f"and kept.{POSITION_COLUMN} = gone.{POSITION_COLUMN}",
             sign,
@@ -250,4 +252,4 @@ def _column(number: int) -> str:
 
 def _nothing(fields: Sequence[Field]) -> str:
     columns = [f"cast(null as {field.type}) {_column(n)}" for n, field in enumerate(fields)]
-    return f"select 1 {_SIGN}, {', '.join(columns)} where false"
+    return f"select 1 {_SIGN}, {', '.join(columns)} {where_clause('false')}"

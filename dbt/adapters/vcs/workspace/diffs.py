@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Session, TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
+from dbt.adapters.vcs.statements.conditions import check_condition, where_clause
 from dbt.adapters.vcs.statements.diffs import DiffReference, DiffShape
 from dbt.adapters.vcs.workspace.diffquery import delta_parts, diff_query, signed_part
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -216,8 +217,15 @@ def check_in_view(item: DiffReference) -> None:
 
 
 def filtered(relation: str, where: str | None) -> str:
-    """Return SQL for the rows of a relation that meet a condition, all without one."""
-    return relation if where is None else f"(select * from {relation} where {where})"
+    """Return SQL for the rows of a relation that meet a condition, all without one.
+
+    Raises:
+        InputError: The condition is not one.
+    """
+    if where is None:
+        return relation
+    check_condition(where, "The condition of a difference")
+    return f"(select * from {relation} {where_clause(where)})"
 
 
 def zone_of(session: Session) -> str:

@@ -63,19 +63,23 @@ from dbt.adapters.vcs.statements import (
     read,
 )
 from dbt.adapters.vcs.statements.lexer import tokenize
+from dbt.adapters.vcs.statements.partitions import AddPartitions, RepairTable
 from dbt.adapters.vcs.workspace import (
     alters,
     answers,
     computednames,
     conflictedits,
+    computedtimes,
     constraints,
     diffreads,
     drops,
     functions,
+    immediate,
     inserts,
     merges,
     missing,
     optimize,
+    partitioning,
     properties,
     restores,
     rowchanges,
@@ -105,7 +109,9 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
         EngineError: Spark refused or failed.
     """
     statement: Statement
+    scope.text = immediate.spoken(scope)
     scope.text = computednames.written_out(scope)
+    scope.text = computedtimes.written_out(scope)
     statement, scope.calls = read(scope.text)
     if scope.temporaries.is_about(statement):
         statement = for_spark(scope.text)
@@ -204,10 +210,12 @@ _CHANGING: Final[Mapping[type, Handler]] = {
     Update: rowchanges.update,
 }
 _READING: Final[Mapping[type, Handler]] = {
+    AddPartitions: partitioning.add_partitions,
     CreateTemporaryView: views.create_temporary_view,
     Describe: answers.describe,
     DescribeFunction: functions.describe_function,
     Query: _query,
+    RepairTable: partitioning.repair_table,
     ShowColumns: answers.show_columns,
     ShowCreateTable: _show_in_spark,
     ShowFunctions: functions.show_functions,

@@ -41,7 +41,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
-    if statement.if_not_exists and _is_there(scope, statement, snapshot):
+    if statement.if_not_exists and has_partition(scope, statement.partition, snapshot):
         return Outcome(relation=name, affected=0)
     for column in statement.columns:
         snapshot.schema.field(column)
@@ -134,17 +134,17 @@ def _write(
     )
 
 
-def _is_there(scope: Scope, statement: Insert, snapshot: Snapshot) -> bool:
+def has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:
     """Tell whether a partition has rows.
 
     Raises:
         InputError: Not every partition column is given a value.
     """
-    wanted = _static_values(scope, snapshot, statement.partition)
+    wanted = _static_values(scope, snapshot, partition)
     if len(wanted) < len(snapshot.partition_by) or not wanted:
         by = ", ".join(snapshot.partition_by) or "nothing"
         raise InputError(
-            f"`if not exists` needs a value for each partition column; the table is by {by}."
+            f"A partition needs a value for each partition column; the table is by {by}."
         )
     read = scope.overlay.repository.objects.segment
     return any(

@@ -25,6 +25,7 @@ from dbt.adapters.vcs.engines.keycheck import SHOWN, Clashes, find_clashes
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.engines.tombstones import deleted_positions
+from dbt.adapters.vcs.statements.conditions import where_clause
 from dbt.adapters.vcs.workspace.scope import Scope
 
 PRIMARY_KEY: Final = "primary_key"
@@ -188,7 +189,7 @@ class _Check:
         new = f"select {keys}, 1 as __vcs_new from {self._mounted(scope, self.new, fields)}"
         is_null = " or ".join(f"{quoted(field.id)} is null" for field in fields)
         if any(_nulls(block, field) for block in self.new for field in fields):
-            found = _fetch(scope, f"select distinct {keys} from ({new}) where {is_null}")
+            found = _fetch(scope, f"select distinct {keys} from ({new}) {where_clause(is_null)}")
             if found:
                 return Clashes(null=found)
         both = new

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.bounds import kind_of
 from dbt.adapters.vcs.engines.port import Session, TableMount
 from dbt.adapters.vcs.engines.quoting import literal, quoted
+from dbt.adapters.vcs.statements.conditions import where_clause
 from dbt.adapters.vcs.statements.staging import ACTION, MATCHED
 from dbt.adapters.vcs.workspace.stages import Stage
 from dbt.adapters.vcs.workspace.targets import Choice, Target, tombstone_folder
@@ -36,7 +37,7 @@ class LargeChanges:
         """Return values of some rows that matched several times."""
         columns = ", ".join(f"first({self._stage.old[place]}) c{place}" for place in places)
         return self._session.query(
-            f"select {columns} from {self._table} where {MATCHED} "
+            f"select {columns} from {self._table} {where_clause(MATCHED)} "
             f"group by {_PLACE} having count(*) > 1 order by {_PLACE} limit {limit}"
         ).fetch()
 
@@ -52,7 +53,7 @@ class LargeChanges:
     def _deletions(self) -> dict[str, int]:
         found = self._session.query(
             f"select {FILE_COLUMN}, count(distinct {POSITION_COLUMN}) from {self._table} "
-            f"where {self._goes} group by {FILE_COLUMN}"
+            f"{where_clause(self._goes)} group by {FILE_COLUMN}"
         ).fetch()
         return dict(found)
 
@@ -61,7 +62,7 @@ class LargeChanges:
     ) -> tuple[tuple[str, ...], Tombstone | None]:
         """Write the new blocks and the tombstone."""
         ids = [field.id for field in self._stage.table.fields]
-        query = f"{self._renamed(self._stage.new, ids)} where {self._comes}"
+        query = f"{self._renamed(self._stage.new, ids)} {where_clause(self._comes)}"
         if choice.rewritten:
             query = f"{self._kept(target, choice, ids)} union all {query}"
         files = self._session.write(
@@ -122,7 +123,7 @@ class LargeChanges:
         located = self._session.mount_located(target.mount(choice.rewritten))
         return (
             f"select {', '.join(map(quoted, ids))} from {located} kept left anti join "
-            f"(select {_PLACE} from {self._table} where {self._goes}) gone "
+            f"(select {_PLACE} from {self._table} {where_clause(self._goes)}) gone "
             f"on kept.{POSITION_COLUMN} = gone.{POSITION_COLUMN} "
             f"and kept.{FILE_COLUMN} = gone.{FILE_COLUMN}"
         )
@@ -136,7 +137,7 @@ class LargeChanges:
         holed = ", ".join(map(literal, sorted(choice.holed)))
         # A row that is to be deleted may come several times; it is to be kept once.
         rows = (
-            f"select {_PLACE}, {images} from {self._table} where {self._goes} "
+            f"select {_PLACE}, {images} from {self._table} {where_clause(self._goes)} "
             f"and {FILE_COLUMN} in ({holed}) group by {_PLACE}"
         )
         query = f"select * from (select /*+ repartition(1) */ * from ({rows})) sort by {_PLACE}"

@@ -31,6 +31,7 @@ from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Session, Sessions
 from dbt.adapters.vcs.engines.quoting import quoted
+from dbt.adapters.vcs.statements.conditions import where_clause
 from dbt.adapters.vcs.workspace.diffquery import files_mount, image_relations
 
 CANDIDATES: Final = Limits(rows=20_000_000, bytes=2 * 2**30)
@@ -184,7 +185,7 @@ class _Search:
         for mask in sorted(set(found.values())):
             images = [item for item, states in found.items() if states == mask]
             for relation, wanted in image_relations(self._session, images, ()):
-                yield f"select {_PLACE}, {mask} state from {relation} where {wanted}"
+                yield f"select {_PLACE}, {mask} state from {relation} {where_clause(wanted)}"
 
     def _of_blocks(self, paths: Sequence[str]) -> Iterator[str]:
         if paths:
@@ -197,12 +198,12 @@ class _Search:
         }
         whole = [item for item in images if item.path not in lacking]
         for relation, wanted in image_relations(self._session, whole, self._by):
-            yield f"select {_PLACE}, {self._hash} code from {relation} where {wanted}"
+            yield f"select {_PLACE}, {self._hash} code from {relation} {where_clause(wanted)}"
         part = [item for item in images if item.path in lacking]
         if part:
             # Their table had dropped a column that counts; the blocks still hold it.
             places = " union all ".join(
-                f"select {_PLACE} from {relation} where {wanted}"
+                f"select {_PLACE} from {relation} {where_clause(wanted)}"
                 for relation, wanted in image_relations(self._session, part, ())
             )
             (rows,) = self._of_blocks(sorted({item.block for item in part}))

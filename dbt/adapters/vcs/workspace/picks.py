@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.engines.types import arrow_type
 from dbt.adapters.vcs.statements import SnapshotPick
+from dbt.adapters.vcs.statements.conditions import where_clause
 from dbt.adapters.vcs.workspace.diffs import Difference, zone_of
 from dbt.adapters.vcs.workspace.keyvalues import key_value
 from dbt.adapters.vcs.workspace.pins import query_of_body, zone_named
@@ -80,7 +81,7 @@ def _by_condition(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Ke
     relation = difference.relation(scope.session, "changes")
     alias = quoted(statement.source.name.identifier)
     condition = query_of_body(settled_text(scope, query_of_body(statement.where or "")))
-    text = f"select distinct {names} from {relation} as {alias} where ({condition.text}\n)"
+    text = f"select distinct {names} from {relation} as {alias} {where_clause(condition.text)}"
     with scope.reading(condition):
         rows = scope.session.query(text).arrow()
     return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))

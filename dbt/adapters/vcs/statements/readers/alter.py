@@ -19,6 +19,7 @@ from dbt.adapters.vcs.statements.alterations import (
 from dbt.adapters.vcs.statements.columns import ColumnDef
 from dbt.adapters.vcs.statements.cursor import Cursor, ForeignError
 from dbt.adapters.vcs.statements.names import Name, Target
+from dbt.adapters.vcs.statements.partitions import AddPartitions, RepairTable
 from dbt.adapters.vcs.statements.readers.checks import read_check
 from dbt.adapters.vcs.statements.readers.clauses import (
     primary_key_of,
@@ -34,12 +35,15 @@ from dbt.adapters.vcs.statements.readers.clauses import (
 )
 from dbt.adapters.vcs.statements.readers.create import SCHEMA_WORDS
 from dbt.adapters.vcs.statements.readers.create_table import primary_key_property
+from dbt.adapters.vcs.statements.readers.partitions import read_partitions
 from dbt.adapters.vcs.statements.readers.types import read_type
 from dbt.adapters.vcs.statements.schemas import CommentOnSchema, SetSchemaProperties
 from dbt.adapters.vcs.statements.tables import AlterViewAs
 
 Altered = (
-    RenameRelation
+    AddPartitions
+    | RepairTable
+    | RenameRelation
     | AddColumns
     | RenameColumn
     | DropColumns
@@ -166,7 +170,7 @@ def _alter_table(cursor: Cursor, target: Target) -> Altered | None:
     if cursor.take_any("alter", "change"):
         cursor.take("column")
         return _alter_column(cursor, target)
-    return _constraint(cursor, target)
+    return read_partitions(cursor, target) or _constraint(cursor, target)
 
 
 def _added_columns(cursor: Cursor, target: Target) -> tuple[ColumnDef, ...]:

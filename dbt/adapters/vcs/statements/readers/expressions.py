@@ -23,7 +23,7 @@ _CLAUSES: Final = frozenset({
     "returning", "sort", "union", "using", "window",
 })
 # Behind these words an operand comes, whatever it is called.
-_BEFORE_AN_OPERAND: Final = _GOES_ON | {
+BEFORE_AN_OPERAND: Final = _GOES_ON | {
     "is", "in", "between", "like", "ilike", "rlike", "regexp", "div", "escape", "distinct", "from",
     "all", "any", "some",
 }
@@ -68,4 +68,4 @@ def _begins_clause(cursor: Cursor, start: int) -> bool:
     before = cursor.last
     if before.kind is Kind.SYMBOL:
         return before.word in (")", "]")
-    return before.word not in _BEFORE_AN_OPERAND
+    return before.word not in BEFORE_AN_OPERAND

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.columns import PartitionSpec
 from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.cursor import Cursor
-from dbt.adapters.vcs.statements.lexer import Token
+from dbt.adapters.vcs.statements.lexer import Kind, Token
 from dbt.adapters.vcs.statements.query import joined_query
 from dbt.adapters.vcs.statements.readers.clauses import (
     read_if_not_exists,
     read_names,
     read_partition,
 )
-from dbt.adapters.vcs.statements.readers.expressions import read_expression
+from dbt.adapters.vcs.statements.readers.expressions import BEFORE_AN_OPERAND, read_expression
 from dbt.adapters.vcs.statements.relations import is_name
 from dbt.adapters.vcs.statements.rows import Insert, Slice
 from dbt.adapters.vcs.statements.scan import QUERY_WORDS
+
+# Behind these words a query in parentheses is an operand.
+_BEFORE_A_QUERY: Final = BEFORE_AN_OPERAND | {"exists", "array", "map"}
+_NO_FUNCTIONS: Final = frozenset({"null", "true", "false", "end"})
 
 
 def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkCommand:
@@ -113,13 +117,34 @@ def _replace_where(cursor: Cursor) -> str:
             "Write it so, or use `insert overwrite` with a partition."
         )
     begins = QUERY_WORDS - {"map", "reduce"}
+    start = cursor.token.start
 
     def begins_query() -> bool:
+        if cursor.token.word == "(":
+            return cursor.token.start > start and _is_query_in_parentheses(cursor)
         # `is distinct from` goes on.
         return cursor.token.word in begins and cursor.last.word not in (".", "distinct")
 
     place = read_expression(cursor, begins_query)
     return cursor.text[place.start : place.end]
+
+
+def _is_query_in_parentheses(cursor: Cursor) -> bool:
+    """Tell whether a parenthesis behind a part of a condition opens a query and no operand."""
+    before, depth = cursor.last, 1
+    ends = before.kind in (Kind.STRING, Kind.QUOTED) or before.word in (")", "]")
+    ends = ends or (before.kind is Kind.WORD and before.word not in _BEFORE_A_QUERY)
+    while cursor.ahead(depth).word == "(":
+        depth += 1
+    first, second = cursor.ahead(depth), cursor.ahead(depth + 1)
+    begins = first.word == "select" or (
+        first.word in ("with", "from", "table") and is_name(second)
+    )
+    begins = begins or (first.word == "values" and second.kind is not Kind.SYMBOL)
+    begins = begins or (first.word == "values" and second.word == "(")
+    # `f((select 1))` calls a function.
+    is_call = is_name(before) and not before.word.isdigit() and before.word not in _NO_FUNCTIONS
+    return ends and begins and not (is_call and depth > 1)
 
 
 def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:

@@ -179,8 +179,9 @@ def _clauses(cursor: Cursor, readers: Clauses) -> dict[str, Any]:
     told: dict[str, Any] = {}
     while not cursor.done:
         start = cursor.token
-        read = ((name, value) for name, reader in readers.items() if (value := reader(cursor)))
-        name, value = next(read, ("", None))
+        values = ((name, reader(cursor)) for name, reader in readers.items())
+        # What a clause says may be 0.
+        name, value = next((item for item in values if cursor.token is not start), ("", None))
         if not name:
             cursor.fail("a clause of the statement or its end")
         if name in told:
@@ -253,8 +254,8 @@ def _output(cursor: Cursor) -> str | None:
 def _limit(cursor: Cursor) -> int | None:
     if not cursor.take("limit"):
         return None
-    if not cursor.token.word.isdigit() or int(cursor.token.text) == 0:
-        cursor.fail("a whole number of rows, 1 or more")
+    if not cursor.token.word.isdigit():
+        cursor.fail("a whole number of rows")
     cursor.index += 1
     return int(cursor.last.text)
 

@@ -58,7 +58,7 @@ def test_what_goes_to_spark(case: str) -> None:
 REFUSED = {
     "load data inpath '/x' into table t": "insert into t select",
     "optimize t zorder by (a)": "cluster by",
-    "vacuum t": "collected by the repository",
+    "vacuum t": "collected by `dbt-vcs gc`",
     "copy into t from '/x'": "insert its rows",
     "execute t": "the statement itself",
 }

@@ -38,7 +38,7 @@ _REFUSED: Final = {
     "parquet.`<path>`",
     "import": "Read the files in a query, and insert its rows",
     "copy": "Read the files in a query, and insert its rows",
-    "vacuum": "Old files are collected by the repository; leave the statement out",
+    "vacuum": "Old files are collected by `dbt-vcs gc`; leave the statement out",
     "execute": "Write `execute immediate`, or the statement itself",
     "replace": "Write `create or replace table`",
 }

@@ -49,7 +49,7 @@ class Shop(Client):
 
     def branched(self) -> Shop:
         """Return a branch that starts as this one is."""
-        name = f"b{uuid.uuid4().hex}"
+        name = f"copy-{uuid.uuid4().hex}"
         head = self.repository.branch(self.branch).head
         self.repository.create_branch(name, at=head, author="someone")
         return Shop(self.repository, name, self.engines)

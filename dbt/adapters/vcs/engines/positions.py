@@ -58,6 +58,11 @@ def moved(message: str, sent: str, written: str, place: Place) -> str:
     return _ANALYSED.sub(analysed, message)
 
 
+def placeless(error: Exception) -> str:
+    """Return what an error says without the line and the position, in a text of nobody's."""
+    return moved(str(error), "", "", lambda offset: None)
+
+
 def _offset(text: str, line: int, column: int) -> int | None:
     lines = text.split("\n")
     if not 1 <= line <= len(lines) or column < 0:

@@ -213,7 +213,7 @@ class SparkView:
 
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
         """Let this session's statements call a function under a name."""
-        with self._jobs.run():
+        with sending(function.text), self._jobs.run():
             self._functions.mount(name, id, function)
 
     def unmount_function(self, name: RelationName) -> None:

@@ -45,17 +45,19 @@ def own_place(written: str, sent: str, offset: int) -> int | None:
     if index == 0:
         return None
     # It may be the end, or what stands for a relation: it follows something of the user's.
-    before = _best(own, other, index - 1)
+    before = _best(own, other, index - 1, least=2)
     if before is None:
         return None
-    return own[before + 1].start if before + 1 < len(own) else len(written.rstrip().rstrip(";"))
+    return own[before + 1].start if before + 1 < len(own) else own[-1].end
 
 
 def _tokens(text: str) -> list[Token]:
     return [token for token in tokenize(text)[:-1] if token.word != ";"]
 
 
-def _best(own: Sequence[Token], other: Sequence[Token], index: int) -> int | None:
+def _best(
+    own: Sequence[Token], other: Sequence[Token], index: int, *, least: int = 1
+) -> int | None:
     """Return the index in `own` of a token of `other`, by the longest run of equal tokens."""
     best, longest = None, 0
     for candidate, token in enumerate(own):
@@ -65,7 +67,7 @@ def _best(own: Sequence[Token], other: Sequence[Token], index: int) -> int | Non
         if run > longest:
             best, longest = candidate, run
     names = other[index].kind in (Kind.WORD, Kind.QUOTED, Kind.STRING)
-    return best if longest >= _ENOUGH or (names and best is not None) else None
+    return best if longest >= (least if names else _ENOUGH) else None
 
 
 def _run(

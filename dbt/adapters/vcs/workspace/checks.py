@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.plan.delta import ReadSegment, delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.keycheck import SHOWN
 from dbt.adapters.vcs.engines.port import Session, Sessions
+from dbt.adapters.vcs.engines.positions import placeless
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.statements.conditions import where_clause
 from dbt.adapters.vcs.statements.lexer import Kind, tokenize
@@ -224,7 +225,9 @@ def _check_expression(
         (column,) = session.columns_of(f"select {condition} as c {rows} {where_clause(condition)}")
         same = session.is_repeatable(f"select {condition} as c {rows}")
     except EngineError as error:
-        raise InputError(f"{where} is no condition on a row of the table: {error}") from error
+        raise InputError(
+            f"{where} is no condition on a row of the table: {placeless(error)}"
+        ) from error
     if column.type not in ("boolean", "void"):
         raise InputError(f"{where} is no condition: it is {column.type}, not boolean.")
     if not same:
@@ -250,7 +253,7 @@ def _broken(
     except EngineError as error:
         raise EngineError(
             f"The check constraints of {name} ({', '.join(checks)}) can't be computed for the "
-            f"rows to be written: {error}"
+            f"rows to be written: {placeless(error)}"
         ) from error
     for number, (constraint, expression) in enumerate(checks.items(), start=len(fields)):
         rows = [_row(fields, row) for row in found if row[number] is False]

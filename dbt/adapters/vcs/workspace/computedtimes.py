@@ -6,6 +6,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
+from dbt.adapters.vcs.engines.positions import placeless
 from dbt.adapters.vcs.statements.computed import computed_times, is_kept
 from dbt.adapters.vcs.statements.lexer import tokenize
 from dbt.adapters.vcs.statements.literals import quote_text
@@ -46,7 +47,8 @@ def _time(scope: Scope, expression: str) -> str:
         [[value]] = scope.session.query(query).fetch()
     except EngineError as error:
         raise InputError(
-            f"`timestamp as of {expression}` needs a time that doesn't depend on rows: {error}. "
+            f"`timestamp as of {expression}` needs a time that doesn't depend on rows: "
+            f"{placeless(error)} "
             "Write a constant expression, such as current_timestamp() - interval 1 day, or the "
             "time as text."
         ) from error

@@ -8,11 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.vcs.engines.positions import moved
-from dbt.adapters.vcs.statements.places import own_place
-
 from dbt.adapters.vcs.engines.errors import SparkError
 from dbt.adapters.vcs.engines.port import Column, Rows
+from dbt.adapters.vcs.engines.positions import moved
+from dbt.adapters.vcs.statements.places import own_place
 from dbt.adapters.vcs.workspace.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -68,11 +68,12 @@ from dbt.adapters.vcs.workspace import (
     alters,
     answers,
     computednames,
-    conflictedits,
     computedtimes,
+    conflictedits,
     constraints,
     diffreads,
     drops,
+    errorplaces,
     functions,
     immediate,
     inserts,
@@ -110,6 +111,7 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
     """
     statement: Statement
     scope.text = immediate.spoken(scope)
+    written = scope.text
     scope.text = computednames.written_out(scope)
     scope.text = computedtimes.written_out(scope)
     statement, scope.calls = read(scope.text)
@@ -128,12 +130,17 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
             f"Statements such as `{excerpt(scope.text, 40)}` are not supported yet. "
             "Look into the command dbt-vcs for another way."
         )
-    with missing.named(scope):
-        settled = timetravel.settled(scope, statement)
-        kept = conflictedits.merge_kept_by(scope) if type(statement) in _CHANGES else None
-        if kept is not None:
-            return conflictedits.edit_conflicts(scope, kept, settled)
-        return handler(scope, settled)
+    with missing.named(scope), errorplaces.counted_in(written):
+        outcome = _handled(scope, statement, handler)
+    return errorplaces.with_places(outcome, written)
+
+
+def _handled(scope: Scope, statement: Statement, handler: Handler) -> Outcome:
+    settled = timetravel.settled(scope, statement)
+    kept = conflictedits.merge_kept_by(scope) if type(statement) in _CHANGES else None
+    if kept is not None:
+        return conflictedits.edit_conflicts(scope, kept, settled)
+    return handler(scope, settled)
 
 
 def _query(scope: Scope, statement: Query) -> Outcome:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.engines.port import Column
+from dbt.adapters.vcs.engines.positions import placeless
 from dbt.adapters.vcs.statements.immediate import (
     ExecuteImmediate,
     Parameter,
@@ -102,6 +103,7 @@ def _constant(scope: Scope, expression: str, what: str) -> tuple[Column, Any]:
         [[value]] = scope.session.query(f"select {shown} from (select {expression}\nas c)").fetch()
     except EngineError as error:
         raise InputError(
-            f"Expected a constant for {what} of `execute immediate`, found {expression}: {error}"
+            f"Expected a constant for {what} of `execute immediate`, found {expression}: "
+            f"{placeless(error)}"
         ) from error
     return column, value

@@ -28,7 +28,10 @@ COMMANDS = {
     "conflicts": Lazy(
         "dbt.adapters.vcs.cli.conflicts", "Show what a merge into TARGET could not decide."
     ),
-    "resolve": Lazy("dbt.adapters.vcs.cli.resolve", "Choose a side for conflicts of RELATION."),
+    "resolve": Lazy(
+        "dbt.adapters.vcs.cli.resolve",
+        "Choose a side for conflicts of RELATION, or values for a row.",
+    ),
     "promote": Lazy(
         "dbt.adapters.vcs.cli.promote", "Publish a branch, all its relations or none."
     ),

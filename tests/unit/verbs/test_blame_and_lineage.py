@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import msgspec
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.verbs.blame import BlameReport, blame
+from dbt.adapters.vcs.verbs.layout import fitted_lines
 from dbt.adapters.vcs.verbs.lineage import read_lineage
 from dbt.adapters.vcs.verbs.merge import merge
+from dbt.adapters.vcs.verbs.text.history import blame_text
 from verbs.tables import Tables
 from verbs.warehouse import Warehouse
 
@@ -117,3 +122,37 @@ def test_lineage_goes_back_through_what_was_read(tables: Tables) -> None:
     assert read_lineage(repository, "shop.raw", branch="main", forward=True).next == ()
     with pytest.raises(NotFoundError, match="no table"):
         read_lineage(repository, "shop.nix", branch="main")
+
+
+def test_a_blamed_row_shows_its_key_and_what_changed_on_a_narrow_terminal() -> None:
+    row = {"region": "north", "note": "much the same " * 5, "price": "12.00", "id": "7"}
+    moment = datetime(2026, 11, 20, tzinfo=timezone.utc)
+    report = BlameReport(
+        relation="shop.t",
+        key={"ID": "7"},
+        how="modified",
+        commit=CommitId("4c1f09a2b7d3" * 5),
+        author="ann",
+        committed_at=moment,
+        summary="Raise prices " * 9,
+        invocation=None,
+        node=None,
+        version=SnapshotId("0" * 64),
+        before=row,
+        after={**row, "price": "13.50"},
+    )
+    lines = [
+        "".join(span.text for span in line.spans)
+        for line in fitted_lines(blame_text(report, moment), 70)
+    ]
+    assert lines[0].startswith("4c1f09a2b7d3 modified ID=7 of shop.t: Raise")
+    assert lines[0].endswith("…  ann, just now")
+    lines = [
+        "".join(span.text for span in line.spans)
+        for line in fitted_lines(blame_text(report, moment), 20)
+    ]
+    assert [line.split() for line in lines[-3:]] == [
+        ["price", "id", "…"],
+        ["-", "12.00", "7", "…"],
+        ["+", "13.50", "7", "…"],
+    ]

@@ -102,8 +102,8 @@ def blame_text(report: BlameReport, now: datetime) -> Iterator[Block]:
         short(report.commit),
         f" {report.how} {key} of ",
         Span(report.relation, "name"),
-        f": {report.summary}  ",
-        Span(f"{report.author}, {age(report.committed_at, now)}", "faint"),
+        f": {report.summary}",
+        Span(f"  {report.author}, {age(report.committed_at, now)}", "faint"),
         gives=3,
     )
     if report.node or report.invocation:

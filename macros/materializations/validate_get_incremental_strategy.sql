@@ -8,15 +8,7 @@
 {% endmacro %}
 
 
+{#- Any other format was refused before anything ran, or is left out as the profile says. -#}
 {% macro dbt_spark_validate_get_file_format(raw_file_format) %}
-  {%- if vcs_ignores_storage() or not raw_file_format -%}
-    {{ return('parquet') }}
-  {%- endif -%}
-  {%- if raw_file_format | lower not in ['parquet', 'vcs'] -%}
-    {%- do exceptions.raise_compiler_error(
-      "Tables in a dbt-vcs repository are Parquet, and take every strategy; found: file_format "
-      ~ raw_file_format ~ ". Remove the config file_format."
-    ) -%}
-  {%- endif -%}
-  {{ return(raw_file_format) }}
+  {{ return('parquet') }}
 {% endmacro %}

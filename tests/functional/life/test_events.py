@@ -19,6 +19,7 @@ from dbt.task.run import RunTask
         ("CommandCompleted", set()),
         ("LogHookEndLine", {"statement", "status"}),
         ("FreshnessCheckComplete", set()),
+        ("ConcurrencyLine", set()),
         ("MainEncounteredError", set()),
     ],
 )

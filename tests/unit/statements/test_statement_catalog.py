@@ -6,7 +6,7 @@ import pytest
 from statement_shapes import of, parsed
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements import SparkCommand, parse
+from dbt.adapters.vcs.statements import Describe, DescribeSchema, SparkCommand, parse
 
 CATALOG: dict[str, tuple[str, Any]] = {
     "create schema": (
@@ -101,6 +101,12 @@ def test_what_a_statement_about_the_catalog_means(case: str) -> None:
     assert parsed(text) == expected
 
 
+def test_a_schema_is_described_and_a_table_of_that_name_too() -> None:
+    assert parse("describe schema s") == DescribeSchema(name="s")
+    assert parse("desc database extended s") == DescribeSchema(name="s", extended=True)
+    assert isinstance(parse("describe schema"), Describe)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -108,8 +114,6 @@ def test_what_a_statement_about_the_catalog_means(case: str) -> None:
         "show catalogs",
         "show current schema",
         "describe function <=>",
-        "describe schema s",
-        "desc database extended s",
         "describe query select 1",
         "describe select 1",
         "desc (select 1)",

@@ -22,6 +22,8 @@ from dbt.adapters.vcs.statements import CreateTable, parse
         ("DEC(7, 2)", "decimal(7,2)"),
         ("string", "string"),
         ("string collate utf8_lcase", "string collate UTF8_LCASE"),
+        ("string collate UTF8_BINARY", "string"),
+        ("varchar(5) collate utf8_binary", "varchar(5)"),
         ("char(3)", "char(3)"),
         ("CHARACTER(3)", "char(3)"),
         ("varchar(9)", "varchar(9)"),

@@ -211,6 +211,25 @@ class Catalog:
                 signs.put_up(name, sign(name))
                 self._posted[name] = version
 
+    @contextmanager
+    def signed(self, spark: SparkSession, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
+        """Let names stand for signs within a block, and for nothing after it."""
+        board = self._signboard(spark)
+        self.ensure_schema(spark, PRIVATE)
+        queried = {name: board.query_columns(name) for name in signs}
+        for name in signs:
+            self.ensure_schema(spark, name.schema)
+            self._posted.pop(name, None)
+            board.take_down(name)
+            self.unmount(spark, name)
+        try:
+            for name, sign in signs.items():
+                board.put_up(name, sign, queried[name])
+            yield
+        finally:
+            for name in signs:
+                board.take_down(name)
+
     def give_back(self, spark: SparkSession) -> None:
         """Take down all signs, and let tables be made in every database again."""
         self._signboard(spark).unwall()

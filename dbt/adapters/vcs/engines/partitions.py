@@ -69,8 +69,12 @@ def partition_folder(name: str, value: Any) -> str:
         value = str(value).lower()
     elif isinstance(value, date):
         value = value.isoformat()
-    text = NULL_FOLDER if value is None else str(value)
-    return f"{_escape(name)}={_escape(text)}"
+    return folder_of_text(name, None if value is None else str(value))
+
+
+def folder_of_text(name: str, value: str | None) -> str:
+    """Return the name of a partition's folder, given its value as text; None is NULL."""
+    return f"{_escape(name)}={NULL_FOLDER if value is None else _escape(value)}"
 
 
 def check_partition_type(name: str, type_: str) -> None:

@@ -81,13 +81,23 @@ class Sign:
 
     Attributes:
         kind: `table` or `view`.
-        columns: Its columns, in order.
+        columns: Its columns, in order, partition columns last.
         comment: Free text, or None.
+        partition_by: Names of the partition columns.
+        cluster_by: Names of the columns that rows are clustered by.
+        properties: Its properties.
+        text: A view's query; None where nobody may see its rows.
+        created_at: When its version was made, in microseconds; None if that isn't to be seen.
     """
 
     kind: str
     columns: tuple[Column, ...]
     comment: str | None = None
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    created_at: int | None = None
 
 
 GLOBAL_TEMPORARY: Final = "global_temp"
@@ -297,6 +307,12 @@ class Session(Protocol):
                 a sign that is up already is left.
             sign: Gives the sign of one of them.
         """
+
+    def signed(self, signs: Mapping[RelationName, Sign]) -> AbstractContextManager[None]:
+        """Let names stand for signs within a block, and for nothing after it."""
+
+    def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """Return properties with the values hidden that the engine hides, in their order."""
 
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
         """Return the columns of a mounted relation, or of a temporary view named by one word."""

@@ -27,6 +27,7 @@ from dbt.adapters.vcs.engines.port import (
 from dbt.adapters.vcs.engines.quoting import literal, quoted, quoted_relation
 from dbt.adapters.vcs.engines.repeatable import is_repeatable
 from dbt.adapters.vcs.engines.rows import SparkRows, columns_of_schema
+from dbt.adapters.vcs.engines.signs import hidden
 from dbt.adapters.vcs.engines.temporary import TemporaryNames
 from dbt.adapters.vcs.engines.writes import write_frame
 
@@ -244,6 +245,17 @@ class SparkView:
             for name in self._catalog.functions:
                 self._functions.unmount(name)
             self._catalog.post(self._spark, versions, sign)
+
+    @contextmanager
+    def signed(self, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
+        """Let names stand for signs within a block, and for nothing after it."""
+        with self._jobs.run(), self._catalog.signed(self._spark, signs):
+            yield
+
+    def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """Return properties with the values hidden that Spark's settings hide."""
+        with self._jobs.run():
+            return hidden(self._spark, properties)
 
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
         """Return the columns of a mounted relation or of a temporary view."""

@@ -9,7 +9,8 @@ none, and Spark's error quotes the path: so the path says what to do instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import RelationName
@@ -27,8 +28,11 @@ _FILE_SYSTEM: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
 _PLACE: Final = "dbt-vcs.place"
 """Property of a database: where it lay before it was walled."""
 
-_SIGN: Final = "dbt-vcs.sign"
-"""Property of what is a sign."""
+_SIGN: Final = "view.dbt-vcs.sign"
+"""Property of a view that is a sign; Spark shows nobody what begins so."""
+
+_DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+"""Where Spark keeps a column's default: for writes, and for rows that are older than it."""
 
 
 class Signs:
@@ -62,33 +66,65 @@ class Signs:
                     self.take_down(RelationName(schema, identifier))
                 self._relocate(database, self._class("java.net.URI").create(place), properties)
 
-    def put_up(self, name: RelationName, sign: Sign) -> None:
-        """Let a name stand for a sign, unless something of the session's own has that name."""
+    def query_columns(self, name: RelationName) -> tuple[str, ...]:
+        """Return the names that the query of a view in the catalog gives its columns."""
+        if not self._catalog.tableExists(name.schema, name.identifier):
+            return ()
+        return tuple(
+            _list(self._catalog.getTable(name.schema, name.identifier).viewQueryColumnNames())
+        )
+
+    def put_up(self, name: RelationName, sign: Sign, queried: Sequence[str] = ()) -> None:
+        """Let a name stand for a sign, unless something of the session's own has that name.
+
+        Args:
+            name: The name.
+            sign: The sign.
+            queried: What a view's query names its columns; else as the view does.
+        """
         self.take_down(name)
         shape = self._shape(sign.kind)
-        properties = {_SIGN: "true"}
         changes = {
             "identifier": self._identifier(name),
             "schema": self._columns(sign),
             "comment": self._option(sign.comment),
         }
+        if sign.created_at is not None:
+            changes["createTime"] = sign.created_at // 1000
         if sign.kind == "view":
-            text = self._option(_view_text(name, sign))
-            changes |= {"viewText": text, "viewOriginalText": text}
-            properties |= _view_properties(_dict(shape["properties"]), sign)
+            changes |= self._view(name, sign, queried, _dict(shape["properties"]))
         else:
-            place = self._option(self._uri(_way_round(str(name))))
-            stored = {**_elements(shape["storage"]), "locationUri": place}
-            changes["storage"] = self._spark_class("CatalogStorageFormat")(*stored.values())
-        changes["properties"] = self._map(properties)
+            changes |= self._stored(name, sign, shape["storage"])
         self._catalog.createTable(self._table({**shape, **changes}), True)
+
+    def _view(
+        self, name: RelationName, sign: Sign, queried: Sequence[str], shape: Mapping[str, str]
+    ) -> dict[str, Any]:
+        names = [column.name for column in sign.columns]
+        text = self._option(sign.text or _failing_query(name, sign))
+        properties = {**sign.properties, **_view_properties(shape, name, queried or names)}
+        return {
+            "viewText": text,
+            "viewOriginalText": text,
+            "properties": self._map(properties),
+        }
+
+    def _stored(self, name: RelationName, sign: Sign, storage: Any) -> dict[str, Any]:
+        place = self._option(self._uri(_way_round(str(name))))
+        stored = {**_elements(storage), "locationUri": place}
+        return {
+            "storage": self._spark_class("CatalogStorageFormat")(*stored.values()),
+            "partitionColumnNames": self._sequence(sign.partition_by),
+            "tracksPartitionsInCatalog": bool(sign.partition_by),
+            "properties": self._map({**sign.properties, **_clustering(sign)}),
+        }
 
     def take_down(self, name: RelationName) -> None:
         """Remove the sign that a name stands for; nothing happens if it stands for none."""
         if not self._catalog.tableExists(name.schema, name.identifier):
             return
         found = self._catalog.getTable(name.schema, name.identifier)
-        if not found.properties().contains(_SIGN):
+        if not _is_sign(found):
             return
         if found.viewText().isEmpty():
             # Spark would delete the files of a table that is its own.
@@ -122,8 +158,9 @@ class Signs:
         return made(name.identifier, self._option(name.schema), catalog)
 
     def _columns(self, sign: Sign) -> Any:
-        made = self._class("org.apache.spark.sql.types.StructType")
-        return made.fromDDL(
+        """Return the columns as Spark's catalog keeps them."""
+        types = self._class("org.apache.spark.sql.types.StructType")
+        made = types.fromDDL(
             ", ".join(
                 f"{quoted(column.name)} {column.type}"
                 + ("" if column.nullable else " not null")
@@ -131,12 +168,25 @@ class Signs:
                 for column in sign.columns
             )
         )
+        if any(column.default is not None for column in sign.columns):
+            written = json.loads(made.json())
+            for field, column in zip(written["fields"], sign.columns, strict=True):
+                if column.default is not None:
+                    field["metadata"] |= dict.fromkeys(_DEFAULTS, column.default)
+            made = self._class("org.apache.spark.sql.types.DataType").fromJson(json.dumps(written))
+        if any("char(" in column.type for column in sign.columns):
+            lengths = self._class("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
+            made = lengths.replaceCharVarcharWithStringInSchema(made)
+        return made
 
     def _uri(self, text: str) -> Any:
         return self._class("java.net.URI")(_SCHEME, None, f"/{text}", None)
 
     def _option(self, value: Any) -> Any:
         return self._class("scala.Option").apply(value)
+
+    def _sequence(self, items: Sequence[str]) -> Any:
+        return self._class("org.apache.spark.api.python.PythonUtils").toSeq(list(items))
 
     def _map(self, items: Mapping[str, str]) -> Any:
         return self._class("org.apache.spark.api.python.PythonUtils").toScalaMap(dict(items))
@@ -160,7 +210,23 @@ def _way_round(what: str) -> str:
     )
 
 
-def _view_text(name: RelationName, sign: Sign) -> str:
+def hidden(spark: SparkSession, properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties with the values hidden that Spark's settings hide."""
+    helper = java_class(spark.sparkContext, "org.apache.spark.api.python.PythonUtils")
+    java: Any = spark._jsparkSession
+    shown = java.sessionState().conf().redactOptions(helper.toScalaMap(dict(properties)))
+    return {key: shown.apply(key) for key in properties}
+
+
+def _is_sign(found: Any) -> bool:
+    """Tell whether what the catalog has is a sign: by its place, or a view's mark."""
+    if found.viewText().isDefined():
+        return bool(found.properties().contains(_SIGN))
+    place = found.storage().locationUri()
+    return bool(place.isDefined() and place.get().getScheme() == _SCHEME)
+
+
+def _failing_query(name: RelationName, sign: Sign) -> str:
     """Return a query of the view's columns that fails when it is run, however it is asked."""
     columns = ", ".join(
         f"cast(null as {column.type}) {quoted(column.name)}" for column in sign.columns
@@ -168,10 +234,25 @@ def _view_text(name: RelationName, sign: Sign) -> str:
     return f"select {columns} where raise_error({literal(_way_round(str(name)))}) is null"
 
 
-def _view_properties(shape: Mapping[str, str], sign: Sign) -> dict[str, str]:
+def _view_properties(
+    shape: Mapping[str, str], name: RelationName, queried: Sequence[str]
+) -> dict[str, str]:
     kept = {key: text for key, text in shape.items() if not key.startswith("view.query.out.")}
-    numbered = {f"view.query.out.col.{i}": c.name for i, c in enumerate(sign.columns)}
-    return {**kept, "view.query.out.numCols": str(len(sign.columns)), **numbered}
+    numbered = {f"view.query.out.col.{i}": column for i, column in enumerate(queried)}
+    return {
+        **kept,
+        _SIGN: "true",
+        "view.catalogAndNamespace.part.1": name.schema,
+        "view.query.out.numCols": str(len(queried)),
+        **numbered,
+    }
+
+
+def _clustering(sign: Sign) -> dict[str, str]:
+    """Return the property in which Spark keeps what rows are clustered by."""
+    if not sign.cluster_by:
+        return {}
+    return {"clusteringColumns": json.dumps([[name] for name in sign.cluster_by])}
 
 
 def _elements(value: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.statements.alterations import (
 from dbt.adapters.vcs.statements.calls import Call, calls_of
 from dbt.adapters.vcs.statements.catalog import (
     Describe,
+    DescribeSchema,
     ShowColumns,
     ShowCreateTable,
     ShowPartitions,
@@ -97,6 +98,7 @@ __all__ = [
     "Delete",
     "Describe",
     "DescribeFunction",
+    "DescribeSchema",
     "DiffReference",
     "DropColumns",
     "DropConstraint",

@@ -63,6 +63,14 @@ class ShowCreateTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeSchema:
+    """`describe schema [extended] s`."""
+
+    name: str
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Describe:
     """`describe [table] [extended|formatted] t [column]`.
 

@@ -18,6 +18,7 @@ from dbt.adapters.vcs.statements.alterations import (
 )
 from dbt.adapters.vcs.statements.catalog import (
     Describe,
+    DescribeSchema,
     ShowColumns,
     ShowCreateTable,
     ShowPartitions,
@@ -100,6 +101,7 @@ Statement: TypeAlias = (
     | ShowCreateTable
     | Describe
     | DescribeFunction
+    | DescribeSchema
     | ShowFunctions
     | CreateSnapshot
     | DropSnapshot

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.ids import datetime_of
+from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.engines.partitions import folder_of_text
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.statements import (
-    Describe,
+    PartitionSpec,
     ShowColumns,
     ShowPartitions,
     ShowSchemas,
     ShowTableProperties,
     ShowTables,
 )
+from dbt.adapters.vcs.statements.names import CATALOG
 from dbt.adapters.vcs.workspace.outcome import Listing, Outcome
 from dbt.adapters.vcs.workspace.scope import Scope
 from dbt.adapters.vcs.workspace.temporary import is_global, relation_of_view
@@ -64,22 +65,41 @@ def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
 
     Raises:
         NotFoundError: There is no such table.
-        InputError: It is not partitioned.
+        InputError: It is not partitioned, or not by a column that is given.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     if not snapshot.partition_by:
         raise InputError(f"{name} is not partitioned; show partitions needs partition columns.")
-    if statement.partition:
-        raise UnsupportedError("show partitions with a partition clause is not supported yet.")
     names = {field.id: field.name for field in snapshot.schema.fields}
+    wanted = _wanted(scope, snapshot, statement.partition)
     objects = scope.overlay.repository.objects
     found = {
-        "/".join(f"{names[id]}={_folder(block.partition[id])}" for id in snapshot.partition_by)
+        "/".join(folder_of_text(names[id], block.partition[id]) for id in snapshot.partition_by)
         for ref in snapshot.segments
         for block in objects.segment(ref.id).blocks
+        if wanted.items() <= block.partition.items()
     }
     return Outcome(rows=Listing.of(["partition"], [[item] for item in sorted(found)]))
+
+
+def _wanted(
+    scope: Scope, snapshot: Snapshot, given: Sequence[PartitionSpec]
+) -> dict[str, str | None]:
+    """Return the values of a partition clause by field id, as blocks have them."""
+    fields = [field for id in snapshot.partition_by if (field := snapshot.schema.by_id(id))]
+    by_name = {field.name.lower(): field for field in fields}
+    found: dict[str, str | None] = {}
+    for item in given:
+        field = by_name.get(item.name.lower())
+        if field is None:
+            columns = ", ".join(field.name for field in fields)
+            raise InputError(f"{item.name} is no partition column; they are: {columns}.")
+        if item.value_sql is None:
+            raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")
+        query = f"select cast(cast({item.value_sql} as {field.type}) as string)"
+        found[field.id] = scope.session.query(query).fetch()[0][0]
+    return found
 
 
 def show_table_properties(scope: Scope, statement: ShowTableProperties) -> Outcome:
@@ -88,47 +108,19 @@ def show_table_properties(scope: Scope, statement: ShowTableProperties) -> Outco
     Raises:
         NotFoundError: There is no such relation.
     """
-    entry = scope.overlay.require(scope.name(statement.target.name))
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.require(name)
     if isinstance(entry, TableEntry):
         properties = scope.overlay.snapshot(entry.snapshot).properties
     else:
         properties = scope.overlay.view(entry.view).properties
-    keys = sorted(properties) if statement.key is None else [statement.key]
-    values = [[key, properties.get(key, "")] for key in keys]
+    shown = redacted(scope, properties)
+    if statement.key is None:
+        values = [[key, shown[key]] for key in sorted(shown)]
+    else:
+        none = f"Table {CATALOG}.{name} does not have property: {statement.key}"
+        values = [[statement.key, shown.get(statement.key, none)]]
     return Outcome(rows=Listing.of(["key", "value"], values))
-
-
-def describe(scope: Scope, statement: Describe) -> Outcome:
-    """Describe a relation: `col_name`, `data_type`, `comment`, then, if extended, its facts.
-
-    Raises:
-        NotFoundError: There is no such relation, or no such column.
-    """
-    if statement.json:
-        raise UnsupportedError("describe ... as json is not supported yet; leave `as json` out.")
-    name = scope.name(statement.target.name)
-    columns = columns_of(scope, name)
-    if statement.column is not None:
-        wanted = statement.column.lower()
-        found = [column for column in columns if column[0].lower() == wanted]
-        if not found:
-            raise InputError(
-                f"{name} has no column '{statement.column}'; its columns are: "
-                f"{', '.join(column[0] for column in columns)}."
-            )
-        facts = zip(("col_name", "data_type", "comment"), found[0], strict=True)
-        return Outcome(rows=Listing.of(["info_name", "info_value"], list(facts)))
-    values: list[tuple[str, str, str | None]] = list(columns)
-    entry = scope.overlay.entry(name)
-    if isinstance(entry, TableEntry):
-        snapshot = scope.overlay.snapshot(entry.snapshot)
-        values += _partitioning(snapshot)
-        if statement.extended:
-            values += _facts_of_table(name, snapshot)
-    elif isinstance(entry, ViewEntry) and statement.extended:
-        view = scope.overlay.view(entry.view)
-        values += _facts(name, "VIEW", view.comment, view.properties, [("View Text", view.text)])
-    return Outcome(rows=Listing.of(["col_name", "data_type", "comment"], values))
 
 
 def columns_of(scope: Scope, name: RelationName) -> list[tuple[str, str, str | None]]:
@@ -145,8 +137,23 @@ def columns_of(scope: Scope, name: RelationName) -> list[tuple[str, str, str | N
     if isinstance(entry, TableEntry):
         fields = scope.overlay.snapshot(entry.snapshot).schema.fields
         return [(field.name, field.type, field.comment) for field in fields]
-    view = scope.overlay.view(entry.view)
-    return [(column.name, column.type, column.comment) for column in view.columns]
+    return _columns_of_view(scope, name, entry)
+
+
+def _columns_of_view(
+    scope: Scope, name: RelationName, entry: ViewEntry
+) -> list[tuple[str, str, str | None]]:
+    """Return the columns with the types that they have now; if they can't be read, had once."""
+    try:
+        with scope.shown([name]):
+            return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
+    except (EngineError, NotFoundError, InputError) as error:
+        scope.warnings.append(
+            f"{name} can't be read any more: {error} Its columns are shown as they were when it "
+            "was made; make it again, or what it reads."
+        )
+        columns = scope.overlay.view(entry.view).columns
+        return [(column.name, column.type, column.comment) for column in columns]
 
 
 def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | None]]:
@@ -159,8 +166,9 @@ def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | 
         return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
 
 
-def _folder(value: str | None) -> str:
-    return "__HIVE_DEFAULT_PARTITION__" if value is None else value
+def redacted(scope: Scope, properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties as Spark shows them: what its settings take for secret is hidden."""
+    return scope.session.redacted(properties) if properties else {}
 
 
 def like(names: Iterable[str], pattern: str | None) -> list[str]:
@@ -173,43 +181,3 @@ def like(names: Iterable[str], pattern: str | None) -> list[str]:
         for choice in pattern.split("|")
     ]
     return [name for name in names if any(choice.fullmatch(name) for choice in choices)]
-
-
-def _partitioning(snapshot: Snapshot) -> list[tuple[str, str, str | None]]:
-    if not snapshot.partition_by:
-        return []
-    fields = [f for id in snapshot.partition_by if (f := snapshot.schema.by_id(id))]
-    head = [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
-    return [*head, *((field.name, field.type, field.comment) for field in fields)]
-
-
-def _facts_of_table(name: RelationName, snapshot: Snapshot) -> list[tuple[str, str, str | None]]:
-    created = datetime_of(snapshot.created_at).isoformat(sep=" ", timespec="seconds")
-    more = [
-        ("Created Time", created),
-        ("Provider", "parquet"),
-        ("Statistics", f"{snapshot.bytes} bytes, {snapshot.rows} rows"),
-    ]
-    return _facts(name, "MANAGED", snapshot.comment, snapshot.properties, more)
-
-
-def _facts(
-    name: RelationName,
-    kind: str,
-    comment: str | None,
-    properties: dict[str, str],
-    more: list[tuple[str, str]],
-) -> list[tuple[str, str, str | None]]:
-    listed = ", ".join(f"{key}={value}" for key, value in sorted(properties.items()))
-    facts = [
-        ("", ""),
-        ("# Detailed Table Information", ""),
-        ("Catalog", "spark_catalog"),
-        ("Database", name.schema),
-        ("Table", name.identifier),
-        ("Type", kind),
-        ("Comment", comment or ""),
-        ("Table Properties", f"[{listed}]"),
-        *more,
-    ]
-    return [(key, value, "") for key, value in facts]

@@ -25,6 +25,7 @@ from dbt.adapters.vcs.statements import (
     Delete,
     Describe,
     DescribeFunction,
+    DescribeSchema,
     DropColumns,
     DropConstraint,
     DropRelation,
@@ -71,6 +72,7 @@ from dbt.adapters.vcs.workspace import (
     computedtimes,
     conflictedits,
     constraints,
+    descriptions,
     diffreads,
     drops,
     errorplaces,
@@ -157,18 +159,6 @@ def _spark(scope: Scope, statement: SparkCommand) -> Outcome:
         return Outcome(rows=scope.session.query(statement.text))
 
 
-def _show_in_spark(scope: Scope, statement: ShowTableExtended | ShowCreateTable) -> Outcome:
-    if isinstance(statement, ShowCreateTable):
-        names = [scope.name(statement.target.name)]
-    else:
-        schema = (statement.schema or scope.schema).lower()
-        scope.overlay.require_schema(schema)
-        names = [RelationName(schema, item) for item in scope.overlay.entries(schema)]
-        scope.session.ensure_schema(schema)
-    with scope.shown(names):
-        return Outcome(rows=scope.session.query(scope.text))
-
-
 def _use(scope: Scope, statement: Use) -> Outcome:
     schema = statement.schema.lower()
     scope.overlay.require_schema(schema)
@@ -219,17 +209,18 @@ _CHANGING: Final[Mapping[type, Handler]] = {
 _READING: Final[Mapping[type, Handler]] = {
     AddPartitions: partitioning.add_partitions,
     CreateTemporaryView: views.create_temporary_view,
-    Describe: answers.describe,
+    Describe: descriptions.describe,
     DescribeFunction: functions.describe_function,
+    DescribeSchema: descriptions.describe_schema,
     Query: _query,
     RepairTable: partitioning.repair_table,
     ShowColumns: answers.show_columns,
-    ShowCreateTable: _show_in_spark,
+    ShowCreateTable: descriptions.show_create_table,
     ShowFunctions: functions.show_functions,
     ShowPartitions: answers.show_partitions,
     ShowSchemas: answers.show_schemas,
     ShowSnapshots: snapshots.show_snapshots,
-    ShowTableExtended: _show_in_spark,
+    ShowTableExtended: descriptions.show_table_extended,
     ShowTableProperties: answers.show_table_properties,
     ShowTables: answers.show_tables,
     SnapshotDiff: diffreads.snapshot_diff,

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.model import (
     View,
     ViewEntry,
 )
-from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.engines.port import Session, Sign, TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.statements import DiffReference, Query, Reference
 from dbt.adapters.vcs.workspace import signs
@@ -111,6 +111,15 @@ class Mounts:
             for schema in overlay.schema_names():
                 session.ensure_schema(schema)
             session.post(signs.versions(overlay), lambda name: signs.sign(overlay, name))
+
+    @contextmanager
+    def signed(self, answers: Mapping[RelationName, Sign], session: Session) -> Iterator[None]:
+        """Let names stand for signs within a block, and make them readable anew afterwards."""
+        with self._lock:
+            for name in answers:
+                self._shown.pop(name, None)
+            with session.signed(answers):
+                yield
 
     def is_shown(self, name: RelationName) -> bool:
         """Tell whether the catalog shows anything under a name."""

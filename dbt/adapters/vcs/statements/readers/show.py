@@ -5,6 +5,7 @@ from __future__ import annotations
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.catalog import (
     Describe,
+    DescribeSchema,
     ShowColumns,
     ShowCreateTable,
     ShowPartitions,
@@ -59,7 +60,13 @@ def _show(cursor: Cursor) -> Shown | None:
     if cursor.take("table", "extended"):
         schema = _in_schema(cursor)
         cursor.expect("like")
-        return ShowTableExtended(schema=schema, pattern=cursor.string())
+        pattern = cursor.string()
+        if cursor.at("partition"):
+            raise UnsupportedError(
+                "`show table extended ... partition (...)` is not supported on versioned tables: "
+                "a partition is no folder there. Use `show partitions`, or select its rows."
+            )
+        return ShowTableExtended(schema=schema, pattern=pattern)
     if cursor.take("columns"):
         return _columns(cursor)
     if cursor.take("partitions"):
@@ -105,8 +112,8 @@ def _properties(cursor: Cursor) -> ShowTableProperties:
     return ShowTableProperties(target=target, key=key)
 
 
-def read_describe(cursor: Cursor) -> Describe | DescribeFunction | None:
-    """Read what follows `describe`; None if it is about neither a relation nor a function.
+def read_describe(cursor: Cursor) -> Describe | DescribeFunction | DescribeSchema | None:
+    """Read what follows `describe`; None if it is about something that is not the branch's.
 
     Raises:
         UnsupportedError: It asks about one partition.
@@ -114,6 +121,8 @@ def read_describe(cursor: Cursor) -> Describe | DescribeFunction | None:
     if not _last(cursor):
         if cursor.ahead().word != "." and cursor.take("function"):
             return read_describe_function(cursor)
+        if cursor.ahead().word != "." and cursor.take_any(*SCHEMA_WORDS):
+            return _describe_schema(cursor)
         if cursor.ahead().word != "." and _other_kind(cursor):
             return None
         cursor.take("table")
@@ -132,9 +141,16 @@ def read_describe(cursor: Cursor) -> Describe | DescribeFunction | None:
     return Describe(target=target, extended=extended, column=column, json=json)
 
 
+def _describe_schema(cursor: Cursor) -> DescribeSchema:
+    extended = not _last(cursor) and cursor.take("extended")
+    name = cursor.schema()
+    cursor.end()
+    return DescribeSchema(name=name, extended=extended)
+
+
 def _other_kind(cursor: Cursor) -> bool:
-    """True if the next word says that a query, a function or a schema is described."""
-    kinds = {"function", "procedure", "query", "catalog", "(", *SCHEMA_WORDS}
+    """True if the next word says that a query or something of Spark's own is described."""
+    kinds = {"function", "procedure", "query", "catalog", "("}
     return cursor.token.word in kinds | QUERY_WORDS - {"table"}
 
 

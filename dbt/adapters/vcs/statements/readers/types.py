@@ -26,6 +26,7 @@ _PLAIN: Final = frozenset({
     "timestamp_ntz", "binary", "void", "variant", "string",
 })
 # fmt: on
+_DEFAULT_COLLATION: Final = "UTF8_BINARY"
 _PLAIN_NAME: Final = re.compile(r"\w+\Z")
 
 
@@ -51,11 +52,18 @@ def read_type(cursor: Cursor) -> str:
         digits = _digits(cursor) or "10,0"
         return f"decimal({digits})" if "," in digits else f"decimal({digits},0)"
     if name in ("char", "varchar", "time", "geometry", "geography"):
-        return _sized(cursor, name)
+        size = _sized(cursor, name)
+        collation = _collation(cursor)
+        if collation:
+            raise UnsupportedError(
+                f"`{size}{collation}` is not supported. Use `string{collation}`, and a check "
+                "constraint for the length."
+            )
+        return size
     if name == "interval":
         return _interval(cursor)
-    if name == "string" and cursor.take("collate"):
-        return f"string collate {'.'.join(cursor.parts()).upper()}"
+    if name == "string":
+        return f"string{_collation(cursor)}"
     if name == "timestamp" and cursor.take("without", "time", "zone"):
         return "timestamp_ntz"
     if name in _PLAIN:
@@ -110,6 +118,14 @@ def _sized(cursor: Cursor, name: str) -> str:
     if not size:
         cursor.fail(f"the length of {name}, as in {name}(10)")
     return f"{name}({size})"
+
+
+def _collation(cursor: Cursor) -> str:
+    """Read `collate <name>` if it is there, and return it unless it is Spark's default."""
+    if not cursor.take("collate"):
+        return ""
+    name = ".".join(cursor.parts()).upper()
+    return "" if name == _DEFAULT_COLLATION else f" collate {name}"
 
 
 def _interval(cursor: Cursor) -> str:

@@ -12,15 +12,16 @@ import pytest
 from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.changes.limits import Limits
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.statements.diffs import DiffShape
+from dbt.adapters.vcs.statements.diffs import TwoWayShape
 from dbt.adapters.vcs.workspace.diffs import Difference
+from dbt.adapters.vcs.workspace.threeway import ThreeWay
 
 from .conftest import Sql
 
 pytestmark = pytest.mark.spark
 
 NOTHING = Limits(rows=-1, bytes=-1)
-SHAPES: tuple[DiffShape, ...] = ("wide", "signed", "changes")
+SHAPES: tuple[TwoWayShape, ...] = ("wide", "signed", "changes")
 COLUMNS = """
     id int, name string, price decimal(8,2), ratio double, at timestamp, seen timestamp_ntz,
     day date, raw binary, tags array<string>, place struct<x:int,y:string>, props map<string,int>
@@ -50,11 +51,16 @@ def snapshot(client: Client, name: str, revision: str = "main") -> Snapshot:
     return repository.objects.snapshot(entry.snapshot)
 
 
-def both(client: Client, difference: Difference, shape: DiffShape) -> Iterator[Counter[Any]]:
+def both(
+    client: Client, difference: Difference | ThreeWay, shape: TwoWayShape = "wide"
+) -> Iterator[Counter[Any]]:
     """Yield the rows as Arrow and as Spark finds them, both shown by Spark."""
     session = client._workspace.open_session("test")
     for limits in (Limits(rows=1_000_000, bytes=1 << 30), NOTHING):
-        text = difference.relation(session, shape, limits=limits)
+        if isinstance(difference, ThreeWay):
+            text = difference.relation(session, limits=limits)
+        else:
+            text = difference.relation(session, shape, limits=limits)
         assert text.startswith("(") == (limits is NOTHING)
         rows = session.query(f"select to_json(struct(*)) from {text}").fetch()
         types = tuple((c.name, c.type) for c in session.columns_of(f"select * from {text}"))
@@ -130,3 +136,35 @@ def test_partitions_and_columns_that_changed(client: Client, sql: Sql) -> None:
             arrow, spark = both(client, difference, shape)
             assert arrow == spark, shape
             assert sum(arrow.values()) == 1 + 3 + 2 * 3 + 1
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_three_way_differences_of_random_histories(client: Client, sql: Sql, keyed: bool) -> None:
+    chance = random.Random(11)
+    key = ", 'primary_key' = 'id'" if keyed else ""
+    sql(f"create table t ({COLUMNS}) tblproperties ('vcs.write_mode' = 'merge_on_read'{key})")
+    sql(f"insert into t values {', '.join(row(chance, id) for id in range(40))}")
+    if not keyed:
+        sql("insert into t select * from t where id < 10")
+    base = snapshot(client, "t")
+    sides = []
+    for first in (0, 5):
+        sql(f"delete from t where id between {first + 20} and {first + 23}")
+        sql(f"update t set name = 'changed', ratio = 0.0 where id between {first} and {first + 8}")
+        sql(f"update t set price = {first} where id between {first + 10} and {first + 12}")
+        added = ", ".join(row(chance, id) for id in range(100 + first, 108 + first))
+        sql(f"insert into t values {added}")
+        sides.append(snapshot(client, "t"))
+        sql("restore table t to version as of 'main~4'")
+    ours, theirs = sides
+    for columns in ((), ("id", "name", "props")):
+        found = ThreeWay(
+            repository=client.repository, base=base, ours=ours, theirs=theirs, columns=columns
+        )
+        arrow, spark = both(client, found)
+        assert arrow == spark
+        assert sum(arrow.values()) > 30
+    nothing = ThreeWay(repository=client.repository, base=base, ours=base, theirs=base)
+    arrow, spark = both(client, nothing)
+    assert arrow == spark
+    assert len(arrow) == 1

@@ -191,3 +191,50 @@ def test_refusals(sql: Sql, text: str, error: type[Exception], words: str) -> No
         sql("create or replace view seen as select * from t")
     with pytest.raises(error, match=words):
         sql(text)
+
+
+def test_both_sides_are_compared_with_their_base_in_one_answer(shared: Client, sql: Sql) -> None:
+    shared.sql("create table two (id int, v string) tblproperties ('primary_key' = 'id')")
+    shared.sql("insert into two values (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')")
+    repository = shared.repository
+    parted = repository.resolve("main")
+    shared.sql("update two set v = 'theirs' where id in (1, 2)")
+    shared.sql("delete from two where id = 3")
+    shared.sql("insert into two values (5, 'e')")
+    main = repository.branch("main")
+    repository.create_branch("side", main.head, author="ann")
+    assert repository.move_branch(main, parted, author="ann", action="reset")
+    shared.sql("update two set v = 'ours' where id in (1, 4)")
+    expected = [
+        (1, "modified", "modified", 1, 1, 1, "a", "ours", "theirs"),
+        (2, None, "modified", 2, 2, 2, "b", "b", "theirs"),
+        (3, None, "removed", 3, 3, None, "c", "c", None),
+        (4, "modified", None, 4, 4, 4, "d", "ours", "d"),
+        (5, None, "added", None, None, 5, None, None, "e"),
+    ]
+    function = "snapshot_diff('shop.two', 'shop.two@side', shape => 'three_way')"
+    assert sql(f"select * from {function} order by id") == expected
+    assert sorted(sql("snapshot diff two and two{snapshot='side'} as three_way")) == expected
+    assert sql("snapshot diff two and two{snapshot='side'} as three_way output count") == [(5,)]
+    conflicts = "our_diff_type is not null and their_diff_type is not null"
+    text = f"snapshot diff two and two{{snapshot='side'}} as three_way where {conflicts}"
+    assert sql(text) == expected[:1]
+    shared.sql(f"create view sides as select * from {function}")
+    assert sql("select * from sides order by id") == expected
+    since = "snapshot_diff('shop.two@side...', 'shop.two', shape => 'three_way', columns => 'v')"
+    swapped = sql(f"select id, our_diff_type, their_diff_type from {since} order by id")
+    assert swapped == [(row[0], row[2], row[1]) for row in expected]
+    for text, error in (
+        (
+            "snapshot diff two and two{snapshot='side'} as three_way output summary",
+            "two versions",
+        ),
+        ("snapshot diff two and t as three_way", "come from no common one"),
+        (
+            "snapshot diff two and two{snapshot='side'} columns (x) as three_way",
+            "no column 'x'",
+        ),
+        ("snapshot diff two and two{snapshot='side'} as four_way", "three_way"),
+    ):
+        with pytest.raises(InputError, match=error):
+            sql(text)

@@ -122,3 +122,36 @@ def test_a_person_is_asked(
     assert "Shorten it? [y/N]" in result.stderr
     assert result.exit_code == code, result.output
     assert read_retention(warehouse.repository).keep == days * DAY
+
+
+def test_both_sides_against_their_base(vcs: Call, warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    base = tables.entry([tables.block({1: "a", 2: "b", 3: "c"})], key=True)
+    tables.put(t=base)
+    warehouse.branch("dev")
+    ours = tables.entry([tables.block({1: "x", 2: "b", 3: "c"})], key=True, parents=[base])
+    theirs = tables.entry([tables.block({1: "y", 3: "c", 4: None})], key=True, parents=[base])
+    tables.put("main", t=ours)
+    tables.put("dev", t=theirs)
+    for ends in ("main..dev", "main...dev"):
+        arguments = ("diff", ends, "shop.t", "--shape", "three_way")
+        found = json.loads(vcs(*arguments, "--json", code=1).stdout)
+        assert found["heads"] == [
+            *("id", "our_diff_type", "their_diff_type"),
+            *("base_id", "our_id", "their_id", "base_name", "our_name", "their_name"),
+        ]
+        rows = sorted(tuple(row.values()) for row in found["rows"])
+        assert rows == [
+            (1, "modified", "modified", 1, 1, 1, "a", "x", "y"),
+            (2, None, "removed", 2, 2, None, "b", "b", None),
+            (4, None, "added", None, None, 4, None, None, None),
+        ]
+        said = vcs(*arguments, code=1).stdout
+        assert "modified" in said
+    # Both the same, and yet not as the base has it.
+    tables.put("dev", t=ours)
+    same = vcs("diff", "main..dev", "shop.t", "--shape", "three_way").stdout
+    assert "are equal" in same
+    tables.put("dev", t=tables.entry([tables.block({9: "z"})], key=True))
+    wrong = vcs("diff", "main..dev", "shop.t", "--shape", "three_way", code=2)
+    assert "come from no common one" in wrong.stderr

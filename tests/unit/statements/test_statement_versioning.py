@@ -250,7 +250,7 @@ def test_what_is_in_another_catalog_goes_to_spark(text: str) -> None:
         ("snapshot diff a", InputError, "`and`"),
         ("snapshot diff a and", InputError, "the relation to read"),
         ("snapshot diff a and b c", InputError, "a clause of the statement"),
-        ("snapshot diff a and b as tall", InputError, "wide, signed or changes"),
+        ("snapshot diff a and b as tall", InputError, "wide, signed, changes or three_way"),
         ("snapshot diff a and b output all", InputError, "rows, count, summary or schema"),
         ("snapshot diff a and b limit -1", InputError, "a whole number"),
         ("snapshot diff a and b limit -1", InputError, "a whole number"),

@@ -209,3 +209,36 @@ def test_refusals(shelf: Shelf, words: tuple[str, ...], error: type[Exception], 
 )
 def test_ends(shelf: Shelf, words: tuple[str, ...], ends: Ends) -> None:
     assert read_ends(shelf.repository, words, "dev") == ends
+
+
+def test_a_statement_compares_both_sides_with_their_base() -> None:
+    shelf = Shelf()
+    shelf.run(f"create table s.w (id bigint, v string) {KEY}")
+    shelf.append("w", id=[1, 2, 3], v=["a", "b", "c"])
+    repository = shelf.repository
+    parted = repository.resolve("main")
+    shelf.delete("w", (0, 2))
+    shelf.append("w", id=[5], v=["e"])
+    main = repository.branch("main")
+    repository.create_branch("side", main.head, author="ann")
+    assert repository.move_branch(main, parted, author="ann", action="reset")
+    shelf.append("w", id=[6], v=["f"])
+    text = "snapshot diff w and w{snapshot='side'} as three_way"
+    rows = shelf.run(text).rows
+    assert rows is not None
+    assert sorted(rows.fetch()) == [
+        (3, None, "removed", 3, 3, None, "c", "c", None),
+        (5, None, "added", None, None, 5, None, None, "e"),
+        (6, "added", None, None, 6, None, None, "f", None),
+    ]
+    counted = shelf.run(f"{text} output count").rows
+    assert counted is not None
+    assert list(counted.fetch()) == [(3,)]
+    shelf.run("create table s.t (id bigint)")
+    for wrong, why in (
+        (f"{text} output summary", "counts what differs between two versions"),
+        ("snapshot diff w and t as three_way", "come from no common one"),
+        (text.replace("as", "columns (x) as"), "no column 'x'"),
+    ):
+        with pytest.raises(InputError, match=why):
+            shelf.run(wrong)

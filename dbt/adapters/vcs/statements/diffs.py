@@ -11,7 +11,8 @@ from dbt.adapters.vcs.statements.lexer import Kind, Token
 from dbt.adapters.vcs.statements.literals import decode
 from dbt.adapters.vcs.statements.names import At, Name, TableAt, split_name
 
-DiffShape: TypeAlias = Literal["wide", "signed", "changes"]
+DiffShape: TypeAlias = Literal["wide", "signed", "changes", "three_way"]
+TwoWayShape: TypeAlias = Literal["wide", "signed", "changes"]
 DIFF_FUNCTION: Final = "snapshot_diff"
 _OPTIONS: Final = ("shape", "columns", "where")
 
@@ -117,6 +118,7 @@ def _name(text: str) -> Name:
 def _fail(found: str) -> NoReturn:
     raise InputError(
         f"Expected {DIFF_FUNCTION}('schema.table@revision', 'schema.table@revision'[, shape => "
-        "'wide' | 'signed' | 'changes'][, columns => 'a, b'][, where => '<condition>']), "
+        "'wide' | 'signed' | 'changes' | 'three_way'][, columns => 'a, b']"
+        "[, where => '<condition>']), "
         f"{found}. Correct the arguments; each is one string literal."
     )

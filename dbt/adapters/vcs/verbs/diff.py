@@ -20,8 +20,9 @@ from dbt.adapters.vcs.verbs.rowset import RowSet
 from dbt.adapters.vcs.workspace.diffs import Difference
 from dbt.adapters.vcs.workspace.parallel import each
 from dbt.adapters.vcs.workspace.points import Point
-from dbt.adapters.vcs.workspace.shapes import ShapedRows
+from dbt.adapters.vcs.workspace.shapes import RowTable, ShapedRows
 from dbt.adapters.vcs.workspace.summaries import ChangeSummary, summarize
+from dbt.adapters.vcs.workspace.threeway import ThreeWay
 
 _AT_ONCE: Final = 16
 _SETTINGS: Final = ("primary_key", "partition_by", "cluster_by", "comment", "properties")
@@ -122,6 +123,8 @@ def read_diff(
         if columns:
             raise InputError("Columns are chosen of one table; name it: dbt-vcs diff a..b s.t")
         return _commits(repository, ends, limits)
+    if shape == "three_way":
+        ends = ends.without_merge_base()
     points = read_points(repository, ends, branch)
     if points is None:
         return _commits(repository, ends, limits)
@@ -256,12 +259,17 @@ def _tables(
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} {_in_sql(points)}") from error
     told = _told(name, "table", how, difference, found.counts)
-    shaped = ShapedRows(found, shape)
+    shaped: ShapedRows | RowTable
+    if shape == "three_way":
+        three = ThreeWay.of(repository, old.id, new.id, columns)
+        shaped = RowTable(three.table(limits=limits))
+    else:
+        shaped = ShapedRows(found, shape)
     shown = shaped.count if limit is None else min(limit, shaped.count)
     return DiffReport(
         before=ends.before,
         after=ends.after,
-        is_equal=told.how == "equal",
+        is_equal=told.how == "equal" and not shaped.count,
         relations=(told,),
         heads=tuple(shaped.schema.names),
         key=tuple(field.name for field in found.comparison.key),

@@ -35,6 +35,10 @@ class Ends(NamedTuple):
     table: str | None = None
     tables: bool = False
 
+    def without_merge_base(self) -> Ends:
+        """Return the ends of `a..b` where they are those of `a...b`."""
+        return self._replace(before=self.before.removesuffix(_MERGE_BASE))
+
 
 def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends:
     """Return what words mean, as `dbt-vcs diff` takes them.

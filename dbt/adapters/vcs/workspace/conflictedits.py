@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.statements import Statement, TargetColumn, Update
 from dbt.adapters.vcs.workspace.conflicttables import RESOLUTION, RESULT, ConflictTable
 from dbt.adapters.vcs.workspace.conflictvalues import exact_values, given_row
-from dbt.adapters.vcs.workspace.diffs import zone_of
+from dbt.adapters.vcs.workspace.diffinputs import zone_of
 from dbt.adapters.vcs.workspace.openmerges import PREFIX, Choice, OpenMerge, open_merge_of
 from dbt.adapters.vcs.workspace.outcome import Outcome
 from dbt.adapters.vcs.workspace.pins import zone_named

@@ -182,9 +182,9 @@ def _net(comparison: Comparison) -> str:
         if field.id not in compared:
             shown.append(f"any_value({column}) {column}")
             continue
-        canonical = _canonical(column, field.type)
-        keys.append(canonical)
-        shown.append(column if canonical == column else f"any_value({column}) {column}")
+        spelled = canonical(column, field.type)
+        keys.append(spelled)
+        shown.append(column if spelled == column else f"any_value({column}) {column}")
     names = ", ".join(_column(n) for n in range(len(comparison.fields)))
     group = f" group by {', '.join(keys)}" if keys else ""
     return (
@@ -197,7 +197,7 @@ def _changes(comparison: Comparison) -> str:
     """Return the query for `diff_type`, `gone` and `come`, structs or NULL: one row a change."""
     key = {field.id for field in comparison.key}
     keys = [
-        _canonical(f"row.{_column(n)}", field.type)
+        canonical(f"row.{_column(n)}", field.type)
         for n, field in enumerate(comparison.fields)
         if field.id in key
     ]
@@ -229,7 +229,7 @@ def _changes(comparison: Comparison) -> str:
     )
 
 
-def _canonical(column: str, type_: str) -> str:
+def canonical(column: str, type_: str) -> str:
     """Return SQL for what stands for a value where Spark compares it.
 
     Spark itself takes NaN for NaN and -0.0 for 0.0, and maps in any order, when it groups.

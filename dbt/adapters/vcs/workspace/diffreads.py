@@ -11,9 +11,10 @@ from dbt.adapters.vcs.changes.limits import TooLargeError
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements import DiffReference, SnapshotDiff, TableAt
 from dbt.adapters.vcs.statements.diffs import DiffShape
-from dbt.adapters.vcs.workspace.diffs import Difference, filtered, zone_of
+from dbt.adapters.vcs.workspace.diffinputs import Shaped, filtered, find_difference, zone_of
+from dbt.adapters.vcs.workspace.diffs import Difference
 from dbt.adapters.vcs.workspace.outcome import ArrowRows, Outcome, are_plain
-from dbt.adapters.vcs.workspace.points import TableText, find_points
+from dbt.adapters.vcs.workspace.points import TableText
 from dbt.adapters.vcs.workspace.scope import Scope
 
 _ALONE: Final = "__vcs_diff"
@@ -34,10 +35,9 @@ def diff_relations(
     """
     found: dict[DiffReference, str] = {}
     for number, item in enumerate(diffs):
-        difference = _difference(scope, item.before, item.after, item.columns)
+        difference = _difference(scope, item.before, item.after, item.columns, item.shape)
         name = None if keep else f"__vcs_diff_{number}"
-        relation = difference.relation(scope.session, item.shape, name=name)
-        found[item] = filtered(relation, item.where)
+        found[item] = filtered(difference.relation(scope.session, name=name), item.where)
     return found
 
 
@@ -53,37 +53,42 @@ def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
         InputError: One is of a view, or there is no such column.
         UnsupportedError: A column has types that can't be compared.
     """
-    difference = _difference(scope, statement.before, statement.after, statement.columns)
+    difference = _difference(
+        scope, statement.before, statement.after, statement.columns, statement.shape
+    )
     match statement.output:
         case "schema":
             names = ("kind", "column", "before", "after")
-            changes = difference.schema
+            changes = difference.two.schema
             columns = {name: [getattr(item, name) for item in changes] for name in names}
             table = pa.table(columns, pa.schema([(name, pa.string()) for name in names]))
             return Outcome(rows=ArrowRows(table))
         case "summary":
-            return _summary(scope, difference, statement)
+            return _summary(scope, difference.two, statement)
         case "count":
             return _count(scope, difference, statement)
     return _rows(scope, difference, statement)
 
 
-def _rows(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
+def _rows(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
     if statement.where is None:
         try:
-            table = difference.table(statement.shape)
+            table = difference.table()
         except (TooLargeError, UnsupportedError):
             pass  # the engine compares them
         else:
             if are_plain(table):
                 return Outcome(rows=ArrowRows(table.slice(0, statement.limit)))
-    text = filtered(
-        difference.relation(scope.session, statement.shape, name=_ALONE), statement.where
-    )
+    text = filtered(difference.relation(scope.session, name=_ALONE), statement.where)
     return Outcome(rows=scope.session.query(f"select * from {text}{_limit(statement)}"))
 
 
 def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
+    if statement.shape == "three_way":
+        raise InputError(
+            "`output summary` counts what differs between two versions; three_way compares both "
+            "with a third. Leave one of them out, or write `output count`."
+        )
     if statement.where is not None and statement.shape != "wide":
         raise InputError(
             "`output summary` counts changes, and `where` chooses rows of a shape: only in wide "
@@ -100,32 +105,33 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
             return Outcome(rows=ArrowRows(pa.table(numbers)))
     kinds = ("added", "removed", "modified")
     counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
-    return _counted(scope, difference, statement, "wide", counted)
+    return _counted(
+        scope, difference.relation(scope.session, "wide", name=_ALONE), statement, counted
+    )
 
 
-def _count(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
+def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
     if statement.where is None and statement.limit is None:
         try:
-            count = difference.table(statement.shape).num_rows
+            count = difference.table().num_rows
         except (TooLargeError, UnsupportedError):
             pass  # the engine counts them
         else:
             return Outcome(rows=ArrowRows(pa.table({"count": [count]})))
-    return _counted(scope, difference, statement, statement.shape, "count(*) as `count`")
+    relation = difference.relation(scope.session, name=_ALONE)
+    return _counted(scope, relation, statement, "count(*) as `count`")
 
 
-def _counted(
-    scope: Scope, difference: Difference, statement: SnapshotDiff, shape: DiffShape, counted: str
-) -> Outcome:
-    text = filtered(difference.relation(scope.session, shape, name=_ALONE), statement.where)
+def _counted(scope: Scope, relation: str, statement: SnapshotDiff, counted: str) -> Outcome:
+    text = filtered(relation, statement.where)
     if statement.limit is not None:
         text = f"(select * from {text}{_limit(statement)})"
     return Outcome(rows=scope.session.query(f"select {counted} from {text}"))
 
 
 def _difference(
-    scope: Scope, before: TableAt, after: TableAt, columns: tuple[str, ...]
-) -> Difference:
+    scope: Scope, before: TableAt, after: TableAt, columns: tuple[str, ...], shape: DiffShape
+) -> Shaped:
     for name, _ in (before, after):
         if scope.is_temporary(name):
             raise InputError(
@@ -133,15 +139,12 @@ def _difference(
                 "that it reads."
             )
     old, new = (TableText(scope.name(name), at) for name, at in (before, after))
-    points = find_points(scope.overlay, old, new, lambda: zone_of(scope.session))
-    for point in points:
-        read = point.input()
-        if read is not None:
-            scope.note(read)
-    sides = [point.snapshot(scope.overlay) for point in points]
-    return Difference(
-        repository=scope.overlay.repository, before=sides[0], after=sides[1], columns=columns
+    found = find_difference(
+        scope.overlay, old, new, columns, shape, lambda: zone_of(scope.session)
     )
+    for read in found.inputs:
+        scope.note(read)
+    return found
 
 
 def _limit(statement: SnapshotDiff) -> str:

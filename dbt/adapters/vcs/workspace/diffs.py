@@ -15,21 +15,17 @@ from dbt.adapters.vcs.changes.diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.changes.limits import LIMITS, Limits, TooLargeError
 from dbt.adapters.vcs.changes.net import Counts
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field, Input, Schema, Snapshot
+from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Session, TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
-from dbt.adapters.vcs.statements.conditions import check_condition, where_clause
-from dbt.adapters.vcs.statements.diffs import DiffReference, DiffShape
+from dbt.adapters.vcs.statements.diffs import TwoWayShape
 from dbt.adapters.vcs.workspace.diffquery import delta_parts, diff_query, signed_part
-from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.points import TableText, find_points
 from dbt.adapters.vcs.workspace.shapes import shaped
 
-_ZONE: Final = "spark.sql.session.timeZone"
-_OWN: Final[dict[DiffShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
+_OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +76,13 @@ class Difference:
         before, after = _matched(self.before, self.after)
         return count_changes(self.repository, before, after, limits=limits)
 
-    def table(self, shape: DiffShape, *, limits: Limits = LIMITS) -> pa.Table:
+    def table(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> pa.Table:
         """Return the rows in a shape, compared as `in_process` does, which says what is raised."""
         found = self.in_process(limits=limits)
         _check_names(found.comparison.fields, shape)
         return shaped(found, shape)
 
-    def by_engine(self, session: Session, shape: DiffShape) -> str:
+    def by_engine(self, session: Session, shape: TwoWayShape) -> str:
         """Return the query that compares the rows; what it reads is mounted now.
 
         Raises:
@@ -110,7 +106,7 @@ class Difference:
     def relation(
         self,
         session: Session,
-        shape: DiffShape,
+        shape: TwoWayShape,
         *,
         name: str | None = None,
         limits: Limits = LIMITS,
@@ -149,7 +145,7 @@ class Difference:
         sides = ((before.schema, after.schema), (after.schema, before.schema))
         return any(field.id in other.retired for own, other in sides for field in own.fields)
 
-    def _name(self, shape: DiffShape) -> str:
+    def _name(self, shape: TwoWayShape) -> str:
         """Return a name that stands for this difference and no other one."""
         sides = [msgspec.json.encode(side) for side in (self.before, self.after)]
         told = repr((sides, self.columns, shape))
@@ -179,58 +175,6 @@ class Difference:
         ]
         relation = session.mount_physical(mount_of(self.repository, stored))
         yield signed_part(relation, sign, columns)
-
-
-def diff_in_view(
-    overlay: Overlay, session: Session, item: DiffReference
-) -> tuple[str, tuple[Input, ...]]:
-    """Return the relation for a difference in a view's text, and the versions that it is of.
-
-    A view is read by all sessions, so what it reads is never one session's own.
-
-    Raises:
-        InputError: A table is named without its schema, or as for any difference.
-    """
-    check_in_view(item)
-    old, new = (TableText(name.relation(""), at) for name, at in (item.before, item.after))
-    points = find_points(overlay, old, new, lambda: zone_of(session))
-    before, after = (point.snapshot(overlay) for point in points)
-    difference = Difference(
-        repository=overlay.repository, before=before, after=after, columns=item.columns
-    )
-    text = filtered(f"({difference.by_engine(session, item.shape)})", item.where)
-    return text, tuple(read for point in points if (read := point.input()))
-
-
-def check_in_view(item: DiffReference) -> None:
-    """Raise unless a difference says the same wherever a view that reads it is read.
-
-    Raises:
-        InputError: A table is named without its schema.
-    """
-    for name, _ in (item.before, item.after):
-        if name.schema is None:
-            raise InputError(
-                f"Expected snapshot_diff('schema.table...', ...) in a view, found '{name}' "
-                "without a schema. Write it: a view may be read from any schema."
-            )
-
-
-def filtered(relation: str, where: str | None) -> str:
-    """Return SQL for the rows of a relation that meet a condition, all without one.
-
-    Raises:
-        InputError: The condition is not one.
-    """
-    if where is None:
-        return relation
-    check_condition(where, "The condition of a difference")
-    return f"(select * from {relation} {where_clause(where)})"
-
-
-def zone_of(session: Session) -> str:
-    """Return the time zone of times that have none."""
-    return session.setting(_ZONE) or "UTC"
 
 
 def mount_of(repository: Repository, snapshot: Snapshot) -> TableMount:
@@ -277,7 +221,7 @@ def _matched(
     )
 
 
-def _check_names(fields: Sequence[Field], shape: DiffShape) -> None:
+def _check_names(fields: Sequence[Field], shape: TwoWayShape) -> None:
     own = _OWN.get(shape)
     if any(field.name.lower() == own for field in fields):
         raise InputError(

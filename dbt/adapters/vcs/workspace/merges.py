@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.statements import SnapshotMerge, SnapshotPick, TableAt
 from dbt.adapters.vcs.workspace.conflicts import Clash
-from dbt.adapters.vcs.workspace.diffs import zone_of
+from dbt.adapters.vcs.workspace.diffinputs import zone_of
 from dbt.adapters.vcs.workspace.outcome import ArrowRows, Outcome
 from dbt.adapters.vcs.workspace.picks import picked_rows
 from dbt.adapters.vcs.workspace.points import find_point

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.engines.port import Session, Sign, TableMount
 from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.statements import DiffReference, Query, Reference
 from dbt.adapters.vcs.workspace import signs
-from dbt.adapters.vcs.workspace.diffs import diff_in_view
+from dbt.adapters.vcs.workspace.diffinputs import diff_in_view
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.pins import pinned, query_of_body, query_of_view
 

@@ -15,7 +15,8 @@ from dbt.adapters.vcs.engines.quoting import quoted
 from dbt.adapters.vcs.engines.types import arrow_type
 from dbt.adapters.vcs.statements import SnapshotPick
 from dbt.adapters.vcs.statements.conditions import where_clause
-from dbt.adapters.vcs.workspace.diffs import Difference, zone_of
+from dbt.adapters.vcs.workspace.diffinputs import zone_of
+from dbt.adapters.vcs.workspace.diffs import Difference
 from dbt.adapters.vcs.workspace.keyvalues import key_value
 from dbt.adapters.vcs.workspace.pins import query_of_body, zone_named
 from dbt.adapters.vcs.workspace.scope import Scope

@@ -56,6 +56,14 @@ class TableText(NamedTuple):
     at: At | None
 
 
+def without_merge_base(text: TableText) -> TableText:
+    """Return the version itself where a text means the merge base with it: `a` for `a...`."""
+    if text.at is None or text.at.kind != "version":
+        return text
+    value = text.at.value.strip().removesuffix(_MERGE_BASE)
+    return TableText(text.relation, At(kind="version", value=value))
+
+
 def find_points(
     overlay: Overlay, before: TableText, after: TableText, zone: Callable[[], str]
 ) -> tuple[Point, Point]:

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diff import TableDiff
-from dbt.adapters.vcs.statements.diffs import DiffShape
+from dbt.adapters.vcs.statements.diffs import TwoWayShape
 
 _PART: Final = 50_000
 """Changes whose rows are gathered at a time."""
@@ -22,7 +22,7 @@ class ShapedRows:
         count: How many there are.
     """
 
-    def __init__(self, found: TableDiff, shape: DiffShape) -> None:
+    def __init__(self, found: TableDiff, shape: TwoWayShape) -> None:
         """Take what was found; no row is gathered yet but those of the shape `signed`."""
         self._found = found
         self._shape = shape
@@ -46,7 +46,20 @@ class ShapedRows:
             yield part_of(slice(start, start + _PART))
 
 
-def shaped(found: TableDiff, shape: DiffShape) -> pa.Table:
+class RowTable:
+    """The same of rows that are a table already."""
+
+    def __init__(self, table: pa.Table) -> None:
+        """Take the table."""
+        self._table = table
+        self.schema, self.count = table.schema, table.num_rows
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield the table."""
+        yield self._table
+
+
+def shaped(found: TableDiff, shape: TwoWayShape) -> pa.Table:
     """Return the rows of a difference in a shape."""
     match shape:
         case "wide":

@@ -29,8 +29,8 @@ from dbt.adapters.vcs.statements import (
 )
 from dbt.adapters.vcs.statements.query import edited, renames
 from dbt.adapters.vcs.workspace import metadata
+from dbt.adapters.vcs.workspace.diffinputs import check_in_view
 from dbt.adapters.vcs.workspace.diffreads import diff_relations
-from dbt.adapters.vcs.workspace.diffs import check_in_view
 from dbt.adapters.vcs.workspace.mounts import table_mount
 from dbt.adapters.vcs.workspace.pins import pinned, reparsed
 from dbt.adapters.vcs.workspace.scope import Scope

@@ -239,7 +239,7 @@ def _shape(cursor: Cursor) -> DiffShape | None:
         for shape in get_args(DiffShape):
             if cursor.take(shape):
                 return shape  # type: ignore[no-any-return]
-        cursor.fail("wide, signed or changes")
+        cursor.fail("wide, signed, changes or three_way")
     return None
 
 

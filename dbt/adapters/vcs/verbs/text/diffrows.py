@@ -31,9 +31,12 @@ def diff_rows(report: DiffReport) -> Grid:
         case "diff_type":
             sides = (f"{side}_{name}" for name in report.key for side in ("from", "to"))
             cells, first = map(_wide, rows.values()), ("diff_type", *sides)
-        case _:
+        case "diff_count":
             # Which rows have one key is not known here: nothing says what matters.
             cells = (_cells(row, _style(row)) for row in rows.values())
+        case _:
+            # A three-way row has one kind for each side, and so no colour of its own.
+            cells, first = (_cells(row, "plain") for row in rows.values()), report.key
     return Grid(heads=report.heads, rows=cells, whole=rows.numeric, first=first)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
+from dbt.adapters.vcs.engines.errors import SparkError
 
 from .shop import Shop
 
@@ -200,3 +201,15 @@ def test_views_are_no_targets(shop: Shop, verb: str) -> None:
     shop.sql("create or replace temporary view temporary_target as select 1 k")
     with pytest.raises(UnsupportedError, match="is a temporary view"):
         shop.sql(verb.format(t="temporary_target"))
+
+
+def test_metadata_of_files_is_refused_with_the_way_round(shop: Shop) -> None:
+    table = shop.make("id int", "values (1)")
+    for text in (
+        f"select _metadata.file_name from {table}",
+        f"delete from {table} where _metadata.row_index = 0",
+    ):
+        with pytest.raises(SparkError, match=r"no column _metadata.* input_file_name\(\) tells"):
+            shop.sql(text)
+    [(file,)] = shop.rows(f"select input_file_name() from {table}")
+    assert file.endswith(".parquet")

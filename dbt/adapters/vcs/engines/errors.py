@@ -19,6 +19,7 @@ _STACK: Final = re.compile(r"^\s*at [\w.$/<>]+\(|^\s*\.\.\. \d+ more|^(?:JVM|Dri
 _NO_ANSWER: Final = re.compile(r"An error occurred while calling \S+")
 """What Py4J says of a call without an answer; of one that failed in Java it says more."""
 
+_NO_METADATA: Final = re.compile(r"\[UNRESOLVED_COLUMN.*`_metadata`", re.DOTALL)
 _NO_MEMORY: Final = re.compile(r"Java heap space|GC overhead limit exceeded")
 _OURS: Final = re.compile(r"`__vcs_\w*`, |, `__vcs_\w*`")
 """Columns that a rewritten statement adds, among those that Spark suggests."""
@@ -137,6 +138,11 @@ def _spark_error(error: Any) -> SparkError:
         message += (
             "\nSpark needs Hadoop's S3 file system: set spark.jars.packages to "
             "org.apache.hadoop:hadoop-aws:<the version of the hadoop-client-api jar of Spark>."
+        )
+    if _NO_METADATA.search(message):
+        message += (
+            "\nA versioned table has no column _metadata, since its rows may move to other files. "
+            "In a query, input_file_name() tells the file that a row is in now."
         )
     if _NO_MEMORY.search(message):
         message += "\nGive Spark more memory: spark.driver.memory."

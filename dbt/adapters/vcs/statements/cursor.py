@@ -117,7 +117,8 @@ class Cursor:
         if self.token.word == ".":
             raise UnsupportedError(
                 f"Changing a field inside the column '{name}' is not supported on versioned "
-                "tables. Change the type of the whole column, or rebuild the table."
+                f"tables. Rebuild the table: create or replace table ... as select ..., "
+                f"named_struct(...) as {name}."
             )
         return name
 

@@ -150,7 +150,7 @@ def _is_query_in_parentheses(cursor: Cursor) -> bool:
 def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:
     if not rest:
         cursor.fail("a query or `values`")
-    if prefix and prefix[0].word == "from":
+    if any(token.word == "from" for token in _outer(prefix)):
         if any(token.word == "insert" for token in _outer(rest)):
             raise UnsupportedError(
                 "Several inserts from one source in one statement are not supported on versioned "

@@ -8,7 +8,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.engines.arrow import arrow_schema, write_table
+from dbt.adapters.vcs.engines.arrow import arrow_schema, parquet_bytes, write_table
 from dbt.adapters.vcs.engines.footers import check_not_null, read_blocks
 
 FOLDER = "data/t/w=x1"
@@ -68,6 +68,24 @@ def test_decimals_are_compared_as_numbers_over_row_groups() -> None:
 
 def test_floats_with_nan_have_the_count_of_nulls() -> None:
     assert stats_of([float("nan"), None], "double").nulls == 1
+
+
+def test_floats_beside_nan_have_no_statistics_since_bounds_would_leave_it_out() -> None:
+    assert stats_of([float("nan"), 1.0, None], "double") == ColumnStats(None, None, -1)
+    assert stats_of([float("nan"), 1.0], "float") == ColumnStats(None, None, -1)
+
+
+@pytest.mark.parametrize("type_", ["struct<d:double,i:int>", "array<float>", "map<int,double>"])
+def test_floats_inside_other_values_have_no_statistics(type_: str) -> None:
+    nested = {"struct": {"d": 1.5, "i": 2}, "array": [1.5], "map": [(1, 1.5)]}
+    column = pa.array([nested[type_.partition("<")[0]]], arrow_schema(schema_of(type_)).types[0])
+    (group,) = [pq.read_metadata(pa.BufferReader(parquet_bytes(pa.table({"c0": column}))))]
+    found = {
+        leaf.path_in_schema: leaf.is_stats_set
+        for leaf in (group.row_group(0).column(n) for n in range(group.num_columns))
+    }
+    measured = {"c0.i", "c0.key_value.key"}
+    assert found == {path: path in measured for path in found}
 
 
 def test_only_nulls() -> None:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.parquetstats import measured_columns
 from dbt.adapters.vcs.engines.types import arrow_type
 
 _ROW_GROUP: Final = 1_000_000
@@ -96,6 +97,7 @@ def parquet_bytes(table: pa.Table, *, row_group: int = _ROW_GROUP) -> bytes:
         store_schema=False,
         row_group_size=row_group,
         write_page_index=False,
+        write_statistics=sorted(measured_columns(table)),
     )
     data: bytes = sink.getvalue().to_pybytes()
     return data

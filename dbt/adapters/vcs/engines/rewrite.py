@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.columns import read_columns
+from dbt.adapters.vcs.engines.parquetstats import measured_columns
 
 _GROUP_BYTES = 64 * 1024 * 1024
 """Rows that make a row group, as Arrow counts bytes in memory."""
@@ -88,6 +89,7 @@ def _files(
 ) -> Iterator[str]:
     sink: pa.BufferOutputStream | None = None
     writer: pq.ParquetWriter | None = None
+    measured: frozenset[str] = frozenset()
     number = 0
 
     def finish() -> str:
@@ -101,7 +103,12 @@ def _files(
         return path
 
     for rows in groups:
+        held = measured_columns(rows)
+        if writer is not None and not measured <= held:
+            # What a file has bounds of is settled when it begins; NaN in such a column begins one.
+            yield finish()
         if writer is None or sink is None:
+            measured = held
             sink = pa.BufferOutputStream()
             writer = pq.ParquetWriter(
                 sink,
@@ -110,6 +117,7 @@ def _files(
                 coerce_timestamps="us",
                 store_schema=False,
                 write_page_index=False,
+                write_statistics=sorted(measured),
             )
         writer.write_table(rows, row_group_size=rows.num_rows)
         if sink.tell() >= target_bytes:

@@ -1,0 +1,45 @@
+"""Which columns of a Parquet file get statistics: those whose bounds hold every value.
+
+Arrow leaves NaN out of a column's bounds. Spark, to which NaN is greater than any other number,
+then skips row groups that hold NaN when it looks for NaN or for large numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def measured_columns(rows: pa.Table) -> frozenset[str]:
+    """Return the paths of the leaf columns whose bounds hold every value of these rows.
+
+    These are all but numbers of floating point that lie beside NaN or inside other values.
+    """
+    return frozenset(
+        path
+        for field, column in zip(rows.schema, rows.columns, strict=True)
+        for path, type_ in _leaves(field.name, field.type)
+        if not pa.types.is_floating(type_) or (path == field.name and not _leaves_out(column))
+    )
+
+
+def _leaves_out(column: pa.ChunkedArray) -> bool:
+    """Tell whether bounds of a column leave values out: NaN alone has no bounds, which is safe."""
+    found = pc.unique(pc.is_nan(column.drop_null()))
+    return len(found) > 1
+
+
+def _leaves(path: str, type_: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
+    """Yield path and type of each column that Parquet keeps for a value."""
+    if pa.types.is_struct(type_):
+        for field in type_:
+            yield from _leaves(f"{path}.{field.name}", field.type)
+    elif pa.types.is_map(type_):
+        yield from _leaves(f"{path}.key_value.key", type_.key_type)
+        yield from _leaves(f"{path}.key_value.value", type_.item_type)
+    elif pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        yield from _leaves(f"{path}.list.element", type_.value_type)
+    else:
+        yield path, type_

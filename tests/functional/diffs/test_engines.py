@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -168,3 +169,62 @@ def test_three_way_differences_of_random_histories(client: Client, sql: Sql, key
     arrow, spark = both(client, nothing)
     assert arrow == spark
     assert len(arrow) == 1
+
+
+def test_three_way_differences_of_columns_that_changed(client: Client, sql: Sql) -> None:
+    sql(
+        "create table c (id int, `a.b c` int, was float, gone string) "
+        "tblproperties ('vcs.write_mode' = 'merge_on_read', 'primary_key' = 'id')"
+    )
+    sql("insert into c values (1, 1, 1.5, 'x'), (2, 2, 2.5, 'y'), (3, 3, 3.5, 'z')")
+    base = snapshot(client, "c")
+    sql("alter table c alter column `a.b c` type bigint")
+    sql("alter table c drop column gone")
+    sql("update c set `a.b c` = 5000000000 where id = 1")
+    ours = snapshot(client, "c")
+    sql("restore table c to version as of 'main~3'")
+    sql("alter table c rename column was to now")
+    sql("alter table c add columns (more string)")
+    sql("update c set more = 'new', now = 9.5 where id in (1, 2)")
+    sql("update c set gone = 'w' where id = 3")
+    theirs = snapshot(client, "c")
+    found = ThreeWay(repository=client.repository, base=base, ours=ours, theirs=theirs)
+    arrow, spark = both(client, found)
+    assert arrow == spark
+    names = [name for name, _ in next(iter(arrow))[1]]
+    assert names[:3] == ["id", "our_diff_type", "their_diff_type"]
+    assert {"base_now", "their_more", "our_a.b c"} <= set(names)
+    assert not any("gone" in name or "was" in name for name in names)
+    rows = [json.loads(line) for line in arrow if isinstance(line, str)]
+    # What the third row differs in was dropped by the other side.
+    assert sorted(rows, key=lambda item: item["id"]) == [
+        {
+            "id": 1,
+            "our_diff_type": "modified",
+            "their_diff_type": "modified",
+            "base_id": 1,
+            "our_id": 1,
+            "their_id": 1,
+            "base_a.b c": 1,
+            "our_a.b c": 5_000_000_000,
+            "their_a.b c": 1,
+            "base_now": 1.5,
+            "our_now": 1.5,
+            "their_now": 9.5,
+            "their_more": "new",
+        },
+        {
+            "id": 2,
+            "their_diff_type": "modified",
+            "base_id": 2,
+            "our_id": 2,
+            "their_id": 2,
+            "base_a.b c": 2,
+            "our_a.b c": 2,
+            "their_a.b c": 2,
+            "base_now": 2.5,
+            "our_now": 2.5,
+            "their_now": 9.5,
+            "their_more": "new",
+        },
+    ]

@@ -139,6 +139,41 @@ def test_no_verb_makes_a_repository(operate: Any, folder: Path) -> None:
     assert not (folder / "warehouse").exists()
 
 
+def test_conflicts_are_resolved_by_operations(operate: Any, warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    base = tables.entry([tables.block({1: "a", 2: "b", 3: "c"})], key=True)
+    tables.put("main", t=base)
+    warehouse.branch("dev")
+    for branch, name in (("main", "theirs"), ("dev", "ours")):
+        block = tables.block(dict.fromkeys((1, 2, 3), name))
+        tables.put(branch, t=tables.entry([block], parents=[base], key=True))
+    hand = {"relation": "shop.t", "key": {"id": 1}, "set": {"name": "by hand"}}
+    found = operate(
+        ("vcs_merge", {"source": "main"}),
+        ("vcs_resolve", hand),
+        ("vcs_resolve", {"choice": "theirs"}),
+        ("vcs_resolve", {"relation": "shop.t", "choice": "ours", "again": True}),
+        ("vcs_resolve", {**hand, "key": {"id": 2}, "set": {"name": None}, "target": "dev"}),
+        ("vcs_resolve", {"relation": "shop.t", "choice": "base", "key": {"id": 3}}),
+        ("vcs_resolve", {"relation": "shop.t", "choice": "theirs"}),
+        ("vcs_resolve", {**hand, "set": {"id": 7}}),
+        ("vcs_merge", {"action": "continue"}),
+    )
+    texts = [item["text"] for item in found]
+    assert [item["success"] for item in found] == [False] + [True] * 5 + [False] * 2 + [True]
+    assert "changed the same in different ways" in texts[0]
+    assert texts[1].startswith("Resolved 1 conflict with values chosen by hand.\n2 left.")
+    assert texts[2].startswith("Resolved 2 conflicts with theirs.")
+    assert texts[3].startswith("Resolved 3 conflicts with ours.")
+    assert "is resolved already" in texts[6]
+    assert "in the primary key" in texts[7]
+    assert {row["id"]: row["name"] for row in warehouse.rows("t", "dev")} == {
+        1: "ours",
+        2: None,
+        3: "c",
+    }
+
+
 def test_versions_are_operations_too(operate: Any, warehouse: Warehouse) -> None:
     tables = Tables(warehouse)
     first = tables.entry([tables.block({1: "a"})])

@@ -195,6 +195,42 @@ def test_both_ways_of_writing_make_the_same_table(
         assert shop.version(one).rows == shop.version(other).rows
 
 
+def test_files_of_few_rows_are_a_setting_that_row_changes_stand(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = shop.make(
+        "k int, v string",
+        "select cast(id as int), 'v' from range(0, 40, 1, 2)",
+        properties="'vcs.write_mode' = 'merge_on_read'",
+    )
+    monkeypatch.setattr(rewrites, "MAX_ROWS_IN_PROCESS", -1)
+    shop.sql("set spark.sql.files.maxRecordsPerFile = 3")
+    try:
+        blocks = len(shop.blocks(name))
+        assert shop.change(f"update {name} set v = 'w' where k % 4 = 0") == 10
+        sizes = [block.rows for block in shop.blocks(name)[blocks:]]
+        assert sum(sizes) == 10 and max(sizes) <= 3, sizes
+        assert shop.change(f"delete from {name} where k % 4 = 1") == 10
+        assert (
+            shop.change(
+                f"merge into {name} t using (select id k from range(30, 50)) s on t.k = s.k "
+                "when matched and t.k % 4 = 2 then delete when matched then update set v = 'm' "
+                "when not matched then insert (k, v) values (s.k, 'n')"
+            )
+            == 3 + 5 + 12
+        )
+    finally:
+        shop.sql("reset spark.sql.files.maxRecordsPerFile")
+    expected = {k: "w" if k % 4 == 0 else "v" for k in range(40) if k % 4 != 1}
+    for k in range(30, 50):
+        if k in expected and k % 4 == 2:
+            del expected[k]
+        else:
+            expected[k] = "m" if k in expected else "n"
+    assert shop.rows(f"select k, v from {name} order by k") == sorted(expected.items(), key=repr)
+    assert sum(item.rows for item in shop.tombstones(name)) > 20
+
+
 def test_a_store_that_fails_leaves_nothing_behind(
     shop: Shop, copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

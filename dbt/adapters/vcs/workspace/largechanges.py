@@ -18,6 +18,8 @@ from dbt.adapters.vcs.workspace.stages import Stage
 from dbt.adapters.vcs.workspace.targets import Choice, Target, tombstone_folder
 
 _PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
+_ONE_FILE: Final = {"maxRecordsPerFile": "0"}
+"""Over what the session says of files: that is for blocks, and a statement has one tombstone."""
 
 
 class LargeChanges:
@@ -141,7 +143,7 @@ class LargeChanges:
             f"and {FILE_COLUMN} in ({holed}) group by {_PLACE}"
         )
         query = f"select * from (select /*+ repartition(1) */ * from ({rows})) sort by {_PLACE}"
-        [path] = self._session.write(query, folder=folder).files
+        [path] = self._session.write(query, folder=folder, options=_ONE_FILE).files
         counts = self._deletions
         return Tombstone(
             path=path,

@@ -129,6 +129,23 @@ def test_tables_are_merged_by_operations_and_by_the_command(shop: Shop) -> None:
     rows = json.loads(vcs("sql", "--json", "select id from mixed where v = 5 order by id"))
     assert rows == [{"id": 0}, {"id": 2}]
     assert "0  5" in vcs("sql", "select * from mixed order by id", "--limit", "1")
+    vcs(
+        "sql",
+        "create snapshot first for table copy; update copy set v = 6 where id in (7, 8); "
+        "create snapshot second for table copy; update copy set v = 7 where id in (8, 9)",
+    )
+    picks = [
+        {"keys": "select id from copy where id = 1"},
+        {"between": ["first", "second"], "where": "id > 7"},
+        {"between": ["second", "work"], "keys": [9], "dry_run": True},
+    ]
+    for pick in picks:
+        given = {"target": "analytics.mixed", "source": "analytics.copy", **pick}
+        assert shop.dbt("run-operation", "snapshot_pick", "--args", json.dumps(given)).success
+    picked_rows = json.loads(
+        vcs("sql", "--json", "select id, v from mixed where v > 4 order by id")
+    )
+    assert picked_rows == [{"id": id, "v": v} for id, v in ((0, 5), (1, 5), (2, 5), (8, 6))]
 
 
 def test_a_run_waits_for_its_promotion(shop: Shop) -> None:

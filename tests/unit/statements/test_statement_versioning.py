@@ -196,10 +196,8 @@ VERSIONING: dict[str, tuple[str, Any]] = {
     "optimize": ("optimize s.t", of("Optimize", target="s.t")),
     "optimize a table": ("optimize table t", of("Optimize", target="t")),
     "optimize with everything": (
-        "optimize t where day >= '2026-01-01' and p in (1) cluster by (a, b)",
-        of(
-            "Optimize", target="t", where="day >= '2026-01-01' and p in (1)", cluster_by=("a", "b")
-        ),
+        "optimize table t cluster by (a, b)",
+        of("Optimize", target="t", cluster_by=("a", "b")),
     ),
 }
 
@@ -290,7 +288,8 @@ def test_what_is_in_another_catalog_goes_to_spark(text: str) -> None:
         ("optimize", InputError, "a name"),
         ("optimize t full", InputError, "found 'full'"),
         ("optimize t cluster by a", InputError, "'('"),
-        ("optimize t where a > 1 zorder by (a)", UnsupportedError, "cluster by"),
+        ("optimize t zorder by (a)", UnsupportedError, "cluster by"),
+        ("optimize t where a > 1 cluster by (a)", UnsupportedError, "Leave the condition out"),
         (
             "create or replace table if not exists c clone t",
             InputError,

@@ -137,14 +137,12 @@ class SnapshotPick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimize:
-    """`optimize t [where ...] [cluster by (...)]`: the same rows in fewer files.
+    """`optimize t [cluster by (...)]`: the same rows in fewer files.
 
     Attributes:
         target: The table.
-        where: SQL text of the condition of the partitions, or None for all.
         cluster_by: Columns to sort rows by; empty for those that the table has.
     """
 
     target: Target
-    where: str | None = None
     cluster_by: tuple[str, ...] = ()

@@ -73,13 +73,7 @@ def optimize(scope: Scope, statement: Optimize) -> Outcome:
     Raises:
         NotFoundError: There is no such table.
         InputError: A column to cluster by is none, or keeps no ranges.
-        UnsupportedError: Only some partitions are meant.
     """
-    if statement.where is not None:
-        raise UnsupportedError(
-            "optimize ... where is not supported on versioned tables: blocks that are well as "
-            "they are, are left alone anyway. Leave the condition out."
-        )
     name = scope.name(statement.target.name)
     before = scope.overlay.require_table(name)
     rewrites = rewrite_table(

@@ -127,6 +127,8 @@ def _alter(cursor: Cursor, kind: RelationKind) -> Altered:
             step = (
                 "Partitions come and go with their rows: insert, or `truncate table ... partition`"
             )
+        elif cursor.at("add", "constraint"):
+            step = "They know NOT NULL, primary keys and checks: test for anything else"
         raise UnsupportedError(
             f"`alter {kind} {target.name} {words} ...` is not supported on versioned relations. "
             f"{step}."

@@ -69,9 +69,16 @@ def read_if_exists(cursor: Cursor) -> bool:
     return cursor.take("if", "exists")
 
 
-def read_if_not_exists(cursor: Cursor) -> bool:
-    """Read `if not exists` if it is there."""
-    return cursor.take("if", "not", "exists")
+def read_if_not_exists(cursor: Cursor, *, replace: bool = False) -> bool:
+    """Read `if not exists` if it is there.
+
+    Raises:
+        InputError: It is, and `or replace` was said before.
+    """
+    found = cursor.take("if", "not", "exists")
+    if found and replace:
+        raise InputError("`or replace` and `if not exists` exclude each other; leave one out.")
+    return found
 
 
 def read_comment_value(cursor: Cursor) -> str | None:

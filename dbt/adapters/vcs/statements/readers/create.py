@@ -83,7 +83,7 @@ def _refuse(cursor: Cursor) -> None:
 
 
 def _view(cursor: Cursor, replace: bool) -> CreateView:
-    if_not_exists = read_if_not_exists(cursor)
+    if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
     columns = _view_columns(cursor)
     comment: str | None = None

@@ -50,7 +50,7 @@ def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTable | CreateT
         InputError: The statement's shape is wrong.
         UnsupportedError: It asks for buckets, row formats, generated columns and the like.
     """
-    if_not_exists = read_if_not_exists(cursor)
+    if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
     if cursor.take("like"):
         return _like(cursor, target, if_not_exists)
@@ -96,7 +96,6 @@ def _query(cursor: Cursor, draft: _Draft) -> Query | None:
 def _finish(
     target: Target, draft: _Draft, query: Query | None, replace: bool, if_not_exists: bool
 ) -> CreateTable:
-    _check_replace(replace, if_not_exists)
     if query is None:
         known = {column.name.lower() for column in draft.columns}
         for name in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
@@ -267,13 +266,7 @@ def _like(cursor: Cursor, target: Target, if_not_exists: bool) -> CreateTableLik
 def _clone(cursor: Cursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
     source, at = cursor.versioned_target()
     cursor.end()
-    _check_replace(replace, if_not_exists)
     return Clone(target=target, source=source, replace=replace, if_not_exists=if_not_exists, at=at)
-
-
-def _check_replace(replace: bool, if_not_exists: bool) -> None:
-    if replace and if_not_exists:
-        raise InputError("`or replace` and `if not exists` exclude each other; leave one out.")
 
 
 def primary_key_property(columns: tuple[str, ...]) -> dict[str, str]:

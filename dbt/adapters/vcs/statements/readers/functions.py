@@ -53,9 +53,7 @@ def read_create_function(
     Raises:
         UnsupportedError: A branch can't hold such a function.
     """
-    if_not_exists = read_if_not_exists(cursor)
-    if replace and if_not_exists:
-        raise InputError("`or replace` and `if not exists` exclude each other; leave one out.")
+    if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
     if cursor.at("as"):
         raise UnsupportedError(

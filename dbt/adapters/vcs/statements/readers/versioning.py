@@ -110,14 +110,16 @@ def read_optimize(cursor: Cursor) -> Optimize:
     """Read what follows `optimize`.
 
     Raises:
-        UnsupportedError: Rows are to be ordered along a curve.
+        UnsupportedError: Only some rows are meant, or rows are to be ordered along a curve.
     """
     if cursor.at("table") and is_name(cursor.ahead()):
         cursor.index += 1
     target = cursor.target()
-    where = None
-    if cursor.take("where"):
-        where = _sql(cursor, lambda: cursor.at("cluster", "by") or cursor.at("zorder", "by"))
+    if cursor.at("where"):
+        raise UnsupportedError(
+            "`optimize ... where` is not supported on versioned tables: blocks that are well as "
+            "they are, are left alone anyway. Leave the condition out."
+        )
     if cursor.at("zorder"):
         raise UnsupportedError(
             f"`optimize {target.name} ... zorder by` is not supported on versioned tables. "
@@ -125,7 +127,7 @@ def read_optimize(cursor: Cursor) -> Optimize:
         )
     cluster_by = read_names(cursor) if cursor.take("cluster", "by") else ()
     cursor.end()
-    return Optimize(target=target, where=where, cluster_by=cluster_by)
+    return Optimize(target=target, cluster_by=cluster_by)
 
 
 def read_snapshot(cursor: Cursor) -> SnapshotDiff | SnapshotMerge | SnapshotPick:

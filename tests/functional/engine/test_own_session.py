@@ -3,6 +3,7 @@
 Whatever writes there is refused, and nothing that is read there is old.
 """
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.engines.context import private_root
 
 from .bench import Bench
@@ -167,6 +168,99 @@ def test_a_function_of_the_branch_is_called_through_the_connection(
     with pytest.raises(Exception, match="UNRESOLVED_ROUTINE"):
         spark.sql("select analytics.twice(2)")
     assert client.sql("select analytics.twice(3) a").to_pylist() == [{"a": 6}]
+
+
+CACHES: dict[str, list[str]] = {
+    "a query": ["cache table ct as select * from {t}", "uncache table ct"],
+    "a query, lazy": ["cache lazy table ct as select * from {t}", "clear cache"],
+    "a table": ["cache table {t}", "uncache table {t}"],
+    "a table, lazy": ["cache lazy table {t}", "clear cache"],
+    "nothing": ["uncache table if exists nope", "clear cache"],
+}
+
+
+@pytest.mark.parametrize("what", CACHES)
+@pytest.mark.parametrize("own", [True, False])
+def test_a_cached_table_reads_as_plain_sparks_and_is_never_old(
+    client: Client, spark: Any, bench: Bench, tmp_path: Path, what: str, own: bool
+) -> None:
+    plain = private_root(
+        bench.session.spark.sparkContext, {"spark.sql.warehouse.dir": str(tmp_path / "plain")}
+    )
+    plain.sql("create table t as select * from values (1, 'ann'), (2, 'bob') as v(id, name)")
+    first, last = CACHES[what]
+    reads = ["t", "ct"] if "ct" in first else ["t"]
+    repository = str(tmp_path / "warehouse")
+    with connect(repository) if not own else contextlib.nullcontext(client) as ours:
+        for step in (first, "insert into {t} values (3, 'eve')", last):
+            ours.sql(step.format(t="customers"))
+            plain.sql(step.format(t="t"))
+            for read in reads:
+                name = "customers" if read == "t" else read
+                found = ours.sql(f"select * from {name} order by id")
+                expected = plain.sql(f"select * from {read} order by id").collect()
+                assert found.to_pylist() == [row.asDict() for row in expected], (step, read)
+    if own and "ct" in reads:
+        with pytest.raises(Exception, match=r"client\.sql"):
+            spark.table("ct").collect()
+
+
+MADE = {
+    "view": lambda spark, path: spark.sql("create view analytics.new as select 1 a"),
+    "table": lambda spark, path: (
+        spark.range(3).write.option("path", path).saveAsTable("analytics.new")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_what_is_made_past_the_connection_is_named_at_its_next_statement(
+    client: Client, spark: Any, tmp_path: Path, kind: str
+) -> None:
+    MADE[kind](spark, str(tmp_path / "made"))
+    way = re.escape(f'analytics.new. Drop it there, spark.sql("drop {kind} `analytics`.`new`")')
+    for statement in ("select * from analytics.new", "select 1", "create table new as select 1 a"):
+        with pytest.raises(InputError, match=way):
+            client.sql(statement)
+    spark.sql(f"drop {kind} analytics.new")
+    client.sql("create table new as select 1 a")
+    assert client.sql("select * from new").to_pylist() == [{"a": 1}]
+
+
+def test_what_is_made_past_the_connection_is_named_when_it_is_closed(
+    spark: Any, tmp_path: Path
+) -> None:
+    spark.sql("create database mine")
+    spark.sql("create view mine.before as select 1 a")
+    with connect(str(tmp_path / "w"), create=True, spark=spark) as client:
+        client.sql("create schema mine")
+        client.sql("create table mine.t as select 1 a")
+        spark.sql("create view mine.later as select 1 a")
+        with pytest.warns(UserWarning, match=r"on no branch: mine\.later\. Drop"):
+            client.close()
+    assert {table.name for table in spark.catalog.listTables("mine")} == {"before", "later"}
+
+
+def test_a_table_of_the_branch_that_was_altered_past_the_connection_is_not_read(
+    client: Client, spark: Any, tmp_path: Path
+) -> None:
+    spark.sql(f"alter table analytics.customers set location '{tmp_path / 'elsewhere'}'")
+    for statement in ("select * from customers", "select * from names"):
+        with pytest.raises(InputError, match=r"The branch has analytics\.customers, and so has"):
+            client.sql(statement)
+    spark.sql("drop table analytics.customers")
+    assert client.sql("select * from customers").num_rows == 2
+
+
+def test_a_view_of_the_sessions_owner_is_not_replaced(spark: Any, tmp_path: Path) -> None:
+    spark.sql("create database mine")
+    spark.sql("create view mine.t as select 'kept' a")
+    with connect(str(tmp_path / "w"), create=True, spark=spark, schema="mine") as client:
+        client.sql("create schema mine")
+        client.sql("create table t as select 1 a")
+        with pytest.raises(InputError, match=r"The branch has mine\.t, and so has"):
+            client.sql("select * from t")
+    assert [row.a for row in spark.table("mine.t").collect()] == ["kept"]
 
 
 def test_the_session_is_given_back_as_it_was(spark: Any, tmp_path: Path) -> None:

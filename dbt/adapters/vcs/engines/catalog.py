@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.bypassed import SHOWN, Bypassed, sentence
 from dbt.adapters.vcs.engines.errors import SparkError, translated
 from dbt.adapters.vcs.engines.mounting import Mounting
 from dbt.adapters.vcs.engines.port import Sign, TableMount
@@ -52,6 +54,7 @@ class Catalog:
         self._shown: dict[RelationName, str | None] = {}
         self._functions: dict[RelationName, str] = {}
         self._signs: Signs | None = None
+        self._bypassed: Bypassed | None = None
         self._posted: dict[RelationName, str] = {}
 
     @property
@@ -92,6 +95,8 @@ class Catalog:
             spark.sql(f"create database if not exists {quoted(schema)}{location}")
             if schema != PRIVATE:
                 self._signboard(spark).wall(schema)
+                if self._adopted:
+                    self._watch(spark).begin(schema)
             self._schemas.add(schema)
 
     def mount_physical(self, spark: SparkSession, mount: TableMount) -> str:
@@ -127,7 +132,7 @@ class Catalog:
                 return
             columns = _column_list([(field.name, field.comment) for field in mount.fields])
             ids = ", ".join(quoted(field.id) for field in mount.fields)
-            self._show(spark, name, f"{columns} as select {ids} from {physical}", mount.id)
+            self._show(spark, name, columns, f"select {ids} from {physical}", mount.id)
 
     def mount_view(
         self,
@@ -138,7 +143,7 @@ class Catalog:
     ) -> None:
         """Show a query under a logical name."""
         with self._locked(f"name {name}"):
-            self._show(spark, name, f"{_column_list(columns)} as {text}")
+            self._show(spark, name, _column_list(columns), text)
 
     def mount_files(
         self,
@@ -162,7 +167,7 @@ class Catalog:
                 _create_files(spark, physical, format, {**stored, "path": location})
                 self._physical.add(id)
         with self._locked(f"name {name}"):
-            self._show(spark, name, f"as select * from {physical}")
+            self._show(spark, name, "", f"select * from {physical}")
 
     def unmount(self, spark: SparkSession, name: RelationName) -> None:
         """Let a logical name stand for nothing."""
@@ -221,6 +226,8 @@ class Catalog:
             self.ensure_schema(spark, name.schema)
             self._posted.pop(name, None)
             board.take_down(name)
+            if self._adopted:
+                self._require_free(spark, name)
             self.unmount(spark, name)
         try:
             for name, sign in signs.items():
@@ -230,25 +237,64 @@ class Catalog:
             for name in signs:
                 board.take_down(name)
 
+    def require_own(self, spark: SparkSession) -> None:
+        """Require that nothing was made past the connections in the branch's schemas.
+
+        Raises:
+            InputError: Something was, and is still there.
+        """
+        made = self._watch(spark).found(self._posted)
+        if made:
+            raise InputError(sentence(made))
+
     def give_back(self, spark: SparkSession) -> None:
-        """Take down all signs, and let tables be made in every database again."""
+        """Take down all signs, and let tables be made in every database again.
+
+        What was made past the connections stays, and a warning names it.
+        """
+        made = self._watch(spark).found()
         self._signboard(spark).unwall()
         self._posted.clear()
+        if made:
+            warnings.warn(sentence(made), stacklevel=2)
 
     def close(self) -> None:
         """Remove the temporary folder."""
         self._folder.cleanup()
 
     def _show(
-        self, spark: SparkSession, name: RelationName, definition: str, id: str | None = None
+        self,
+        spark: SparkSession,
+        name: RelationName,
+        columns: str,
+        query: str,
+        id: str | None = None,
     ) -> None:
         self._shown.pop(name, None)
         self.ensure_schema(spark, name.schema)
+        mark = ""
         if self._adopted:
+            mark = f"tblproperties ({literal(SHOWN)} = 'true')"
             self._posted.pop(name, None)
             self._signboard(spark).take_down(name)
-        spark.sql(f"create or replace view {quoted_relation(name)} {definition}")
+            self._require_free(spark, name)
+        spark.sql(f"create or replace view {quoted_relation(name)} {columns} {mark} as {query}")
         self._shown[name] = id
+
+    def _require_free(self, spark: SparkSession, name: RelationName) -> None:
+        kind = self._watch(spark).kind(name)
+        if kind is not None:
+            raise InputError(
+                f"The branch has {name}, and so has this SparkSession: a {kind} that was made "
+                "past the connection. Drop or rename that one with spark.sql(...), or let dbt-vcs "
+                "start a session of its own: leave `spark` out."
+            )
+
+    def _watch(self, spark: SparkSession) -> Bypassed:
+        with self._lock:
+            if self._bypassed is None:
+                self._bypassed = Bypassed(spark)
+            return self._bypassed
 
     def _signboard(self, spark: SparkSession) -> Signs:
         with self._lock:

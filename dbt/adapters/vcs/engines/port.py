@@ -297,6 +297,13 @@ class Session(Protocol):
     def is_shared(self) -> bool:
         """True if others read the catalog by name as well, as the owner of a session does."""
 
+    def require_own(self) -> None:
+        """Require that nobody made anything past the connections in a schema of the branch.
+
+        Raises:
+            InputError: Others, who share the catalog, made something in one of them since.
+        """
+
     def post(
         self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
     ) -> None:

@@ -237,6 +237,12 @@ class SparkView:
         """True if the session is one that somebody else made."""
         return self._catalog.is_adopted
 
+    def require_own(self) -> None:
+        """Require that nobody made anything past the connections in a schema of the branch."""
+        if self.is_shared:
+            with self._jobs.run():
+                self._catalog.require_own(self._spark)
+
     def post(
         self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
     ) -> None:

@@ -43,6 +43,12 @@ class Signs:
         self._spark = spark
         self._private = private
         self._shapes: dict[str, dict[str, Any]] = {}
+        self._storages: dict[str, dict[str, Any]] = {}
+        self._members: dict[tuple[str, str], Any] = {}
+        self._options: dict[str | None, Any] = {}
+        self._nothing: dict[type, Any] = {}
+        java: Any = spark._jsparkSession
+        self._catalog: Any = java.sharedState().externalCatalog()
         context: Any = spark.sparkContext
         # Else Spark says that it knows no such file system, and not for which path.
         context._jsc.hadoopConfiguration().set(f"fs.{_SCHEME}.impl", _FILE_SYSTEM)
@@ -87,14 +93,14 @@ class Signs:
         changes = {
             "identifier": self._identifier(name),
             "schema": self._columns(sign),
-            "comment": self._option(sign.comment),
+            "comment": self._option(sign.comment) if sign.comment else self._often(None),
         }
         if sign.created_at is not None:
             changes["createTime"] = sign.created_at // 1000
         if sign.kind == "view":
             changes |= self._view(name, sign, queried, _dict(shape["properties"]))
         else:
-            changes |= self._stored(name, sign, shape["storage"])
+            changes |= self._stored(name, sign, self._storage(sign.kind))
         self._catalog.createTable(self._table({**shape, **changes}), True)
 
     def _view(
@@ -109,9 +115,11 @@ class Signs:
             "properties": self._map(properties),
         }
 
-    def _stored(self, name: RelationName, sign: Sign, storage: Any) -> dict[str, Any]:
+    def _stored(
+        self, name: RelationName, sign: Sign, storage: Mapping[str, Any]
+    ) -> dict[str, Any]:
         place = self._option(self._uri(_way_round(str(name))))
-        stored = {**_elements(storage), "locationUri": place}
+        stored = {**storage, "locationUri": place}
         return {
             "storage": self._spark_class("CatalogStorageFormat")(*stored.values()),
             "partitionColumnNames": self._sequence(sign.partition_by),
@@ -124,7 +132,7 @@ class Signs:
         if not self._catalog.tableExists(name.schema, name.identifier):
             return
         found = self._catalog.getTable(name.schema, name.identifier)
-        if not _is_sign(found):
+        if not is_sign(found):
             return
         if found.viewText().isEmpty():
             # Spark would delete the files of a table that is its own.
@@ -141,6 +149,11 @@ class Signs:
             self._shapes[kind] = _elements(self._catalog.getTable(name.schema, name.identifier))
         return self._shapes[kind]
 
+    def _storage(self, kind: str) -> dict[str, Any]:
+        if kind not in self._storages:
+            self._storages[kind] = _elements(self._shape(kind)["storage"])
+        return self._storages[kind]
+
     def _relocate(self, database: Any, place: Any, properties: Mapping[str, str]) -> None:
         elements = {
             **_elements(database),
@@ -154,13 +167,12 @@ class Signs:
 
     def _identifier(self, name: RelationName) -> Any:
         made = self._class("org.apache.spark.sql.catalyst.TableIdentifier")
-        catalog = self._option("spark_catalog")
-        return made(name.identifier, self._option(name.schema), catalog)
+        catalog = self._often("spark_catalog")
+        return made(name.identifier, self._often(name.schema), catalog)
 
     def _columns(self, sign: Sign) -> Any:
         """Return the columns as Spark's catalog keeps them."""
-        types = self._class("org.apache.spark.sql.types.StructType")
-        made = types.fromDDL(
+        made = self._member("org.apache.spark.sql.types.StructType", "fromDDL")(
             ", ".join(
                 f"{quoted(column.name)} {column.type}"
                 + ("" if column.nullable else " not null")
@@ -183,24 +195,39 @@ class Signs:
         return self._class("java.net.URI")(_SCHEME, None, f"/{text}", None)
 
     def _option(self, value: Any) -> Any:
-        return self._class("scala.Option").apply(value)
+        return self._member("scala.Option", "apply")(value)
+
+    def _often(self, value: str | None) -> Any:
+        """Return the option of a value that most signs have."""
+        if value not in self._options:
+            self._options[value] = self._option(value)
+        return self._options[value]
 
     def _sequence(self, items: Sequence[str]) -> Any:
-        return self._class("org.apache.spark.api.python.PythonUtils").toSeq(list(items))
+        return self._python_utils("toSeq", list(items))
 
     def _map(self, items: Mapping[str, str]) -> Any:
-        return self._class("org.apache.spark.api.python.PythonUtils").toScalaMap(dict(items))
+        return self._python_utils("toScalaMap", dict(items))
+
+    def _python_utils(self, method: str, items: list[str] | dict[str, str]) -> Any:
+        made = self._nothing.get(type(items)) if not items else None
+        if made is None:
+            made = self._member("org.apache.spark.api.python.PythonUtils", method)(items)
+        if not items:
+            self._nothing[type(items)] = made
+        return made
+
+    def _member(self, name: str, method: str) -> Any:
+        """Return a static method; to look one up is a question to Spark's process, too."""
+        if (name, method) not in self._members:
+            self._members[name, method] = getattr(self._class(name), method)
+        return self._members[name, method]
 
     def _spark_class(self, name: str) -> Any:
         return self._class(f"org.apache.spark.sql.catalyst.catalog.{name}")
 
     def _class(self, name: str) -> Any:
         return java_class(self._spark.sparkContext, name)
-
-    @property
-    def _catalog(self) -> Any:
-        java: Any = self._spark._jsparkSession
-        return java.sharedState().externalCatalog()
 
 
 def _way_round(what: str) -> str:
@@ -218,7 +245,7 @@ def hidden(spark: SparkSession, properties: Mapping[str, str]) -> dict[str, str]
     return {key: shown.apply(key) for key in properties}
 
 
-def _is_sign(found: Any) -> bool:
+def is_sign(found: Any) -> bool:
     """Tell whether what the catalog has is a sign: by its place, or a view's mark."""
     if found.viewText().isDefined():
         return bool(found.properties().contains(_SIGN))

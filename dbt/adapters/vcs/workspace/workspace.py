@@ -142,12 +142,15 @@ class Connection:
         """Carry out one statement; what it changes goes to the overlay.
 
         Raises:
-            InputError: The statement can't be carried out as written.
+            InputError: The statement can't be carried out as written, or somebody made something
+                in a schema of the branch, in a session that is used here, past every connection.
             ReadOnlyError: It would change something and `read_only` is set, or write rows where
                 nothing lands.
             EngineError: The engine refused or failed.
         """
         self._is_cancelled = False
+        if self._session is not None and not self._is_stopped:
+            self._session.require_own()
         scope = self.scope(text, overlay, origin)
         try:
             outcome = execute(

@@ -13,19 +13,29 @@ pytestmark = pytest.mark.spark
 
 BRANCHES = [
     "feature/tax",
-    "../x",
-    "../../../etc/x",
-    "..",
-    "a.b..c",
-    "with space and ünïcode 🦆",
+    "a.b.c",
+    "ünïcode-🦆",
     "UPPER",
     "upper",
     "x" * 200,
-    "-dash",
     "con",
-    "a\\b:c*?\"<>|'",
+    "<>\"'|%",
 ]
-REFUSED = ["x" * 201, "new\nline"]
+REFUSED = [
+    "x" * 201,
+    "new\nline",
+    "../x",
+    "../../../etc/x",
+    "..",
+    "a..b",
+    "with space",
+    "-dash",
+    "a\\b",
+    "main~1",
+    "x@{1}",
+    "refs/heads/main",
+    "20261120",
+]
 
 
 @pytest.fixture(scope="module")

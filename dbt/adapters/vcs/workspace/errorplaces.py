@@ -8,14 +8,30 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.engines.errors import SparkError
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.engines.positions import moved
 from dbt.adapters.vcs.statements.places import own_place
+from dbt.adapters.vcs.statements.tables import CreateTable, CreateTemporaryView, CreateView
 from dbt.adapters.vcs.workspace.outcome import Outcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def own_text(written: str, statement: object, origin: Origin) -> str:
+    """Return the part of a statement that its author wrote, in which places count.
+
+    Where a node of dbt makes a relation of a query, the query is the model's and all around it is
+    dbt's; elsewhere it is the whole statement.
+    """
+    if origin.node is None or not isinstance(
+        statement, (CreateTable, CreateView, CreateTemporaryView)
+    ):
+        return written
+    query = statement.query
+    return query.text if query is not None and query.text in written else written
 
 
 @contextmanager

@@ -132,6 +132,7 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
             f"Statements such as `{excerpt(scope.text, 40)}` are not supported yet. "
             "Look into the command dbt-vcs for another way."
         )
+    written = errorplaces.own_text(written, statement, scope.origin)
     with missing.named(scope), errorplaces.counted_in(written):
         outcome = _handled(scope, statement, handler)
     return errorplaces.with_places(outcome, written)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dbt.adapters.vcs.cli.session import Session, with_session
-from dbt.adapters.vcs.cli.settings import json_option
+from dbt.adapters.vcs.cli.settings import json_option, limit_option
 from dbt.adapters.vcs.verbs.resolve import list_conflicts
 from dbt.adapters.vcs.verbs.text import conflicts_text
 
@@ -13,14 +13,7 @@ from dbt.adapters.vcs.verbs.text import conflicts_text
 @click.command()
 @click.argument("target", required=False)
 @click.option("--relation", metavar="SCHEMA.TABLE", help="Show the rows of this table.")
-@click.option(
-    "--limit",
-    "-n",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="Rows to show at most; 0 for all.",
-)
+@limit_option(20)
 @json_option
 @with_session
 def conflicts(session: Session, target: str | None, relation: str | None, limit: int) -> None:

@@ -8,7 +8,7 @@ import click
 
 from dbt.adapters.vcs.cli.failure import Failure
 from dbt.adapters.vcs.cli.session import Session, with_session
-from dbt.adapters.vcs.cli.settings import json_option
+from dbt.adapters.vcs.cli.settings import json_option, limit_option
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.statements.diffs import DiffShape
 from dbt.adapters.vcs.verbs.diff import DiffReport, read_diff
@@ -30,14 +30,7 @@ DIFFERENT = 1
     show_default=True,
     help="How the rows of a table are shown.",
 )
-@click.option(
-    "--limit",
-    "-n",
-    type=click.IntRange(min=0),
-    default=50,
-    show_default=True,
-    help="Rows to show at most; 0 for all.",
-)
+@limit_option(50)
 @json_option
 @with_session
 def diff(

@@ -8,7 +8,7 @@ from itertools import islice
 import click
 
 from dbt.adapters.vcs.cli.session import Session, with_session
-from dbt.adapters.vcs.cli.settings import json_option
+from dbt.adapters.vcs.cli.settings import json_option, limit_option
 from dbt.adapters.vcs.verbs.layout import Block, Span, line
 from dbt.adapters.vcs.verbs.log import iter_log
 from dbt.adapters.vcs.verbs.text import log_text
@@ -16,14 +16,7 @@ from dbt.adapters.vcs.verbs.text import log_text
 
 @click.command()
 @click.argument("revision", required=False)
-@click.option(
-    "--limit",
-    "-n",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="Commits to list at most; 0 for all.",
-)
+@limit_option(20, "Commits to list")
 @click.option(
     "--relation", metavar="SCHEMA.TABLE", help="Only commits that changed this table or view."
 )

@@ -60,6 +60,18 @@ def json_option(command: F) -> F:
     return _flag("--json", help="Print JSON, for machines.")(command)
 
 
+def limit_option(default: int, noun: str = "Rows to show") -> Callable[[F], F]:
+    """Return what gives a command the option --limit, of which 0 means all."""
+    return click.option(
+        "--limit",
+        "-n",
+        type=click.IntRange(min=0),
+        default=default,
+        show_default=True,
+        help=f"{noun} at most; 0 for all.",
+    )
+
+
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     # The same option may stand before the command's name and after it: the last one given wins.
     if value is not None and value is not False and param.name is not None:

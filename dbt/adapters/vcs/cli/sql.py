@@ -9,7 +9,7 @@ import click
 
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.cli.session import Session, with_session
-from dbt.adapters.vcs.cli.settings import json_option
+from dbt.adapters.vcs.cli.settings import json_option, limit_option
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.parser import split
 from dbt.adapters.vcs.verbs.rowset import RowSet
@@ -22,14 +22,7 @@ from dbt.adapters.vcs.verbs.text import rows_text
     "--branch", "-b", metavar="NAME", help="Branch or revision.  [default: the profile's]"
 )
 @click.option("--schema", metavar="NAME", help="Schema of names without one.")
-@click.option(
-    "--limit",
-    "-n",
-    type=click.IntRange(min=0),
-    default=100,
-    show_default=True,
-    help="Rows to show at most; 0 for all.",
-)
+@limit_option(100)
 @json_option
 @with_session
 def sql(

@@ -27,6 +27,7 @@ from dbt.adapters.vcs.statements import (
     quote_name,
 )
 from dbt.adapters.vcs.statements.lexer import Kind, Token, tokenize
+from dbt.adapters.vcs.statements.relations import FILE_FORMATS
 
 EXAMPLES: list[str] = [
     case[0]  # type: ignore[index]
@@ -197,9 +198,11 @@ def spaced(text: str) -> list[Token]:
 
 TRICKY = st.sampled_from([*"(),.:{}|*;<>=", "select", "from", "as", "table", "--", "/*", "'"])
 IDENTIFIERS = TRICKY | st.text(min_size=1, max_size=12).filter(str.strip)
+# To Spark, parquet.`a/b` is a file.
+SCHEMAS = IDENTIFIERS.filter(lambda name: name.lower() not in FILE_FORMATS)
 
 
-@given(IDENTIFIERS, IDENTIFIERS, IDENTIFIERS)
+@given(SCHEMAS, IDENTIFIERS, IDENTIFIERS)
 def test_any_name_may_be_quoted(schema: str, table: str, column: str) -> None:
     s, t, c = map(quote_name, (schema, table, column))
     text = (
@@ -217,7 +220,7 @@ def test_any_name_may_be_quoted(schema: str, table: str, column: str) -> None:
     assert names == [(schema, table), (None, table)]
 
 
-@given(IDENTIFIERS, IDENTIFIERS, IDENTIFIERS)
+@given(SCHEMAS, IDENTIFIERS, IDENTIFIERS)
 def test_any_name_of_a_row_change_may_be_quoted(schema: str, table: str, column: str) -> None:
     s, t, c = map(quote_name, (schema, table, column))
     source = quote_name(table + "2")

@@ -23,7 +23,7 @@ conformance: java $(VENV)/.test,demo ## run all of dbt's own suite for adapters,
 	    $(BIN)/python tests/functional/adapter/report.py target/conformance.xml && exit $$ran
 
 nightly: java $(VENV)/.test ## state the laws on ten times as many random cases; takes hours
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit/workspace tests/unit/verbs tests/functional/rows/test_machine.py
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit tests/functional/rows/test_machine.py
 
 smoke: java ## build the sdist and the wheel into dist/, install the wheel alone and build a small project with it
 	$(PYTHON) tests/smoke.py

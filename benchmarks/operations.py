@@ -22,16 +22,16 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEnt
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.verbs.branches import create_branch, list_branches
-from dbt.adapters.vcs.verbs.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.log import read_log
-from dbt.adapters.vcs.verbs.merge import merge
-from dbt.adapters.vcs.verbs.restore import restore_branch, restore_relation
-from dbt.adapters.vcs.verbs.tags import create_tag
-from dbt.adapters.vcs.workspace.inserts import append_arrow
+from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
+from dbt.adapters.vcs.scope.mounts import table_mount
+from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.verbs.reading.log import read_log
+from dbt.adapters.vcs.verbs.refs.branch import create_branch, list_branches
+from dbt.adapters.vcs.verbs.refs.tag import create_tag
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.workspace.mounts import table_mount
-from dbt.adapters.vcs.workspace.workspace import Workspace
 
 
 @dataclass(slots=True)

@@ -15,9 +15,10 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-from dbt.adapters.vcs import rules, variables
+from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.merges import protection
 
 DOCS: Final = Path(__file__).parent
 PAGE: Final = DOCS / "configuration.md"
@@ -70,11 +71,12 @@ def properties() -> str:
 
 def project_rules() -> str:
     """Return the table of what vcs.yml may say."""
-    rows = [(f"`{name}`", meaning) for name, meaning in rules.TOP.items()]
+    rows = [(f"`{name}`", meaning) for name, meaning in protection.TOP.items()]
     rows += [
-        (f"`relations.<schema.table>.{name}`", said) for name, said in rules.OF_RELATION.items()
+        (f"`relations.<schema.table>.{name}`", said)
+        for name, said in protection.OF_RELATION.items()
     ]
-    rows += [(f"`branches.<pattern>.{name}`", said) for name, said in rules.OF_BRANCH.items()]
+    rows += [(f"`branches.<pattern>.{name}`", said) for name, said in protection.OF_BRANCH.items()]
     return table(("key", "meaning"), rows)
 
 

@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 SPARK_SETTINGS = {
     "spark.master": "local[2]",

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import OpenBlobs
-from faulty import Crash, FaultyBlobs, at, lost, under
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError, StorageError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Landed, Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
+from tests.contract.conftest import OpenBlobs
+from tests.contract.faulty import Crash, FaultyBlobs, at, lost, under
 
 NAME = RelationName("shop", "orders")
 

@@ -1,7 +1,6 @@
 """Landing: trees put on a branch, whatever landed there meanwhile."""
 
 import pytest
-from landings import land, name, shown
 
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
@@ -15,6 +14,7 @@ from dbt.adapters.vcs.core.repository import (
     TreeChanges,
     TreeConflictError,
 )
+from tests.contract.landings import land, name, shown
 
 
 def test_landing_on_an_unmoved_branch_goes_forward(repository: Repository) -> None:

@@ -4,8 +4,6 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import OpenBlobs
-from faulty import FaultyBlobs, at, lost
 
 from dbt.adapters.vcs.core.codec import encode
 from dbt.adapters.vcs.core.errors import DamagedError, StorageError
@@ -22,6 +20,8 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.store import Blobs, ObjectStore
 from dbt.adapters.vcs.core.store.cache import ObjectCache
+from tests.contract.conftest import OpenBlobs
+from tests.contract.faulty import FaultyBlobs, at, lost
 
 
 def commit(number: int) -> Commit:

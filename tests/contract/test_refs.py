@@ -4,13 +4,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import OpenBlobs
 
 from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId, Micros
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store import Blobs, RefStore
+from tests.contract.conftest import OpenBlobs
 
 
 def move(name: str, number: int, commit: str | None = "c") -> RefMove:

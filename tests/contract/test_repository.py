@@ -4,8 +4,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import OpenBlobs
-from landings import change, land, name, shown, table
 
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
@@ -21,6 +19,8 @@ from dbt.adapters.vcs.core.repository import (
     TreeChanges,
 )
 from dbt.adapters.vcs.core.store import Blobs
+from tests.contract.conftest import OpenBlobs
+from tests.contract.landings import change, land, name, shown, table
 
 # -- create and open
 

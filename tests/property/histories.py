@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
-from oracle import Row, Table, value_of
-from world import Place, World
 
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
+from tests.property.oracle import Row, Table, value_of
+from tests.property.world import Place, World
 
 NAN = math.nan
 

@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import oracle
-from histories import Shape, Writer
 from hypothesis import strategies as st
-from oracle import Value, counts_of, value_of, wide_diff
-from world import World
 
-from dbt.adapters.vcs.changes.decide import Mode
-from dbt.adapters.vcs.changes.merge import merge
-from dbt.adapters.vcs.changes.outcome import MergeOutcome
-from dbt.adapters.vcs.changes.policy import Decided
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided
+from tests.property import oracle
+from tests.property.histories import Shape, Writer
+from tests.property.oracle import Value, counts_of, value_of, wide_diff
+from tests.property.world import World
 
 MODES: tuple[tuple[Mode, bool], ...] = (
     ("fail", False),

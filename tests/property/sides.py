@@ -3,14 +3,13 @@
 from collections import Counter
 from typing import Any
 
-from merging import result_of
-from oracle import Table
-from world import World
-
-from dbt.adapters.vcs.changes.decide import Mode
-from dbt.adapters.vcs.changes.merge import merge
-from dbt.adapters.vcs.changes.outcome import MergeOutcome
 from dbt.adapters.vcs.core.model import Field, Schema
+from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
+from tests.property.merging import result_of
+from tests.property.oracle import Table
+from tests.property.world import World
 
 SCHEMA = Schema.of(
     [

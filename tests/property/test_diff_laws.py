@@ -5,14 +5,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from histories import Shape, Writer, shapes
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Changes, Table, counts_of, signed_diff, value_of, wide_diff
-from world import World
 
-from dbt.adapters.vcs.changes.diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
+from tests.property.histories import Shape, Writer, shapes
+from tests.property.oracle import Changes, Table, counts_of, signed_diff, value_of, wide_diff
+from tests.property.world import World
 
 
 class Pair:

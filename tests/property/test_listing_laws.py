@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dbt.adapters.vcs.verbs.celltext import MARK, cell_width, printable, shortened
-from dbt.adapters.vcs.verbs.fitting import Column, fit
-from dbt.adapters.vcs.verbs.gridlines import PAGE
-from dbt.adapters.vcs.verbs.layout import (
+from dbt.adapters.vcs.layout.cell_text import MARK, cell_width, printable, shortened
+from dbt.adapters.vcs.layout.fitting import Column, fit
+from dbt.adapters.vcs.layout.grid_lines import PAGE
+from dbt.adapters.vcs.layout.styled import (
     Block,
     Grid,
     Span,

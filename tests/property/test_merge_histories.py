@@ -1,13 +1,13 @@
 """Merges of versions with a past: compactions, clones, tables that are not related."""
 
 import pytest
-from merging import result_of
-from sides import OLD, SCHEMA, Sides, content, row
-from world import World
 
-from dbt.adapters.vcs.changes.bases import merge_base
-from dbt.adapters.vcs.changes.decide import Mode
-from dbt.adapters.vcs.changes.merge import merge
+from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.rows.compare.row_bases import merge_base
+from tests.property.merging import result_of
+from tests.property.sides import OLD, SCHEMA, Sides, content, row
+from tests.property.world import World
 
 
 def test_a_clone_merges_back_into_its_table() -> None:

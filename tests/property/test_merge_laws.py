@@ -1,16 +1,16 @@
 """The laws of three-way merge on random tables and histories, against an oracle on plain dicts."""
 
 import pytest
-from histories import shapes
 from hypothesis import given
 from hypothesis import strategies as st
-from merging import MODES, Fork, check, conflicts_of, drawn_mode
-from oracle import value_of
 
-from dbt.adapters.vcs.changes.bases import merge_base
-from dbt.adapters.vcs.changes.decide import CHOICES
-from dbt.adapters.vcs.changes.merge import merge
-from dbt.adapters.vcs.changes.policy import Decided
+from dbt.adapters.vcs.merges.rowwise.decide import CHOICES
+from dbt.adapters.vcs.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided
+from dbt.adapters.vcs.rows.compare.row_bases import merge_base
+from tests.property.histories import shapes
+from tests.property.merging import MODES, Fork, check, conflicts_of, drawn_mode
+from tests.property.oracle import value_of
 
 keyed_or_not = pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
 

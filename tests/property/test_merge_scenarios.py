@@ -4,19 +4,19 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
-from merging import result_of
-from oracle import Table
-from sides import OLD, OUR, SCHEMA, THEIR, Sides, content, row
 
-from dbt.adapters.vcs.changes.diff import diff
-from dbt.adapters.vcs.changes.limits import Limits, TooLargeError
-from dbt.adapters.vcs.changes.merge import merge
-from dbt.adapters.vcs.changes.policy import Decided, Pick
-from dbt.adapters.vcs.changes.verify import MergeCheckError
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.tombstone import POSITION_COLUMN
+from dbt.adapters.vcs.diffs.row_diff import diff
+from dbt.adapters.vcs.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick
+from dbt.adapters.vcs.merges.rowwise.verify import MergeCheckError
+from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
+from tests.property.merging import result_of
+from tests.property.oracle import Table
+from tests.property.sides import OLD, OUR, SCHEMA, THEIR, Sides, content, row
 
 NONE: Table = []
 

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.history.refname import is_allowed
 from dbt.adapters.vcs.core.history.revision import parse_range, parse_revision
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.store.blobs import check_path
-from dbt.adapters.vcs.core.store.names import MAX_QUOTED, is_name, quote, unquote
+from dbt.adapters.vcs.core.store.branch_names import MAX_QUOTED, is_name, quote, unquote
 
 names = st.one_of(
     st.text(min_size=1, max_size=40),

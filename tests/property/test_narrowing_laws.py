@@ -7,26 +7,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import Shape, Writer, shapes
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from merging import Fork
-from oracle import Table, Value, counts_of
-from world import CountingBlobs, World
 
-from dbt.adapters.vcs.changes.decide import Mode as RowMode
-from dbt.adapters.vcs.changes.limits import LIMITS, Limits, TooLargeError
-from dbt.adapters.vcs.changes.located import Places
-from dbt.adapters.vcs.changes.merge import merge
 from dbt.adapters.vcs.core.ids import SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Session
-from dbt.adapters.vcs.engines.spark import SparkEngine
-from dbt.adapters.vcs.workspace.conflicts import Clash
-from dbt.adapters.vcs.workspace.narrowing import Narrowing
-from dbt.adapters.vcs.workspace.policy import Mode
-from dbt.adapters.vcs.workspace.tablemerge import TableMerge, TableMerged, merge_tables
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.narrow_spark import Narrowing
+from dbt.adapters.vcs.merges.rowwise.decide import Mode as RowMode
+from dbt.adapters.vcs.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
+from dbt.adapters.vcs.rows.compare.located import Places
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
+from tests.property.histories import Shape, Writer, shapes
+from tests.property.merging import Fork
+from tests.property.oracle import Table, Value, counts_of
+from tests.property.world import CountingBlobs, World
 
 pytestmark = pytest.mark.spark
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
-from merging import result_of
-from oracle import Table
-from world import World
 
-from dbt.adapters.vcs.changes.decide import Mode
-from dbt.adapters.vcs.changes.diff import diff
-from dbt.adapters.vcs.changes.merge import SchemaConflictError, merge
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
-from dbt.adapters.vcs.workspace import policy
-from dbt.adapters.vcs.workspace.conflicts import Clash
-from dbt.adapters.vcs.workspace.tablemerge import TableMerge, merge_tables
+from dbt.adapters.vcs.diffs.row_diff import diff
+from dbt.adapters.vcs.merges.conflicts import policy
+from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
+from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
+from tests.property.merging import result_of
+from tests.property.oracle import Table
+from tests.property.world import World
 
 BASE = Schema.of(
     [

@@ -1,18 +1,18 @@
 """Diff and merge of versions whose columns changed at random, against the oracle."""
 
-import oracle
 import pytest
-from histories import VALUES, Shape, Writer, shapes
 from hypothesis import given
 from hypothesis import strategies as st
-from merging import drawn_mode, result_of
-from oracle import counts_of, signed_diff, value_of
-from world import World
 
-from dbt.adapters.vcs.changes.diff import diff
-from dbt.adapters.vcs.changes.merge import SchemaConflictError, merge
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
-from dbt.adapters.vcs.core.plan.schemas import merge_definitions
+from dbt.adapters.vcs.core.plan.schema_merge import merge_definitions
+from dbt.adapters.vcs.diffs.row_diff import diff
+from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
+from tests.property import oracle
+from tests.property.histories import VALUES, Shape, Writer, shapes
+from tests.property.merging import drawn_mode, result_of
+from tests.property.oracle import counts_of, signed_diff, value_of
+from tests.property.world import World
 
 WIDER = {
     "int": "bigint",

@@ -6,13 +6,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from histories import Shape, Writer, shapes
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Table, Value, counts_of, value_of
-from world import World
 
-from dbt.adapters.vcs.workspace.threeway import ThreeWay
+from dbt.adapters.vcs.diffs.three_way import ThreeWay
+from tests.property.histories import Shape, Writer, shapes
+from tests.property.oracle import Table, Value, counts_of, value_of
+from tests.property.world import World
 
 Versions = tuple[Value | None, Value | None, Value | None]
 

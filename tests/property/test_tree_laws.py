@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.model import (
     Tree,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.plan.trees import (
+from dbt.adapters.vcs.core.plan.tree_merge import (
     SchemaInfo,
     TreeMerge,
     diff_trees,

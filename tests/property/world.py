@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from oracle import Row, Table
 
 from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, TableId, WriteId
 from dbt.adapters.vcs.core.model import (
@@ -22,8 +21,9 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.engines.footers import read_blocks
-from dbt.adapters.vcs.engines.types import arrow_type
+from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.types import arrow_type
+from tests.property.oracle import Row, Table
 
 Place = tuple[str, int]
 """Path of a block, position in it."""

@@ -1,6 +1,8 @@
 """Source rules no linter checks: who may import whom, and how long a file may grow."""
 
 import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,45 +12,210 @@ PACKAGE = "dbt.adapters.vcs"
 SOURCES = sorted((CHECKOUT / PACKAGE.replace(".", "/")).rglob("*.py"))
 MAX_LINES = 400
 
+MAX_MODULES = 20
+
 # Lowest first. A module imports from lower rows only; neighbours on a row stay strangers.
-LAYERS = (
-    {"core.errors", "core.ids", "variables"},
-    {"storage"},
-    {"core.model"},
-    {"core.codec"},
-    {"core.store", "core.history", "core.plan"},
-    {"core.header", "core.treereader", "core.commits", "core.retry"},
-    {"core.branches"},
-    {"core.landing", "core.resolver", "core.snapshotnames"},
-    {"core.repository"},
-    {"core.tableversions", "core.retention", "core.lineage"},
-    {"core.collection"},
-    {"statements", "engines"},
-    {"changes"},
-    {"workspace", "seeds"},
-    {"statistics"},
-    {
-        "credentials",
-        "configs",
-        "relation",
-        "column",
-        "invocation",
-        "interruption",
-        "project",
-        "report",
-        "rules",
-        "externals",
-        "catalog",
-        "freshness",
-        "seeding",
-        "python_models",
-    },
-    {"advice"},
-    {"run", "verbs", "api"},
-    {"environment", "events"},
+FLOORS = (
+    {"core"},
+    {"layout", "variables", "storage_configs"},
+    {"credentials"},
+    {"statements", "rows"},
+    {"runs", "engines"},
+    {"worktree"},
+    {"diffs"},
+    {"scope"},
+    {"writes"},
+    {"merges"},
+    {"handlers"},
+    {"workspace"},
+    {"verbs"},
+    {"text"},
+    {"operations"},
+    {"project", "api", "configs", "relation", "column"},
     {"connections"},
     {"impl", "cli"},
 )
+# The same inside a room, for its sub-rooms and modules: every room of more than ten modules is
+# here, and those whose sub-rooms have an order.
+INSIDE: dict[str, tuple[set[str], ...]] = {
+    "core": (
+        {"errors", "ids"},
+        {"model"},
+        {"codec"},
+        {"store", "history", "plan"},
+        {"header", "treereader", "commit_graph", "divergence", "retry"},
+        {"branches"},
+        {"landing", "resolver", "snapshotnames"},
+        {"repository"},
+        {"tableversions", "retention", "lineage"},
+        {"collection"},
+    ),
+    "core.model": (
+        {"value"},
+        {"block", "ref", "schema", "tombstone", "tree", "view"},
+        {"function", "segment"},
+        {"snapshot"},
+        {"commit"},
+    ),
+    "core.store": (
+        {"batches", "blobs", "branch_names", "cache", "each", "failures"},
+        {"cloud", "memory", "objects", "refs"},
+        {"local"},
+        {"opening"},
+    ),
+    "statements": (
+        {"syntax"},
+        {"families"},
+        {"readers", "statement"},
+        {"parser"},
+    ),
+    "statements.syntax": (
+        {"column_clauses", "lexer", "literals"},
+        {"excerpts", "names", "text_places"},
+        {"diff_call", "relations"},
+        {"calls", "scan"},
+        {"mentions", "query"},
+        {"computed", "conjuncts", "cursor"},
+        {"expressions"},
+        {"conditions"},
+    ),
+    "statements.families": (
+        {
+            "alter",
+            "command",
+            "function_statement",
+            "immediate",
+            "insert",
+            "partition",
+            "schema_statement",
+            "show",
+            "staging_sql",
+            "table",
+            "versioning",
+        },
+        {"merge_sql"},
+        {"row_change"},
+    ),
+    "statements.readers": (
+        {"check_reader", "row_change_reader", "type_reader"},
+        {"clauses"},
+        {
+            "function_reader",
+            "insert_reader",
+            "partition_reader",
+            "table_reader",
+            "versioning_reader",
+        },
+        {"create_reader", "query_reader"},
+        {"alter_reader", "drop_reader", "show_reader"},
+    ),
+    "rows": (
+        {"limits", "manifests", "partition_values", "positions", "quoting", "sameness"},
+        {"types"},
+        {"columns", "exact_values"},
+        {"key_check", "key_values"},
+        {"files"},
+        {"compare"},
+    ),
+    "engines": ({"port"}, {"spark"}),
+    "engines.spark": (
+        {"process"},
+        {
+            "deletions",
+            "location",
+            "session_names",
+            "session_settings",
+            "settling",
+            "spark_rows",
+        },
+        {"context", "mounting", "writes"},
+        {"catalog_signs", "programs"},
+        {"bypassed"},
+        {"catalog"},
+        {"adopted", "spark_functions"},
+        {"session"},
+        {"engine"},
+    ),
+    "diffs": (
+        {"diff_query", "row_diff", "three_plan"},
+        {"shapes", "three_join", "three_query"},
+        {"difference", "three_way"},
+        {"diff_inputs", "summaries"},
+    ),
+    "writes": (
+        {"defaults", "keys", "nullability", "pruning", "targets"},
+        {"checks"},
+        {"versions"},
+        {"stage"},
+        {"rebuild_stage", "stage_arrow", "stage_spark"},
+        {"stage_write"},
+        {"rebuild"},
+    ),
+    "merges": (
+        {"narrow_spark", "rowwise"},
+        {"common_base", "conflicts"},
+        {"protection", "table_merge"},
+        {"trees"},
+        {"merge_plan", "publishing"},
+    ),
+    "handlers": ({"catalog", "contents"}, {"versions"}, {"definitions"}),
+    "workspace": (
+        {"computed_names", "computed_times", "error_places", "immediate_statements", "rebase"},
+        {"dispatch", "lines", "run_line"},
+        {"line_workspace"},
+        {"direct", "upkeep"},
+    ),
+    "verbs": (
+        {"left_runs", "revision_names", "row_set", "sessions"},
+        {"reading", "sources"},
+        {"changing", "refs"},
+        {"upkeep"},
+    ),
+    "text": (
+        {
+            "branch_text",
+            "change_text",
+            "optimize_text",
+            "row_text",
+            "run_text",
+            "snapshot_text",
+            "tag_text",
+            "upkeep_text",
+        },
+        {
+            "commit_text",
+            "conflict_text",
+            "diff_row_text",
+            "history_text",
+            "merge_text",
+            "status_text",
+        },
+        {"diff_text"},
+    ),
+    "project": (
+        {
+            "externals",
+            "freshness",
+            "interruption",
+            "invocation",
+            "manifest",
+            "published",
+            "python_models",
+            "seed_rows",
+            "statistics",
+        },
+        {"advice", "dbt_catalog", "seeding"},
+        {"run"},
+        {"environment", "events"},
+    ),
+    "cli": (
+        {"author", "conflict_mode", "failure", "options", "output", "pairs", "rendering"},
+        {"json_text", "profile"},
+        {"command_session", "groups"},
+        {"reading", "refs", "changing", "upkeep"},
+        {"root"},
+    ),
+}
 FOREIGN_TO_CORE = {"dbt", "dbt_common", "pyspark", "agate", "sqlglot"}
 
 
@@ -66,28 +233,100 @@ def imported_by(path: Path) -> set[str]:
     return names
 
 
-def place(dotted: str) -> tuple[int, str] | None:
-    for rank, row in enumerate(LAYERS):
-        for name in row:
-            if f"{dotted}.".startswith(f"{PACKAGE}.{name}."):
-                return rank, name
+def rank(name: str, rows: tuple[set[str], ...]) -> int | None:
+    return next((number for number, row in enumerate(rows) if name in row), None)
+
+
+def rooms_of(dotted: str) -> Iterator[tuple[str, str]]:
+    """Yield a module's rooms with its next part in each: ("", "core"), ("core", "store"), ..."""
+    parts = dotted.removeprefix(PACKAGE).strip(".").split(".")
+    for depth, part in enumerate(parts):
+        yield ".".join(parts[:depth]), part
+
+
+def floors_of(room: str) -> tuple[set[str], ...] | None:
+    return INSIDE.get(room) if room else FLOORS
+
+
+def climb(importer: str, imported: str) -> str | None:
+    """Return the room in which an import doesn't point down, or None."""
+    for (room, here), (other, there) in zip(rooms_of(importer), rooms_of(imported), strict=False):
+        rows = floors_of(room)
+        if room != other or rows is None:
+            return None
+        if here != there:
+            above, below = rank(here, rows), rank(there, rows)
+            # What isn't on a floor is a name in a module, or stands beside the floors.
+            return None if above is None or below is None or below < above else room or "the house"
     return None
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_imports_point_down(path: Path) -> None:
-    here = place(module_of(path))
+    here = module_of(path)
     for name in imported_by(path):
-        there = place(name)
-        if here and there and here[1] != there[1]:
-            assert there[0] < here[0], f"{module_of(path)} must not import {name}"
+        if name.startswith(f"{PACKAGE}."):
+            room = climb(here, name)
+            assert room is None, f"{here} must not import {name}: it isn't below, in {room}"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_every_module_has_a_place(path: Path) -> None:
     # PACKAGE itself tells dbt where the adapter is, its version's number stands beside it.
-    if module_of(path) not in (PACKAGE, f"{PACKAGE}.__version__", f"{PACKAGE}.core"):
-        assert place(module_of(path)) is not None
+    if module_of(path) not in (PACKAGE, f"{PACKAGE}.__version__"):
+        for room, part in rooms_of(module_of(path)):
+            rows = floors_of(room)
+            assert rows is None or rank(part, rows) is not None, f"{part} has no floor in {room}"
+
+
+def test_floors_name_only_what_is_there() -> None:
+    there = {step for path in SOURCES for step in rooms_of(module_of(path))}
+    floors = {"": FLOORS, **INSIDE}
+    named = {(room, part) for room, rows in floors.items() for row in rows for part in row}
+    assert named <= there
+
+
+def modules_by_room() -> dict[str, list[str]]:
+    rooms: dict[str, list[str]] = {}
+    for path in SOURCES:
+        if path.name != "__init__.py":
+            room, _, name = module_of(path).rpartition(".")
+            rooms.setdefault(room.removeprefix(PACKAGE).strip("."), []).append(name)
+    return rooms
+
+
+def test_the_readme_names_every_room() -> None:
+    readme = (CHECKOUT / "README.md").read_text()
+    rooms = {path.parent.name for path in SOURCES if path.parents[1].name == "vcs"}
+    assert all(f" {room}/" in readme for room in rooms - {"adapters"})
+
+
+def test_rooms_stay_small() -> None:
+    assert all(len(names) <= MAX_MODULES for names in modules_by_room().values())
+
+
+def test_large_rooms_have_floors() -> None:
+    large = {room for room, names in modules_by_room().items() if len(names) > 10 and room}
+    assert large <= INSIDE.keys()
+
+
+def test_a_modules_name_is_its_own() -> None:
+    names = sorted(name for names in modules_by_room().values() for name in names)
+    assert names == sorted(set(names))
+
+
+def test_nothing_imports_in_a_circle() -> None:
+    modules = {module_of(path): path for path in SOURCES}
+    imports = {
+        name: {
+            found if found in modules else found.rpartition(".")[0]
+            for found in imported_by(path)
+            if found.startswith(PACKAGE)
+        }
+        - {name}
+        for name, path in modules.items()
+    }
+    list(TopologicalSorter(imports).static_order())
 
 
 @pytest.mark.parametrize("path", [p for p in SOURCES if "core" in p.parts], ids=module_of)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.storage import asked_by
+from dbt.adapters.vcs.storage_configs import asked_by
 
 
 class Config(dict[str, Any]):

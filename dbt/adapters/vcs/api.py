@@ -15,12 +15,12 @@ from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.workspace.direct import landed
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
-from dbt.adapters.vcs.workspace.outcome import Outcome
-from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.workspace import Workspace
+from dbt.adapters.vcs.worktree.overlay import Overlay
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

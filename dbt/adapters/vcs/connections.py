@@ -14,11 +14,11 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
-from dbt.adapters.vcs.engines.errors import trace_of
-from dbt.adapters.vcs.environment import Environment
+from dbt.adapters.vcs.engines.spark.process.spark_errors import trace_of
+from dbt.adapters.vcs.project.environment import Environment
+from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.statements import split
-from dbt.adapters.vcs.workspace import workspace as vcs
-from dbt.adapters.vcs.workspace.outcome import Outcome
+from dbt.adapters.vcs.workspace import line_workspace as vcs
 
 if TYPE_CHECKING:
     import agate

@@ -9,7 +9,7 @@ from typing import Any
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.vcs import storage
+from dbt.adapters.vcs import storage_configs as storage
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
 

@@ -21,25 +21,25 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.vcs import catalog
 from dbt.adapters.vcs.column import VcsColumn
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
-from dbt.adapters.vcs.engines.quoting import quoted
-from dbt.adapters.vcs.environment import Environment
-from dbt.adapters.vcs.events import RunListener
-from dbt.adapters.vcs.freshness import loaded_at
-from dbt.adapters.vcs.python_models import relations_of, run_python_model
+from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of, columns_of_temporary
+from dbt.adapters.vcs.operations.operation import run_verb
+from dbt.adapters.vcs.project import dbt_catalog
+from dbt.adapters.vcs.project.environment import Environment
+from dbt.adapters.vcs.project.events import RunListener
+from dbt.adapters.vcs.project.freshness import loaded_at
+from dbt.adapters.vcs.project.python_models import relations_of, run_python_model
+from dbt.adapters.vcs.project.seeding import allow_long_values, load_seed
 from dbt.adapters.vcs.relation import VcsRelation
-from dbt.adapters.vcs.seeding import allow_long_values, load_seed
+from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements import Check, Name, split
-from dbt.adapters.vcs.statements.readers.checks import check_properties
-from dbt.adapters.vcs.verbs import run_verb
-from dbt.adapters.vcs.workspace.answers import columns_of, columns_of_temporary
-from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.statements.readers.check_reader import check_properties
+from dbt.adapters.vcs.worktree.overlay import Overlay
 
 if TYPE_CHECKING:
     import agate
@@ -192,7 +192,7 @@ class VcsAdapter(SparkAdapter):
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
         """Return what dbt's docs show of one relation, or None if it isn't there."""
         with self._reading(f"catalog of {relation}") as overlay:
-            return catalog.single(overlay, relation, self._name_of(relation))
+            return dbt_catalog.single(overlay, relation, self._name_of(relation))
 
     def _get_one_catalog(
         self,
@@ -201,7 +201,7 @@ class VcsAdapter(SparkAdapter):
         used_schemas: frozenset[tuple[str, str]],
     ) -> agate.Table:
         with self._reading("catalog") as overlay:
-            return catalog.table(overlay, schemas)
+            return dbt_catalog.table(overlay, schemas)
 
     def _get_one_catalog_by_relations(
         self,
@@ -211,7 +211,7 @@ class VcsAdapter(SparkAdapter):
     ) -> agate.Table:
         names = {self._name_of(relation) for relation in relations}
         with self._reading("catalog") as overlay:
-            return catalog.table(overlay, {name.schema for name in names}, only=names)
+            return dbt_catalog.table(overlay, {name.schema for name in names}, only=names)
 
     def calculate_freshness_from_metadata_batch(
         self, sources: list[BaseRelation], macro_resolver: Any = None

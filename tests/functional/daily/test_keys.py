@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.workspace import keys
+from dbt.adapters.vcs.writes import keys
 
 from .models import config, incremental
 

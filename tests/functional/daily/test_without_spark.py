@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 
 from dbt.adapters.vcs.core.ids import datetime_of
-from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 from .models import TABLE, config
 

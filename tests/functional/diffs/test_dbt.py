@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from daily.project import Project
+
+from tests.functional.daily.project import Project
 
 pytestmark = pytest.mark.spark
 

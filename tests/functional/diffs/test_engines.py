@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.changes.limits import Limits
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.statements.diffs import TwoWayShape
-from dbt.adapters.vcs.workspace.diffs import Difference
-from dbt.adapters.vcs.workspace.threeway import ThreeWay
+from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.diffs.three_way import ThreeWay
+from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
 
 from .conftest import Sql
 

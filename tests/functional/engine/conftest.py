@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 from .bench import Bench
 

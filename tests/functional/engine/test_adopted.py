@@ -9,8 +9,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Function, Parameter, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.context import private_root
-from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.spark.context import private_root
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 from .bench import Bench
 

@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import VcsError
-from dbt.adapters.vcs.engines.context import private_root
+from dbt.adapters.vcs.engines.spark.context import private_root
 
 from .bench import Bench
 

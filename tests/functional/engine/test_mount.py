@@ -9,8 +9,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.errors import SparkError
 from dbt.adapters.vcs.engines.port import Column, TableMount
+from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
 
 from .bench import Bench, schema_of
 from .conftest import EngineFactory

@@ -14,8 +14,8 @@ import logging, sys
 from pathlib import Path
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.spark import SparkEngine
-from dbt.adapters.vcs.engines.errors import SparkError
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
 from dbt.adapters.vcs.engines.port import TableMount
 
 repository = Path(sys.argv[1])
@@ -76,7 +76,7 @@ import sys
 from pathlib import Path
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 try:
     SparkEngine(LocalBlobs(Path(sys.argv[1])), settings={sys.argv[2]: sys.argv[3]}).session("one")
@@ -106,7 +106,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 theirs = builder.getOrCreate()

@@ -10,8 +10,8 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import ColumnStats, Field, Schema
-from dbt.adapters.vcs.engines.arrow import write_table
-from dbt.adapters.vcs.engines.types import arrow_type
+from dbt.adapters.vcs.rows.files.parquet import write_table
+from dbt.adapters.vcs.rows.types import arrow_type
 
 from .bench import Bench, schema_of
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.errors import CancelledError, SparkError
 from dbt.adapters.vcs.engines.port import Column
+from dbt.adapters.vcs.engines.spark.process.spark_errors import CancelledError, SparkError
 
 from .bench import Bench
 from .conftest import EngineFactory

@@ -10,10 +10,10 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines import deletions, mounting
 from dbt.adapters.vcs.engines.port import TableMount, Written
-from dbt.adapters.vcs.engines.rowfiles import write_rows
-from dbt.adapters.vcs.engines.tombstones import deleted_positions, write_tombstone
+from dbt.adapters.vcs.engines.spark import deletions, mounting
+from dbt.adapters.vcs.rows.files.row_files import write_rows
+from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions, write_tombstone
 
 from .bench import Bench, schema_of
 

@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.errors import SparkError
 from dbt.adapters.vcs.engines.port import Column, Written
+from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
 
 from .bench import Bench, schema_of
 

@@ -9,8 +9,8 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import FunctionEntry, Origin, RelationName
-from dbt.adapters.vcs.verbs import run_verb
-from dbt.adapters.vcs.verbs.fsck import check_repository
+from dbt.adapters.vcs.operations.operation import run_verb
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 from .conftest import SPARK, Sql, rows_of
 

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.verbs.merge import merge
-from dbt.adapters.vcs.verbs.promote import promote
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.promote import promote
 from tests.functional.life.shop import Shop, make_shop
 
 pytestmark = pytest.mark.spark

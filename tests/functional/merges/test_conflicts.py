@@ -11,8 +11,8 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.verbs.merge import merge
-from dbt.adapters.vcs.verbs.resolve import abort_merge, continue_merge, resolve
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge, resolve
 from tests.functional.life.shop import SPARK
 
 pytestmark = pytest.mark.spark

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.changes.limits import Limits
-from dbt.adapters.vcs.changes.located import Places
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.workspace import merges
-from dbt.adapters.vcs.workspace.narrowing import Narrowing
-from dbt.adapters.vcs.workspace.tablemerge import merge_tables
+from dbt.adapters.vcs.handlers.versions import merge_handler
+from dbt.adapters.vcs.merges.narrow_spark import Narrowing
+from dbt.adapters.vcs.merges.table_merge import merge_tables
+from dbt.adapters.vcs.rows.compare.located import Places
+from dbt.adapters.vcs.rows.limits import Limits
 from tests.functional.life.shop import SPARK
 
 pytestmark = pytest.mark.spark
@@ -42,7 +42,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing fit this process."""
     never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
-    monkeypatch.setattr(merges, "merge_tables", never)
+    monkeypatch.setattr(merge_handler, "merge_tables", never)
 
 
 def row(id: int) -> str:

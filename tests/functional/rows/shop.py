@@ -22,9 +22,9 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.scope.mounts import table_mount
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.workspace.mounts import table_mount
-from dbt.adapters.vcs.workspace.workspace import Workspace
 
 Row = tuple[Any, ...]
 

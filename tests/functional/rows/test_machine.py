@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.workspace.rewrites import WRITE_MODE
+from dbt.adapters.vcs.writes.stage_write import WRITE_MODE
 
 from .model import NAMES, VALUES, Clauses, Condition, Source, Table, conditions, quoted
 from .model import text as sql

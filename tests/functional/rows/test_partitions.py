@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.engines.errors import SparkError
+from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
 
 from .shop import Row, Shop
 

@@ -7,7 +7,7 @@ from dbt.adapters.vcs.core.errors import (
     UnsupportedError,
     VcsError,
 )
-from dbt.adapters.vcs.workspace import rewrites
+from dbt.adapters.vcs.writes import stage_write
 
 from .shop import Shop
 
@@ -23,7 +23,7 @@ def large(shop: Shop) -> str:
         f"create table large as select id k, concat('text ', id, ' ', uuid()) v, rand(1) r "
         f"from range(0, {ROWS}, 1, 2)"
     )
-    assert [block.bytes > rewrites.MIN_BYTES for block in shop.blocks("large")] == [True, True]
+    assert [block.bytes > stage_write.MIN_BYTES for block in shop.blocks("large")] == [True, True]
     return "large"
 
 
@@ -123,7 +123,7 @@ def test_blocks_that_cannot_match_are_not_read(
     )
     shop.sql(f"update {copy} set v = 'x' where k = 5")
     shop.sql(f"delete from {copy} where k = -5")
-    monkeypatch.setattr("dbt.adapters.vcs.workspace.rowchanges.PROBE_ABOVE", 0)
+    monkeypatch.setattr("dbt.adapters.vcs.handlers.contents.row_change_handler.PROBE_ABOVE", 0)
     source = f"(select cast({ROWS - 1} as int) k union all select null)"
     shop.sql(
         f"merge into {copy} t using {source} s on t.k = s.k "
@@ -145,7 +145,7 @@ def test_blocks_that_cannot_match_are_not_read(
 def test_a_source_without_keys_reaches_no_block(
     shop: Shop, copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dbt.adapters.vcs.workspace.rowchanges.PROBE_ABOVE", 0)
+    monkeypatch.setattr("dbt.adapters.vcs.handlers.contents.row_change_handler.PROBE_ABOVE", 0)
     text = f"merge into {copy} t using (select 1 k where false) s on t.k = s.k"
     assert shop.change(f"{text} when matched then delete") == 0
     assert shop.change(f"{text} when not matched by source and t.k < 9 then delete") == 9
@@ -182,7 +182,7 @@ def test_both_ways_of_writing_make_the_same_table(
         for number, name in enumerate(tables):
             with monkeypatch.context() as patch:
                 if number % 2:
-                    patch.setattr(rewrites, "MAX_ROWS_IN_PROCESS", -1)
+                    patch.setattr(stage_write, "MAX_ROWS_IN_PROCESS", -1)
                 affected.add(shop.change(text.format(t=name)))
         assert len(affected) == 1, text
     assert len({repr(shop.rows(name)) for name in tables}) == 1
@@ -203,7 +203,7 @@ def test_files_of_few_rows_are_a_setting_that_row_changes_stand(
         "select cast(id as int), 'v' from range(0, 40, 1, 2)",
         properties="'vcs.write_mode' = 'merge_on_read'",
     )
-    monkeypatch.setattr(rewrites, "MAX_ROWS_IN_PROCESS", -1)
+    monkeypatch.setattr(stage_write, "MAX_ROWS_IN_PROCESS", -1)
     shop.sql("set spark.sql.files.maxRecordsPerFile = 3")
     try:
         blocks = len(shop.blocks(name))
@@ -240,7 +240,7 @@ def test_a_store_that_fails_leaves_nothing_behind(
         raise StorageError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dbt.adapters.vcs.workspace.smallchanges.write_tombstone", fail)
+        patch.setattr("dbt.adapters.vcs.writes.stage_arrow.write_tombstone", fail)
         with pytest.raises(StorageError, match="no space left"):
             shop.sql(f"update {copy} set v = 'x' where k = 3")
     assert (shop.version(copy), shop.files()) == (before, files)

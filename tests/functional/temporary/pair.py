@@ -11,9 +11,9 @@ from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.context import new_session, private_root
+from dbt.adapters.vcs.engines.spark.context import new_session, private_root
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.workspace.workspace import Workspace
 
 Rows = list[tuple[Any, ...]]
 REFUSED = "refused"

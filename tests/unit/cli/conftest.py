@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from verbs.warehouse import Clock, Warehouse
 
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.core.store import open_blobs
+from tests.unit.warehouse import Clock, Warehouse
 
 Call = Callable[..., Result]
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from verbs.warehouse import Warehouse
 
-from cli.conftest import Call
 from dbt.adapters.vcs.core.model import NodeRun, Run
-from dbt.adapters.vcs.workspace.runs import Status
+from dbt.adapters.vcs.runs.run_branch import Status
+from tests.unit.cli.conftest import Call
+from tests.unit.warehouse import Warehouse
 
 
 def asked(vcs: Call, *arguments: str, code: int = 0) -> Any:

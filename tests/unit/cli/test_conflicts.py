@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from verbs.warehouse import Warehouse
 
-from cli.conftest import Call
+from tests.unit.cli.conftest import Call
+from tests.unit.warehouse import Warehouse
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from workspace.shelf import Shelf
 
 from dbt.adapters.vcs.core.store import open_blobs
+from tests.unit.shelf import Shelf
 
 from .conftest import Call
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from verbs.warehouse import Warehouse
 
-from cli.conftest import Call
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.repository import Repository
+from tests.unit.cli.conftest import Call
+from tests.unit.warehouse import Warehouse
 
 
 def said(call: Call, *arguments: str, code: int) -> str:

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from verbs.warehouse import Warehouse
 
-from cli.conftest import Call
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
+from tests.unit.cli.conftest import Call
+from tests.unit.warehouse import Warehouse
 
 
 def test_a_repository_is_made_where_told(call: Call, folder: Path) -> None:

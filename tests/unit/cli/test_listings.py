@@ -12,18 +12,18 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pytest
-from verbs.warehouse import Warehouse
-from workspace.shelf import Shelf
 
-from dbt.adapters.vcs.cli.jsontext import json_lines
+from dbt.adapters.vcs.cli.json_text import json_lines
 from dbt.adapters.vcs.cli.output import print_lines
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
-from dbt.adapters.vcs.verbs.diff import DiffReport, read_diff
-from dbt.adapters.vcs.verbs.layout import fitted_lines, plain_text
-from dbt.adapters.vcs.verbs.log import iter_log
-from dbt.adapters.vcs.verbs.rowset import RowSet
-from dbt.adapters.vcs.verbs.text import diff_text
+from dbt.adapters.vcs.layout.styled import fitted_lines, plain_text
+from dbt.adapters.vcs.text import diff_text
+from dbt.adapters.vcs.verbs.reading.diff import DiffReport, read_diff
+from dbt.adapters.vcs.verbs.reading.log import iter_log
+from dbt.adapters.vcs.verbs.row_set import RowSet
+from tests.unit.shelf import Shelf
+from tests.unit.warehouse import Warehouse
 
 from .conftest import Call
 from .test_process import COMMAND

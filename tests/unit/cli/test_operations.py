@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from verbs.tables import Tables
-from verbs.warehouse import Warehouse
 
-from dbt.adapters.vcs.workspace.runs import Status
+from dbt.adapters.vcs.runs.run_branch import Status
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Warehouse
 
 # All in one process: dbt takes seconds to start.
 SCRIPT = """

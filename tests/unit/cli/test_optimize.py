@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from workspace.shelf import Shelf
 
-from cli.conftest import Call
 from dbt.adapters.vcs.core.store import open_blobs
+from tests.unit.cli.conftest import Call
+from tests.unit.shelf import Shelf
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from dbt.adapters.vcs.cli.output import print_lines, print_styled
 from dbt.adapters.vcs.cli.root import COMMANDS, main
-from dbt.adapters.vcs.verbs.layout import Grid, Span, line
+from dbt.adapters.vcs.layout.styled import Grid, Span, line
 
 
 def styled(*blocks: object, width: int = 40) -> str:

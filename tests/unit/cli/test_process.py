@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from verbs.warehouse import Warehouse
+from tests.unit.warehouse import Warehouse
 
 COMMAND = Path(sys.executable).with_name("dbt-vcs")
 

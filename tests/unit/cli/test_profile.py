@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from verbs.warehouse import Warehouse
 
-from cli.conftest import Call
+from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.profile import read_target
-from dbt.adapters.vcs.cli.settings import Settings
 from dbt.adapters.vcs.core.errors import InputError
+from tests.unit.cli.conftest import Call
+from tests.unit.warehouse import Warehouse
 
 PROFILES = """
 shop:

@@ -37,7 +37,7 @@ def test_warnings_of_each_statement_are_lines_without_a_place_in_code(
     def connected(*_: Any, **__: Any) -> Warned:
         return Warned()
 
-    monkeypatch.setattr("dbt.adapters.vcs.cli.sql.connect", connected)
+    monkeypatch.setattr("dbt.adapters.vcs.cli.reading.sql_command.connect", connected)
     done = vcs("sql", "one; two; one")
     lines = [f"Warning: Nothing picked by {text}.\n" for text in ("one", "two", "one")]
     assert done.stderr == "".join(lines)

@@ -6,12 +6,12 @@ import json
 
 import pytest
 from click.testing import CliRunner, _NamedTextIOWrapper
-from verbs.tables import Tables
-from verbs.warehouse import Warehouse
 
 from dbt.adapters.vcs.cli import main
-from dbt.adapters.vcs.cli.session import Session
+from dbt.adapters.vcs.cli.command_session import Session
 from dbt.adapters.vcs.core.retention import DAY, read_retention
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Warehouse
 
 from .conftest import Call
 

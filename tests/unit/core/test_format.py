@@ -32,7 +32,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.core.store.names import MAX_LENGTH, MAX_QUOTED, quote
+from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))

@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.core.store import open_blobs
-from dbt.adapters.vcs.core.store.names import is_name, quote, unquote
+from dbt.adapters.vcs.core.store.branch_names import is_name, quote, unquote
 
 ACCEPTED = {
     "main": "main",

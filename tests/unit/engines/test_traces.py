@@ -2,7 +2,12 @@
 
 import pytest
 
-from dbt.adapters.vcs.engines.errors import SparkError, trace_of, translated, words_of
+from dbt.adapters.vcs.engines.spark.process.spark_errors import (
+    SparkError,
+    trace_of,
+    translated,
+    words_of,
+)
 
 PYTHON = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: \
 Traceback (most recent call last):

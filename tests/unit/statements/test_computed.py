@@ -2,8 +2,8 @@
 
 import pytest
 
-from dbt.adapters.vcs.statements.computed import computed_times, is_kept
-from dbt.adapters.vcs.statements.lexer import tokenize
+from dbt.adapters.vcs.statements.syntax.computed import computed_times, is_kept
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 
 
 def found(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.session import SparkView
+from dbt.adapters.vcs.engines.spark.session import SparkView
 from dbt.adapters.vcs.statements import Delete, Merge, TargetColumn, Update, parse
 
 pytestmark = pytest.mark.spark

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from statement_shapes import column, of, parsed
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements import AlterColumn, SparkCommand, parse
+from tests.unit.statements.statement_shapes import column, of, parsed
 
 ALTERS: dict[str, tuple[str, Any]] = {
     "rename table": (

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from statement_shapes import told
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements import (
@@ -13,6 +12,7 @@ from dbt.adapters.vcs.statements import (
     Update,
     parse,
 )
+from tests.unit.statements.statement_shapes import told
 
 # text; class; target; alias; what it reads; what its pieces say
 ROW_CHANGES: dict[str, tuple[str, type, str, str | None, list[str], Any]] = {

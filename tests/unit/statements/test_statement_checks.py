@@ -7,8 +7,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.statements import AddCheck, Check, CreateTable, DropConstraint, parse
-from dbt.adapters.vcs.statements.readers.checks import check_properties
-from dbt.adapters.vcs.workspace.checks import checks_of, columns_named
+from dbt.adapters.vcs.statements.readers.check_reader import check_properties
+from dbt.adapters.vcs.writes.checks import checks_of, columns_named
 
 
 def created(elements: str) -> dict[str, str]:

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from statement_shapes import of, parsed, told
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements import Insert, SparkCommand, parse
+from tests.unit.statements.statement_shapes import of, parsed, told
 
 
 def insert(**fields: Any) -> Any:

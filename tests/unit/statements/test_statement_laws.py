@@ -7,15 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statement_queries import Written, queries
-from statement_shapes import parsed, reads
-from test_statement_alters import ALTERS
-from test_statement_catalog import CATALOG
-from test_statement_changes import ROW_CHANGES
-from test_statement_inserts import INSERTS
-from test_statement_queries import QUERIES
-from test_statement_tables import TABLES
-from test_statement_versioning import DIFFS, VERSIONING
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements import (
@@ -26,8 +17,17 @@ from dbt.adapters.vcs.statements import (
     qualified,
     quote_name,
 )
-from dbt.adapters.vcs.statements.lexer import Kind, Token, tokenize
-from dbt.adapters.vcs.statements.relations import FILE_FORMATS
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
+from dbt.adapters.vcs.statements.syntax.relations import FILE_FORMATS
+from tests.unit.statements.statement_queries import Written, queries
+from tests.unit.statements.statement_shapes import parsed, reads
+from tests.unit.statements.test_statement_alters import ALTERS
+from tests.unit.statements.test_statement_catalog import CATALOG
+from tests.unit.statements.test_statement_changes import ROW_CHANGES
+from tests.unit.statements.test_statement_inserts import INSERTS
+from tests.unit.statements.test_statement_queries import QUERIES
+from tests.unit.statements.test_statement_tables import TABLES
+from tests.unit.statements.test_statement_versioning import DIFFS, VERSIONING
 
 EXAMPLES: list[str] = [
     case[0]  # type: ignore[index]

@@ -1,10 +1,10 @@
 """What a query reads: scoping, positions, versions of relations, files."""
 
 import pytest
-from statement_shapes import reads
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements import Query, parse
+from tests.unit.statements.statement_shapes import reads
 
 # `!` behind a name: it has an alias, or may have none.
 QUERIES: dict[str, tuple[str, list[str]]] = {

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from statement_shapes import column, of, parsed
 
 from dbt.adapters.vcs.statements import CreateTable, CreateTemporaryView, parse
+from tests.unit.statements.statement_shapes import column, of, parsed
 
 DBT_TABLE = """/* {"app": "dbt", "dbt_version": "1.11.16", "node_id": "model.shop.orders"} */
 

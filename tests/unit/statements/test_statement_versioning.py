@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from statement_shapes import of, parsed, told
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements import (
@@ -17,6 +16,7 @@ from dbt.adapters.vcs.statements import (
     Update,
     parse,
 )
+from tests.unit.statements.statement_shapes import of, parsed, told
 
 
 def version(value: str) -> Any:

@@ -10,13 +10,13 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Run
-from dbt.adapters.vcs.verbs.blame import BlameReport, blame
-from dbt.adapters.vcs.verbs.layout import fitted_lines
-from dbt.adapters.vcs.verbs.lineage import read_lineage
-from dbt.adapters.vcs.verbs.merge import merge
-from dbt.adapters.vcs.verbs.text.history import blame_text
-from verbs.tables import Tables
-from verbs.warehouse import Warehouse
+from dbt.adapters.vcs.layout.styled import fitted_lines
+from dbt.adapters.vcs.text.history_text import blame_text
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.reading.blame import BlameReport, blame
+from dbt.adapters.vcs.verbs.reading.lineage_tree import read_lineage
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Warehouse
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.verbs.branches import create_branch, delete_branch, list_branches
-from dbt.adapters.vcs.workspace.runs import Status
-from verbs.warehouse import Warehouse
+from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.verbs.refs.branch import create_branch, delete_branch, list_branches
+from tests.unit.warehouse import Warehouse
 
 
 def test_a_branch_says_how_far_it_is_from_the_default_one(warehouse: Warehouse) -> None:

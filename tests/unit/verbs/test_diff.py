@@ -6,16 +6,16 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from workspace.shelf import Shelf
 
-from dbt.adapters.vcs.changes.limits import Limits, TooLargeError
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.verbs.diff import ColumnDiff, DiffReport, read_diff
-from dbt.adapters.vcs.verbs.diffends import Ends, read_ends
-from dbt.adapters.vcs.verbs.layout import plain_lines
-from dbt.adapters.vcs.verbs.text import diff_schema_text, diff_summary_text, diff_text
-from verbs.warehouse import Warehouse
+from dbt.adapters.vcs.layout.styled import plain_lines
+from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
+from dbt.adapters.vcs.text import diff_schema_text, diff_summary_text, diff_text
+from dbt.adapters.vcs.verbs.reading.diff import ColumnDiff, DiffReport, read_diff
+from dbt.adapters.vcs.verbs.reading.diff_range import Ends, read_ends
+from tests.unit.shelf import Shelf
+from tests.unit.warehouse import Warehouse
 
 KEY = "tblproperties ('primary_key' = 'id')"
 

@@ -6,9 +6,9 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
-from dbt.adapters.vcs.verbs.merge import MergeReport, merge
-from dbt.adapters.vcs.workspace.runs import Status, run_of
-from verbs.warehouse import Warehouse
+from dbt.adapters.vcs.runs.run_branch import Status, run_of
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge
+from tests.unit.warehouse import Warehouse
 
 
 def into_main(warehouse: Warehouse, source: str = "feature", **options: Any) -> MergeReport:

@@ -3,11 +3,11 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import Input, NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.verbs.merge import MergeReport
-from dbt.adapters.vcs.verbs.promote import promote
-from dbt.adapters.vcs.workspace.policy import Mode, Policy
-from dbt.adapters.vcs.workspace.runs import Status
-from tests.unit.verbs.warehouse import Warehouse
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport
+from dbt.adapters.vcs.verbs.changing.promote import promote
+from tests.unit.warehouse import Warehouse
 
 
 @pytest.fixture

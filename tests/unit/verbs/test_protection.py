@@ -2,9 +2,9 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import ProtectedError
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.verbs.branches import delete_branch
-from dbt.adapters.vcs.verbs.merge import merge
-from tests.unit.verbs.warehouse import Warehouse
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.refs.branch import delete_branch
+from tests.unit.warehouse import Warehouse
 
 
 @pytest.fixture

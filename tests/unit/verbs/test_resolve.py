@@ -1,19 +1,19 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.verbs.branches import create_branch, list_branches
-from dbt.adapters.vcs.verbs.layout import fitted_lines, plain_lines
-from dbt.adapters.vcs.verbs.merge import MergeReport, merge
-from dbt.adapters.vcs.verbs.resolve import (
+from dbt.adapters.vcs.layout.styled import fitted_lines, plain_lines
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.text.conflict_text import conflicts_text
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge
+from dbt.adapters.vcs.verbs.changing.resolve import (
     OpenMergeReport,
     abort_merge,
     continue_merge,
     list_conflicts,
     resolve,
 )
-from dbt.adapters.vcs.verbs.text.conflicts import conflicts_text
-from dbt.adapters.vcs.workspace.policy import Mode, Policy
-from tests.unit.verbs.warehouse import Warehouse
+from dbt.adapters.vcs.verbs.refs.branch import create_branch, list_branches
+from tests.unit.warehouse import Warehouse
 
 
 @pytest.fixture

@@ -22,11 +22,11 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.engines.arrow import arrow_schema
-from dbt.adapters.vcs.verbs.merge import merge
-from dbt.adapters.vcs.verbs.operation import run_verb
-from dbt.adapters.vcs.verbs.resolve import continue_merge, list_conflicts, resolve
-from tests.unit.verbs.warehouse import START, Warehouse
+from dbt.adapters.vcs.operations.operation import run_verb
+from dbt.adapters.vcs.rows.files.parquet import arrow_schema
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, list_conflicts, resolve
+from tests.unit.warehouse import START, Warehouse
 
 Row = tuple[int, str, str | None, str]
 """id, credit, note, name"""

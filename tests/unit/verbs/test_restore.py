@@ -8,15 +8,19 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundErro
 from dbt.adapters.vcs.core.model import Entry, RelationName, Run, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.verbs.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.merge import merge
-from dbt.adapters.vcs.verbs.restore import restore_branch, restore_relation
-from dbt.adapters.vcs.verbs.revert import revert
-from dbt.adapters.vcs.verbs.snapshots import create_snapshot, delete_snapshot, list_snapshots
-from dbt.adapters.vcs.verbs.undelete import undelete_branch
-from dbt.adapters.vcs.workspace.runs import Status
-from verbs.tables import Tables
-from verbs.warehouse import Warehouse
+from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.verbs.changing.revert import revert
+from dbt.adapters.vcs.verbs.refs.named_snapshots import (
+    create_snapshot,
+    delete_snapshot,
+    list_snapshots,
+)
+from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Warehouse
 
 MAIN = {"branch": "main", "author": "bob"}
 

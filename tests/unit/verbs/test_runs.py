@@ -1,11 +1,11 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.verbs.layout import plain_lines
-from dbt.adapters.vcs.verbs.runs import discard_expired, discard_run, find_run, list_runs
-from dbt.adapters.vcs.verbs.text import runs_text
-from dbt.adapters.vcs.workspace.runs import RETENTION, Status
-from verbs.warehouse import SECOND, Warehouse
+from dbt.adapters.vcs.layout.styled import plain_lines
+from dbt.adapters.vcs.runs.run_branch import RETENTION, Status
+from dbt.adapters.vcs.text import runs_text
+from dbt.adapters.vcs.verbs.left_runs import discard_expired, discard_run, find_run, list_runs
+from tests.unit.warehouse import SECOND, Warehouse
 
 
 def test_runs_are_listed_newest_first_with_what_became_of_them(warehouse: Warehouse) -> None:

@@ -1,9 +1,9 @@
 from dbt.adapters.vcs.core.model import NodeRun, Run
-from dbt.adapters.vcs.verbs.show import show_commit
-from dbt.adapters.vcs.verbs.status import Contents, read_status
-from dbt.adapters.vcs.workspace.runs import Status
-from dbt.adapters.vcs.workspace.summaries import ChangeSummary
-from verbs.warehouse import BYTES, Warehouse
+from dbt.adapters.vcs.diffs.summaries import ChangeSummary
+from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
+from dbt.adapters.vcs.verbs.upkeep.status import Contents, read_status
+from tests.unit.warehouse import BYTES, Warehouse
 
 
 def change(

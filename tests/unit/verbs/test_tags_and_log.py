@@ -2,11 +2,11 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Run
-from dbt.adapters.vcs.verbs.branches import create_branch
-from dbt.adapters.vcs.verbs.log import read_log
-from dbt.adapters.vcs.verbs.merge import merge
-from dbt.adapters.vcs.verbs.tags import create_tag, delete_tag, list_tags
-from verbs.warehouse import Warehouse
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.reading.log import read_log
+from dbt.adapters.vcs.verbs.refs.branch import create_branch
+from dbt.adapters.vcs.verbs.refs.tag import create_tag, delete_tag, list_tags
+from tests.unit.warehouse import Warehouse
 
 
 def test_a_tag_stays_where_it_was_put(warehouse: Warehouse) -> None:

@@ -15,20 +15,20 @@ from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY, change_retention, read_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.verbs.branches import create_branch, delete_branch
-from dbt.adapters.vcs.verbs.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.fsck import check_repository
-from dbt.adapters.vcs.verbs.gc import collect, set_retention
-from dbt.adapters.vcs.verbs.log import read_log
-from dbt.adapters.vcs.verbs.losses import find_losses
-from dbt.adapters.vcs.verbs.rename import rename_branch
-from dbt.adapters.vcs.verbs.restore import restore_branch, restore_relation
-from dbt.adapters.vcs.verbs.snapshots import create_snapshot
-from dbt.adapters.vcs.verbs.tags import create_tag
-from dbt.adapters.vcs.verbs.undelete import undelete_branch
-from dbt.adapters.vcs.workspace.runs import Status
-from verbs.tables import Tables
-from verbs.warehouse import Clock, Warehouse
+from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
+from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.verbs.reading.log import read_log
+from dbt.adapters.vcs.verbs.refs.branch import create_branch, delete_branch
+from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
+from dbt.adapters.vcs.verbs.refs.rename import rename_branch
+from dbt.adapters.vcs.verbs.refs.tag import create_tag
+from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
+from dbt.adapters.vcs.verbs.upkeep.losses import find_losses
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Clock, Warehouse
 
 MAIN = {"branch": "main", "author": "bob"}
 

@@ -19,8 +19,8 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.versions import JOIN_ABOVE, joined, put_segments
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.versions import JOIN_ABOVE, joined, put_segments
 
 AUDIT = RelationName("ops", "audit")
 

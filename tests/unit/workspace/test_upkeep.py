@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.plan import compaction
-from dbt.adapters.vcs.workspace.optimize import put_optimized
+from dbt.adapters.vcs.handlers.contents.optimize_handler import put_optimized
 from dbt.adapters.vcs.workspace.upkeep import Upkeep
-
-from .shelf import Shelf
+from tests.unit.shelf import Shelf
 
 
 @pytest.fixture

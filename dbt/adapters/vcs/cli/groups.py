@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from dbt.adapters.vcs.cli.failure import failing_plainly, told_of
-from dbt.adapters.vcs.cli.settings import current_settings
+from dbt.adapters.vcs.cli.options import current_settings
 from dbt.adapters.vcs.core.errors import VcsError
 
 
@@ -57,7 +57,7 @@ class RootGroup(click.Group):
             settings = current_settings(ctx)
             if (settings.json or settings.jsonl) and isinstance(failure.__cause__, VcsError):
                 # Loading it takes a while, which help and completion need not wait for.
-                from dbt.adapters.vcs.cli.jsontext import print_json, print_jsonl
+                from dbt.adapters.vcs.cli.json_text import print_json, print_jsonl
 
                 # A scheduler reads stdout; the sentence for people goes to stderr all the same.
                 told = told_of(failure.__cause__, failure.exit_code)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.verbs.layout import Block, Line, Style, fitted_lines, plain_text
+from dbt.adapters.vcs.layout.styled import Block, Line, Style, fitted_lines, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,8 +11,8 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.rendering import render
-from dbt.adapters.vcs.cli.settings import Settings
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.opening import located
 

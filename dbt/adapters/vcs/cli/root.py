@@ -8,40 +8,73 @@ import sys
 import click
 
 from dbt.adapters.vcs.cli.groups import Lazy, RootGroup
-from dbt.adapters.vcs.cli.settings import common_options
+from dbt.adapters.vcs.cli.options import common_options
 
 COMMANDS = {
-    "init": Lazy("dbt.adapters.vcs.cli.init", "Make an empty repository."),
-    "status": Lazy("dbt.adapters.vcs.cli.status", "Say where the repository and a branch stand."),
-    "branch": Lazy("dbt.adapters.vcs.cli.branch", "List, create, rename and delete branches."),
-    "tag": Lazy("dbt.adapters.vcs.cli.tag", "List, create, rename and delete tags."),
-    "snapshot": Lazy(
-        "dbt.adapters.vcs.cli.snapshot", "List, create and delete named snapshots of tables."
+    "init": Lazy("dbt.adapters.vcs.cli.refs.init_command", "Make an empty repository."),
+    "status": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.status_command",
+        "Say where the repository and a branch stand.",
     ),
-    "clone": Lazy("dbt.adapters.vcs.cli.clone", "Make a table from a version of another one."),
-    "restore": Lazy("dbt.adapters.vcs.cli.restore", "Let a relation or a branch be what it was."),
-    "revert": Lazy("dbt.adapters.vcs.cli.revert", "Undo what a commit changed."),
-    "log": Lazy("dbt.adapters.vcs.cli.log", "List the commits of a revision, newest first."),
-    "show": Lazy("dbt.adapters.vcs.cli.show", "Show a commit: its run, and what it changed."),
-    "diff": Lazy("dbt.adapters.vcs.cli.diff", "Say how two commits differ."),
-    "merge": Lazy("dbt.adapters.vcs.cli.merge", "Merge a branch, all its relations in one step."),
+    "branch": Lazy(
+        "dbt.adapters.vcs.cli.refs.branch_command", "List, create, rename and delete branches."
+    ),
+    "tag": Lazy("dbt.adapters.vcs.cli.refs.tag_command", "List, create, rename and delete tags."),
+    "snapshot": Lazy(
+        "dbt.adapters.vcs.cli.refs.snapshot_command",
+        "List, create and delete named snapshots of tables.",
+    ),
+    "clone": Lazy(
+        "dbt.adapters.vcs.cli.changing.clone_command",
+        "Make a table from a version of another one.",
+    ),
+    "restore": Lazy(
+        "dbt.adapters.vcs.cli.changing.restore_command",
+        "Let a relation or a branch be what it was.",
+    ),
+    "revert": Lazy("dbt.adapters.vcs.cli.changing.revert_command", "Undo what a commit changed."),
+    "log": Lazy(
+        "dbt.adapters.vcs.cli.reading.log_command", "List the commits of a revision, newest first."
+    ),
+    "show": Lazy(
+        "dbt.adapters.vcs.cli.reading.show_command", "Show a commit: its run, and what it changed."
+    ),
+    "diff": Lazy("dbt.adapters.vcs.cli.reading.diff_command", "Say how two commits differ."),
+    "merge": Lazy(
+        "dbt.adapters.vcs.cli.changing.merge_command",
+        "Merge a branch, all its relations in one step.",
+    ),
     "conflicts": Lazy(
-        "dbt.adapters.vcs.cli.conflicts", "Show what a merge into TARGET could not decide."
+        "dbt.adapters.vcs.cli.reading.conflicts_command",
+        "Show what a merge into TARGET could not decide.",
     ),
     "resolve": Lazy(
-        "dbt.adapters.vcs.cli.resolve",
+        "dbt.adapters.vcs.cli.changing.resolve_command",
         "Choose a side for conflicts of RELATION, or values for a row.",
     ),
     "promote": Lazy(
-        "dbt.adapters.vcs.cli.promote", "Publish a branch, all its relations or none."
+        "dbt.adapters.vcs.cli.changing.promote_command",
+        "Publish a branch, all its relations or none.",
     ),
-    "optimize": Lazy("dbt.adapters.vcs.cli.optimize", "Write small files of tables together."),
-    "lineage": Lazy("dbt.adapters.vcs.cli.lineage", "Show what a version was made from."),
-    "blame": Lazy("dbt.adapters.vcs.cli.blame", "Say which commit last changed a row."),
-    "sql": Lazy("dbt.adapters.vcs.cli.sql", "Run SQL on a branch, with Spark."),
-    "runs": Lazy("dbt.adapters.vcs.cli.runs", "List, discard and publish runs of dbt."),
-    "gc": Lazy("dbt.adapters.vcs.cli.gc", "Delete files that nothing needs any more."),
-    "fsck": Lazy("dbt.adapters.vcs.cli.fsck", "Look for what is missing or damaged."),
+    "optimize": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.optimize_command", "Write small files of tables together."
+    ),
+    "lineage": Lazy(
+        "dbt.adapters.vcs.cli.reading.lineage_command", "Show what a version was made from."
+    ),
+    "blame": Lazy(
+        "dbt.adapters.vcs.cli.reading.blame_command", "Say which commit last changed a row."
+    ),
+    "sql": Lazy("dbt.adapters.vcs.cli.reading.sql_command", "Run SQL on a branch, with Spark."),
+    "runs": Lazy(
+        "dbt.adapters.vcs.cli.refs.runs_command", "List, discard and publish runs of dbt."
+    ),
+    "gc": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.gc_command", "Delete files that nothing needs any more."
+    ),
+    "fsck": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.fsck_command", "Look for what is missing or damaged."
+    ),
 }
 
 

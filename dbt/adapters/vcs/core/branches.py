@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.history.refname import check_new_name
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.retry import attempts
-from dbt.adapters.vcs.core.store.names import quote
+from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.commits import CommitGraph
+from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.history.graph import merge_bases
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
 from dbt.adapters.vcs.core.plan.collect import Roots, versions_of

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from dbt.adapters.vcs.core.branches import Branch, Names
-from dbt.adapters.vcs.core.commits import CommitGraph
+from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import Absent, Commit, Run
-from dbt.adapters.vcs.core.plan.trees import TreeMerge, Triple, merge_trees
+from dbt.adapters.vcs.core.plan.tree_merge import TreeMerge, Triple, merge_trees
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.treereader import TreeChanges, edit_tree

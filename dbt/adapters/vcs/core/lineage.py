@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Commit, Input, RelationName, Snapshot, TableEntry, Tree
-from dbt.adapters.vcs.core.plan.trees import diff_trees
+from dbt.adapters.vcs.core.plan.tree_merge import diff_trees
 from dbt.adapters.vcs.core.repository import Repository
 
 

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.branches import (
     Tag,
     protected_state,
 )
-from dbt.adapters.vcs.core.commits import CommitGraph
+from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.errors import InputError, ProtectedError
 from dbt.adapters.vcs.core.header import (
     Header,
@@ -26,7 +26,7 @@ from dbt.adapters.vcs.core.history.revision import Range
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.model import Commit, Run, Tree
-from dbt.adapters.vcs.core.plan.trees import SchemaInfo, TreeDiff, diff_trees
+from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, TreeDiff, diff_trees
 from dbt.adapters.vcs.core.resolver import Resolver
 from dbt.adapters.vcs.core.snapshotnames import SnapshotNames
 from dbt.adapters.vcs.core.store.blobs import Blobs

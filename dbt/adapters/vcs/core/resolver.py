@@ -20,7 +20,7 @@ from dbt.adapters.vcs.core.history.revision import (
     parse_revision,
 )
 from dbt.adapters.vcs.core.ids import Clock, CommitId, datetime_of
-from dbt.adapters.vcs.core.store.names import is_name
+from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import RefStore
 

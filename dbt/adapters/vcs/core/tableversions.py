@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.history.revision import MIN_PREFIX
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.names import is_name
+from dbt.adapters.vcs.core.store.branch_names import is_name
 
 _DIGITS: Final = re.compile(rf"[0-9a-f]{{{MIN_PREFIX},64}}")
 _STEPS: Final = frozenset("~^@")

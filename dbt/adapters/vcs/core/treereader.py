@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import TreeId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, SchemaRef, SchemaTree, Tree
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.plan.trees import SchemaInfo
+from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 
 MAX_NAME_LENGTH: Final = 255

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dbt.adapters.vcs.engines.footers import Footer
+    from dbt.adapters.vcs.rows.files.footers import Footer
 
 
 Analysing: TypeAlias = Callable[[], AbstractContextManager[object]]

@@ -1,6 +1,6 @@
 """SQL texts that change or read a branch: text in, frozen statement out, nothing else touched."""
 
-from dbt.adapters.vcs.statements.alterations import (
+from dbt.adapters.vcs.statements.families.alter import (
     AddCheck,
     AddColumns,
     AlterColumn,
@@ -12,8 +12,22 @@ from dbt.adapters.vcs.statements.alterations import (
     SetProperties,
     UnsetProperties,
 )
-from dbt.adapters.vcs.statements.calls import Call, calls_of
-from dbt.adapters.vcs.statements.catalog import (
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.families.function_statement import (
+    CreateFunction,
+    DescribeFunction,
+    ShowFunctions,
+)
+from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.families.schema_statement import (
+    CommentOnSchema,
+    CreateSchema,
+    DropSchema,
+    SetSchemaProperties,
+    Use,
+)
+from dbt.adapters.vcs.statements.families.show import (
     Describe,
     DescribeSchema,
     ShowColumns,
@@ -24,34 +38,13 @@ from dbt.adapters.vcs.statements.catalog import (
     ShowTableProperties,
     ShowTables,
 )
-from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
-from dbt.adapters.vcs.statements.columns import (
-    Check,
-    ColumnDef,
-    PartitionSpec,
-    Position,
-    ViewColumnDef,
+from dbt.adapters.vcs.statements.families.staging_sql import (
+    Assignment,
+    MergeClause,
+    MergeSource,
+    TargetColumn,
 )
-from dbt.adapters.vcs.statements.command import SparkCommand
-from dbt.adapters.vcs.statements.conjuncts import Comparison, Constant, KeyPair
-from dbt.adapters.vcs.statements.diffs import DiffReference
-from dbt.adapters.vcs.statements.excerpts import excerpt
-from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
-from dbt.adapters.vcs.statements.literals import quote_name, quote_text
-from dbt.adapters.vcs.statements.names import At, Name, Reference, TableAt, Target
-from dbt.adapters.vcs.statements.parser import for_spark, parse, read, split
-from dbt.adapters.vcs.statements.query import Query, qualified
-from dbt.adapters.vcs.statements.rows import Insert, Slice
-from dbt.adapters.vcs.statements.schemas import (
-    CommentOnSchema,
-    CreateSchema,
-    DropSchema,
-    SetSchemaProperties,
-    Use,
-)
-from dbt.adapters.vcs.statements.staging import Assignment, MergeClause, MergeSource, TargetColumn
-from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.tables import (
+from dbt.adapters.vcs.statements.families.table import (
     AlterViewAs,
     Clone,
     CreateTable,
@@ -61,7 +54,7 @@ from dbt.adapters.vcs.statements.tables import (
     DropRelation,
     Truncate,
 )
-from dbt.adapters.vcs.statements.versioning import (
+from dbt.adapters.vcs.statements.families.versioning import (
     CreateSnapshot,
     DropSnapshot,
     Optimize,
@@ -72,6 +65,22 @@ from dbt.adapters.vcs.statements.versioning import (
     SnapshotPick,
     UndropTable,
 )
+from dbt.adapters.vcs.statements.parser import for_spark, parse, read, split
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.calls import Call, calls_of
+from dbt.adapters.vcs.statements.syntax.column_clauses import (
+    Check,
+    ColumnDef,
+    PartitionSpec,
+    Position,
+    ViewColumnDef,
+)
+from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant, KeyPair
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
+from dbt.adapters.vcs.statements.syntax.literals import quote_name, quote_text
+from dbt.adapters.vcs.statements.syntax.names import At, Name, Reference, TableAt, Target
+from dbt.adapters.vcs.statements.syntax.query import Query, Slice, qualified
 
 __all__ = [
     "AddCheck",

@@ -7,28 +7,28 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.calls import called_names
-from dbt.adapters.vcs.statements.command import SparkCommand
-from dbt.adapters.vcs.statements.cursor import Cursor, ForeignError
-from dbt.adapters.vcs.statements.lexer import Kind, Token, tokenize
-from dbt.adapters.vcs.statements.mentions import mentions_of, reads_or_mentions
-from dbt.adapters.vcs.statements.names import Name
-from dbt.adapters.vcs.statements.readers.alter import read_alter, read_comment_on
-from dbt.adapters.vcs.statements.readers.changes import read_row_change
-from dbt.adapters.vcs.statements.readers.create import read_create
-from dbt.adapters.vcs.statements.readers.drop import read_drop, read_truncate, read_use
-from dbt.adapters.vcs.statements.readers.insert import read_insert
-from dbt.adapters.vcs.statements.readers.partitions import read_repair
-from dbt.adapters.vcs.statements.readers.queries import read_query
-from dbt.adapters.vcs.statements.readers.show import read_describe, read_show
-from dbt.adapters.vcs.statements.readers.versioning import (
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.readers.alter_reader import read_alter, read_comment_on
+from dbt.adapters.vcs.statements.readers.create_reader import read_create
+from dbt.adapters.vcs.statements.readers.drop_reader import read_drop, read_truncate, read_use
+from dbt.adapters.vcs.statements.readers.insert_reader import read_insert
+from dbt.adapters.vcs.statements.readers.partition_reader import read_repair
+from dbt.adapters.vcs.statements.readers.query_reader import read_query
+from dbt.adapters.vcs.statements.readers.row_change_reader import read_row_change
+from dbt.adapters.vcs.statements.readers.show_reader import read_describe, read_show
+from dbt.adapters.vcs.statements.readers.versioning_reader import (
     read_optimize,
     read_restore,
     read_snapshot,
     read_undrop,
 )
-from dbt.adapters.vcs.statements.scan import QUERY_WORDS, scan
 from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.calls import called_names
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor, ForeignError
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
+from dbt.adapters.vcs.statements.syntax.mentions import mentions_of, reads_or_mentions
+from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS, scan
 
 # What follows these words is no SQL: Spark takes it as it is.
 _RAW: Final = frozenset({"set", "reset", "add", "list"})

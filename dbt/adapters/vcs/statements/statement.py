@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from dbt.adapters.vcs.statements.alterations import (
+from dbt.adapters.vcs.statements.families.alter import (
     AddCheck,
     AddColumns,
     AlterColumn,
@@ -16,7 +16,23 @@ from dbt.adapters.vcs.statements.alterations import (
     SetProperties,
     UnsetProperties,
 )
-from dbt.adapters.vcs.statements.catalog import (
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.families.function_statement import (
+    CreateFunction,
+    DescribeFunction,
+    ShowFunctions,
+)
+from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.families.partition import AddPartitions, RepairTable
+from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.families.schema_statement import (
+    CommentOnSchema,
+    CreateSchema,
+    DropSchema,
+    SetSchemaProperties,
+    Use,
+)
+from dbt.adapters.vcs.statements.families.show import (
     Describe,
     DescribeSchema,
     ShowColumns,
@@ -27,20 +43,7 @@ from dbt.adapters.vcs.statements.catalog import (
     ShowTableProperties,
     ShowTables,
 )
-from dbt.adapters.vcs.statements.changes import Delete, Merge, Update
-from dbt.adapters.vcs.statements.command import SparkCommand
-from dbt.adapters.vcs.statements.functions import CreateFunction, DescribeFunction, ShowFunctions
-from dbt.adapters.vcs.statements.partitions import AddPartitions, RepairTable
-from dbt.adapters.vcs.statements.query import Query
-from dbt.adapters.vcs.statements.rows import Insert
-from dbt.adapters.vcs.statements.schemas import (
-    CommentOnSchema,
-    CreateSchema,
-    DropSchema,
-    SetSchemaProperties,
-    Use,
-)
-from dbt.adapters.vcs.statements.tables import (
+from dbt.adapters.vcs.statements.families.table import (
     AlterViewAs,
     Clone,
     CreateTable,
@@ -50,7 +53,7 @@ from dbt.adapters.vcs.statements.tables import (
     DropRelation,
     Truncate,
 )
-from dbt.adapters.vcs.statements.versioning import (
+from dbt.adapters.vcs.statements.families.versioning import (
     CreateSnapshot,
     DropSnapshot,
     Optimize,
@@ -61,6 +64,7 @@ from dbt.adapters.vcs.statements.versioning import (
     SnapshotPick,
     UndropTable,
 )
+from dbt.adapters.vcs.statements.syntax.query import Query
 
 Statement: TypeAlias = (
     Query

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
-from dbt.adapters.vcs.engines.spark import SparkEngine
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 
 @contextmanager

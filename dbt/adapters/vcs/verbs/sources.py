@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Branch, Repository
-from dbt.adapters.vcs.verbs.names import named_branch
-from dbt.adapters.vcs.workspace.openmerges import open_merge_of
-from dbt.adapters.vcs.workspace.runs import RunBranch, Status, check_mergeable, run_of, runs
+from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
+from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, check_mergeable, run_of, runs
+from dbt.adapters.vcs.verbs.revision_names import named_branch
 
 _GOOD = (Status.PASSED, Status.PUBLISHED)
 

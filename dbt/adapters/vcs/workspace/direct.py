@@ -7,8 +7,8 @@ from typing import Final, TypeVar
 
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
 from dbt.adapters.vcs.statements import excerpt
-from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.workspace import Workspace
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
+from dbt.adapters.vcs.worktree.overlay import Overlay
 
 _ATTEMPTS: Final = 5
 _T = TypeVar("_T")

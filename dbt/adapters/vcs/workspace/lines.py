@@ -9,8 +9,8 @@ from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Landed, Repository
-from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.rebase import rebased
+from dbt.adapters.vcs.worktree.overlay import Overlay
 
 
 class Line(Protocol):

@@ -8,10 +8,10 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.workspace.checks import checks_of
-from dbt.adapters.vcs.workspace.keys import may_clash
-from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.versions import joined, put_segments
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.checks import checks_of
+from dbt.adapters.vcs.writes.keys import may_clash
+from dbt.adapters.vcs.writes.versions import joined, put_segments
 
 
 def rebased(overlay: Overlay, head: CommitId) -> Overlay:

@@ -8,11 +8,15 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
+from dbt.adapters.vcs.handlers.contents.optimize_handler import (
+    is_table_due,
+    put_optimized,
+    rewrite_table,
+)
+from dbt.adapters.vcs.handlers.definitions.setting_handler import AUTO_OPTIMIZE
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import Line
-from dbt.adapters.vcs.workspace.optimize import is_table_due, put_optimized, rewrite_table
-from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.settings import AUTO_OPTIMIZE
-from dbt.adapters.vcs.workspace.workspace import Workspace
+from dbt.adapters.vcs.worktree.overlay import Overlay
 
 _SHOWN: Final = 5
 

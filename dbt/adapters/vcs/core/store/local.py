@@ -14,10 +14,10 @@ from typing import BinaryIO
 from obstore.store import LocalStore
 
 from dbt.adapters.vcs.core.errors import StorageError
+from dbt.adapters.vcs.core.store.batches import Parallel
 from dbt.adapters.vcs.core.store.blobs import check_path
 from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 from dbt.adapters.vcs.core.store.failures import translated
-from dbt.adapters.vcs.core.store.parallel import Parallel
 
 _OF_A_WRITE = "w="
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)

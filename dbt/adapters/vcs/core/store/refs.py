@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageErr
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.names import quote, unquote
+from dbt.adapters.vcs.core.store.branch_names import quote, unquote
 
 Space: TypeAlias = str
 """Folders below `refs/`: `heads`, `tags`, or `snapshots/<schema>/<identifier>`."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.columns import Check, ColumnDef, PartitionSpec, Position
-from dbt.adapters.vcs.statements.cursor import Cursor
-from dbt.adapters.vcs.statements.lexer import Kind
-from dbt.adapters.vcs.statements.readers.checks import read_check
-from dbt.adapters.vcs.statements.readers.types import read_type
+from dbt.adapters.vcs.statements.readers.check_reader import read_check
+from dbt.adapters.vcs.statements.readers.type_reader import read_type
+from dbt.adapters.vcs.statements.syntax.column_clauses import (
+    Check,
+    ColumnDef,
+    PartitionSpec,
+    Position,
+)
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.lexer import Kind
 
 
 def read_properties(cursor: Cursor) -> dict[str, str]:

@@ -1,0 +1,75 @@
+"""`dbt-vcs merge`: one branch into another one."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.conflict_mode import on_conflict_option
+from dbt.adapters.vcs.cli.failure import NOT_DONE
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.text import aborted_text, merge_text
+from dbt.adapters.vcs.verbs.changing import merge as verb
+from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge
+
+
+@click.command()
+@click.argument("source", required=False)
+@click.argument("target", required=False)
+@on_conflict_option
+@click.option("--continue", "go_on", is_flag=True, help="Go on, now that conflicts are resolved.")
+@click.option("--abort", is_flag=True, help="Give the merge up that waits for that.")
+@click.option("--ff-only", is_flag=True, help="Refuse if the target has commits of its own.")
+@click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
+@click.option("--message", "-m", metavar="TEXT", help="Message of the merge's commit.")
+@click.option("--force", is_flag=True, help="Also from a run that failed or is at work.")
+@json_option
+@with_session
+def merge(
+    session: Session,
+    source: str | None,
+    target: str | None,
+    on_conflict: str | None,
+    go_on: bool,
+    abort: bool,
+    ff_only: bool,
+    dry_run: bool,
+    message: str | None,
+    force: bool,
+) -> None:
+    """Merge a branch, all its relations in one step.
+
+    SOURCE is any revision. TARGET is the branch of the dbt profile unless given, else the default
+    branch. Tables that both sides changed are merged row by row. The branch of a dbt run is
+    published as one commit. With --continue or --abort give the TARGET alone.
+    """
+    if go_on or abort:
+        if (go_on and abort) or target is not None:
+            raise click.UsageError("Give --continue or --abort, and the target alone.")
+        into = source or session.branch
+        if abort:
+            gone = abort_merge(session.repository, into, author=session.author)
+            session.show(gone, aborted_text(gone))
+            return
+        done = continue_merge(
+            session.repository, into, author=session.author, engine=session.engine
+        )
+        session.show(done, merge_text(done))
+        return
+    if source is None:
+        raise click.UsageError("Missing argument 'SOURCE'.")
+    report = verb.merge(
+        session.repository,
+        source,
+        session.bound(target or session.branch),
+        author=session.author,
+        message=message,
+        policy=session.policy(on_conflict),
+        ff_only=ff_only,
+        force=force,
+        dry_run=dry_run,
+        engine=session.engine,
+    )
+    session.show(report, merge_text(report))
+    if report.how == "conflict":
+        raise click.exceptions.Exit(NOT_DONE)

@@ -1,0 +1,58 @@
+"""`dbt-vcs promote`: a branch published on a protected one."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.conflict_mode import on_conflict_option
+from dbt.adapters.vcs.cli.failure import NOT_DONE
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.cli.pairs import read_pairs
+from dbt.adapters.vcs.text import merge_text
+from dbt.adapters.vcs.verbs.changing import promote as verb
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target", required=False)
+@on_conflict_option
+@click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
+@click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
+@click.option(
+    "--metadata",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A further fact for the commit, such as ticket=SHOP-12; may be given several times.",
+)
+@json_option
+@with_session
+def promote(
+    session: Session,
+    source: str,
+    target: str | None,
+    on_conflict: str | None,
+    dry_run: bool,
+    message: str | None,
+    metadata: tuple[str, ...],
+) -> None:
+    """Publish a branch, all its relations or none.
+
+    SOURCE is a branch or the branch of a run that passed. TARGET is the branch of the dbt profile
+    unless given, else the default branch; it may be protected. Where it requires tests, they must
+    have passed on the very versions that are published.
+    """
+    report = verb.promote(
+        session.repository,
+        source,
+        session.bound(target or session.branch),
+        author=session.author,
+        message=message,
+        metadata=read_pairs(metadata, option="--metadata", shape="KEY=VALUE"),
+        policy=session.policy(on_conflict),
+        dry_run=dry_run,
+        engine=session.engine,
+    )
+    session.show(report, merge_text(report))
+    if report.how == "conflict":
+        raise click.exceptions.Exit(NOT_DONE)

@@ -1,0 +1,137 @@
+"""A session: the repository that a command works on, opened when it is first asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property, update_wrapper
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.cli.author import find_author
+from dbt.adapters.vcs.cli.json_text import is_listing, print_json, print_jsonl
+from dbt.adapters.vcs.cli.options import Settings, common_options, current_settings
+from dbt.adapters.vcs.cli.output import print_blocks
+from dbt.adapters.vcs.cli.profile import ProfileTarget, read_target
+from dbt.adapters.vcs.core.ids import datetime_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.layout.styled import Block
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.protection import Rules, read_rules
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Session:
+    """What a command needs of where it is called."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def target(self) -> ProfileTarget | None:
+        """The target of the dbt profile, None if the repository is given in another way."""
+        return None if self._given else read_target(self.settings)
+
+    @property
+    def _given(self) -> str | None:
+        return self.settings.repository or os.environ.get(variables.REPOSITORY)
+
+    def blobs(self) -> Blobs:
+        """Return the store that is meant; there may be no repository in it."""
+        return open_blobs(self.location, self.storage_options)
+
+    @property
+    def location(self) -> str:
+        """Where the repository is meant to be."""
+        return self._given or (self.target.repository if self.target else "")
+
+    @property
+    def storage_options(self) -> Mapping[str, str]:
+        """Settings of the object store."""
+        options = dict(self.target.storage_options) if self.target else {}
+        return {**options, **dict(self.settings.storage_options)}
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The repository.
+
+        Raises:
+            VcsError: There is none, or it can't be opened.
+        """
+        return Repository.open(self.blobs())
+
+    @property
+    def branch(self) -> str:
+        """The branch that is meant where none is given: the profile's, else the default one."""
+        return self.target.branch if self.target else self.repository.default_branch
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What the project's vcs.yml says; nothing where the repository was given alone."""
+        return read_rules(self.target.project) if self.target else Rules()
+
+    def policy(self, on_conflict: str | None) -> Policy:
+        """Return the project's policy, overridden for every relation by what was asked for."""
+        override = Mode.of(on_conflict, "--on-conflict") if on_conflict else None
+        return replace(self.rules.policy, override=override)
+
+    def bound(self, branch: str) -> str:
+        """Return a branch that is to be changed, bound by the project's rules from now on."""
+        self.rules.apply(self.repository, branch, author=self.author)
+        return branch
+
+    def engine(self) -> Engine:
+        """Return an engine for what does not fit this process; nothing starts before its use."""
+        return SparkEngine(self.repository.blobs, storage_options=self.storage_options)
+
+    @cached_property
+    def author(self) -> str:
+        """Whom changes are recorded for."""
+        return find_author()
+
+    @property
+    def now(self) -> datetime:
+        """The moment that ages are counted from."""
+        return datetime_of(self.repository.clock())
+
+    @property
+    def prints_json(self) -> bool:
+        """True if a machine reads what is printed."""
+        return self.settings.json or self.settings.jsonl
+
+    def show(
+        self, value: Any, blocks: Iterable[Block], items: Iterable[Any] | None = None
+    ) -> None:
+        """Print an answer: the value as JSON if that was asked for, else the blocks.
+
+        What the value lists is a line each of --jsonl: the items, if it is not a list itself.
+        """
+        if self.settings.jsonl:
+            print_jsonl(items if items is not None else value if is_listing(value) else [value])
+        elif self.settings.json:
+            print_json(value)
+        else:
+            print_blocks(blocks)
+
+    def say(self, blocks: Iterable[Block]) -> None:
+        """Print what was done."""
+        print_blocks(blocks)
+
+
+def with_session(command: Callable[Concatenate[Session, P], R]) -> Callable[P, R]:
+    """Give a command a session as its first argument, and the options that say which one."""
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        return command(Session(current_settings(click.get_current_context())), *args, **kwargs)
+
+    return common_options(update_wrapper(run, command))

@@ -1,0 +1,137 @@
+"""Settings: what the options that every command takes say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_KEY: Final = "dbt.adapters.vcs.cli.options"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the options say; None where nothing was said.
+
+    Attributes:
+        repository: Location of the repository.
+        storage_options: Settings of the object store, name and value.
+        project_dir: Folder of the dbt project.
+        profiles_dir: Folder of profiles.yml.
+        profile: Name of the profile.
+        profile_target: Name of the profile's target.
+        debug: True to let errors show where they come from.
+        json: True to print JSON.
+        jsonl: True to print JSON, a line each of what is listed.
+    """
+
+    repository: str | None = None
+    storage_options: tuple[tuple[str, str], ...] = ()
+    project_dir: str | None = None
+    profiles_dir: str | None = None
+    profile: str | None = None
+    profile_target: str | None = None
+    debug: bool = False
+    json: bool = False
+    jsonl: bool = False
+
+
+def current_settings(ctx: click.Context) -> Settings:
+    """Return what the options, before and after the command's name, say so far."""
+    found = ctx.meta.get(_KEY, Settings())
+    assert isinstance(found, Settings)
+    return found
+
+
+def common_options(command: F) -> F:
+    """Give a command the options that say which repository is meant."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def json_option(command: F) -> F:
+    """Give a command the options --json and --jsonl."""
+    command = _flag("--jsonl", help="Print JSON, a line for each row or item.")(command)
+    return _flag("--json", help="Print JSON, for machines.")(command)
+
+
+def limit_option(default: int, noun: str = "Rows to show") -> Callable[[F], F]:
+    """Return what gives a command the option --limit, of which 0 means all."""
+    return click.option(
+        "--limit",
+        "-n",
+        type=click.IntRange(min=0),
+        default=default,
+        show_default=True,
+        help=f"{noun} at most; 0 for all.",
+    )
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    # The same option may stand before the command's name and after it: the last one given wins.
+    if value is not None and value is not False and param.name is not None:
+        ctx.meta[_KEY] = replace(current_settings(ctx), **{param.name: value})
+
+
+def _keep_storage_options(
+    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> None:
+    known = current_settings(ctx).storage_options
+    for text in value:
+        name, equals, setting = text.partition("=")
+        if not equals or not name:
+            # The text may be a secret that was given in a wrong form: it is not repeated.
+            raise click.BadParameter("expected KEY=VALUE", ctx=ctx, param=param)
+        known = (*known, (name, setting))
+    ctx.meta[_KEY] = replace(current_settings(ctx), storage_options=known)
+
+
+def _text(*names: str, metavar: str, help: str) -> Callable[[F], F]:
+    return click.option(*names, metavar=metavar, help=help, expose_value=False, callback=_keep)
+
+
+def _flag(name: str, *, help: str) -> Callable[[F], F]:
+    return click.option(name, is_flag=True, help=help, expose_value=False, callback=_keep)
+
+
+_OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
+    _text(
+        "--repository",
+        "-r",
+        metavar="LOCATION",
+        help="Folder or URI of the repository.  [default: DBT_VCS_REPOSITORY, else the dbt "
+        "project's profile]",
+    ),
+    click.option(
+        "--storage-option",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Setting of the object store; may be given several times.",
+        expose_value=False,
+        callback=_keep_storage_options,
+    ),
+    _text(
+        "--project-dir",
+        metavar="FOLDER",
+        help="Folder of the dbt project.  [default: the current one or a parent]",
+    ),
+    _text(
+        "--profiles-dir",
+        metavar="FOLDER",
+        help="Folder of profiles.yml.  [default: the current one, else ~/.dbt]",
+    ),
+    _text("--profile", metavar="NAME", help="Profile, if not the one that the project names."),
+    _text(
+        "--target",
+        "-t",
+        "profile_target",
+        metavar="NAME",
+        help="Target, if not the profile's own.",
+    ),
+    _flag("--debug", help="Show where an error comes from."),
+)

@@ -1,0 +1,29 @@
+"""`dbt-vcs conflicts`: what a merge could not decide."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.options import json_option, limit_option
+from dbt.adapters.vcs.text import conflicts_text
+from dbt.adapters.vcs.verbs.changing.resolve import list_conflicts
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--relation", metavar="SCHEMA.TABLE", help="Show the rows of this table.")
+@limit_option(20)
+@json_option
+@with_session
+def conflicts(session: Session, target: str | None, relation: str | None, limit: int) -> None:
+    """Show what a merge into TARGET could not decide.
+
+    TARGET is the branch of the dbt profile unless given, else the default branch. The conflicts
+    are tables, too, on the branch merges/TARGET.
+    """
+    report = list_conflicts(
+        session.repository, target or session.branch, relation, limit=limit or None
+    )
+    items = report.rows if relation is not None else report.relations
+    session.show(report, conflicts_text(report), items)

@@ -1,0 +1,36 @@
+"""`dbt-vcs lineage`: what a version was made from, or what was made from it."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.text.history_text import lineage_text
+from dbt.adapters.vcs.verbs.reading.lineage_tree import read_lineage
+
+
+@click.command()
+@click.argument("relation", metavar="RELATION[@REVISION]")
+@click.option("--forward", "-f", is_flag=True, help="What was made from it, on the branch.")
+@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="How many levels.")
+@click.option("--branch", "-b", metavar="NAME", help="The branch that is meant.")
+@json_option
+@with_session
+def lineage(
+    session: Session, relation: str, forward: bool, depth: int | None, branch: str | None
+) -> None:
+    """Show what a version was made from.
+
+    For each: commit, run, node, SQL, git, inputs. RELATION is schema.table; REVISION is any, a
+    named snapshot of the table too. The branch is that of the dbt profile unless given, else
+    the default branch.
+    """
+    found = read_lineage(
+        session.repository,
+        relation,
+        branch=branch or session.branch,
+        forward=forward,
+        depth=depth,
+    )
+    session.show(found, lineage_text(found, session.now, forward=forward))

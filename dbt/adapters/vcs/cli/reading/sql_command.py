@@ -1,0 +1,55 @@
+"""`dbt-vcs sql`: statements on a branch."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import click
+
+from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.options import json_option, limit_option
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.statements.parser import split
+from dbt.adapters.vcs.text import rows_text
+from dbt.adapters.vcs.verbs.row_set import RowSet
+
+
+@click.command()
+@click.argument("statement")
+@click.option(
+    "--branch", "-b", metavar="NAME", help="Branch or revision.  [default: the profile's]"
+)
+@click.option("--schema", metavar="NAME", help="Schema of names without one.")
+@limit_option(100)
+@json_option
+@with_session
+def sql(
+    session: Session, statement: str, branch: str | None, schema: str | None, limit: int
+) -> None:
+    """Run SQL on a branch, with Spark.
+
+    STATEMENT is one statement or several, separated by semicolons; `-` reads them from standard
+    input. Each that changes something is a commit. Shown is what the last one answers.
+    """
+    texts = split(sys.stdin.read() if statement == "-" else statement)
+    if not texts:
+        raise InputError("Expected a statement, found nothing but white space and comments.")
+    target = session.target
+    with connect(
+        session.location,
+        branch or session.branch,
+        schema or (target.schema if target else "default"),
+        settings=target.spark_config if target else {},
+        storage_options=session.storage_options,
+        author=session.author,
+    ) as client:
+        for text in texts:
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", UserWarning)
+                rows = client.sql(text)
+            for item in told:
+                click.echo(f"{click.style('Warning:', fg='yellow')} {item.message}", err=True)
+    shown = RowSet.of(rows, limit or None)
+    session.show(shown, rows_text(shown, rows.num_rows))

@@ -1,0 +1,139 @@
+"""`dbt-vcs branch`: list, create, rename and delete branches."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.groups import DefaultGroup
+from dbt.adapters.vcs.cli.options import common_options, json_option
+from dbt.adapters.vcs.core.repository import DEMANDS
+from dbt.adapters.vcs.text import (
+    branch_created_text,
+    branch_deleted_text,
+    branch_protected_text,
+    branch_renamed_text,
+    branches_text,
+)
+from dbt.adapters.vcs.text.history_text import branch_undeleted_text
+from dbt.adapters.vcs.verbs.refs.branch import (
+    create_branch,
+    delete_branch,
+    iter_branches,
+    protect_branch,
+    unprotect_branch,
+)
+from dbt.adapters.vcs.verbs.refs.rename import rename_branch
+from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
+
+
+@click.group(cls=DefaultGroup)
+@click.option("--all", "-a", "with_runs", is_flag=True, help="The branches of dbt runs too.")
+@json_option
+@common_options
+@click.pass_context
+def branch(ctx: click.Context, with_runs: bool) -> None:
+    """List, create, rename and delete branches.
+
+    Without a command: list them.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_, with_runs=with_runs)
+
+
+@branch.command("list")
+@click.option("--all", "-a", "with_runs", is_flag=True, help="The branches of dbt runs too.")
+@json_option
+@with_session
+def list_(session: Session, with_runs: bool) -> None:
+    """List branches by name.
+
+    AHEAD and BEHIND count commits that the branch has and the default branch lacks, and the
+    other way round.
+    """
+    found = iter_branches(session.repository, with_runs=with_runs)
+    session.show(found, branches_text(found, session.now))
+
+
+@branch.command("create")
+@click.argument("name")
+@click.argument("at", required=False)
+@click.option("--force", is_flag=True, help="Also from a run that failed or is at work.")
+@with_session
+def create(session: Session, name: str, at: str | None, force: bool) -> None:
+    """Create the branch NAME.
+
+    It starts at the revision AT, at the default branch unless given. Nothing is
+    copied, whatever the size of the tables.
+    """
+    made = create_branch(session.repository, name, at, author=session.author, force=force)
+    session.say(branch_created_text(made))
+
+
+@branch.command("rename")
+@click.argument("name")
+@click.argument("new")
+@with_session
+def rename(session: Session, name: str, new: str) -> None:
+    """Give the branch NAME the name NEW.
+
+    Runs that wait to be published on it follow; profiles that name it are yours to change.
+    """
+    made = rename_branch(session.repository, session.bound(name), new, author=session.author)
+    session.say(branch_renamed_text(name, made))
+
+
+@branch.command("undelete")
+@click.argument("name")
+@with_session
+def undelete(session: Session, name: str) -> None:
+    """Make the deleted branch NAME again, where it was.
+
+    Its rows are kept as long as the retention says.
+    """
+    made = undelete_branch(session.repository, name, author=session.author)
+    session.say(branch_undeleted_text(made.name, made.head))
+
+
+@branch.command("delete")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--force", is_flag=True, help="Also the branch of a run that is at work.")
+@with_session
+def delete(session: Session, names: tuple[str, ...], force: bool) -> None:
+    """Delete branches.
+
+    What they show stays in the repository: `dbt-vcs branch undelete NAME` brings one back.
+    """
+    for name in names:
+        head = delete_branch(
+            session.repository, session.bound(name), author=session.author, force=force
+        )
+        session.say(branch_deleted_text(name, head))
+
+
+@branch.command("protect")
+@click.argument("name")
+@click.option(
+    "--require",
+    multiple=True,
+    type=click.Choice(DEMANDS),
+    help="What every promotion needs; may be given several times.",
+)
+@with_session
+def protect(session: Session, name: str, require: tuple[str, ...]) -> None:
+    """Let the branch NAME take promotions alone.
+
+    With --require tests: of versions that tests have seen and passed. `vcs.yml` can say the same
+    for a project.
+    """
+    made = protect_branch(session.repository, name, require, author=session.author)
+    session.say(branch_protected_text(made))
+
+
+@branch.command("unprotect")
+@click.argument("name")
+@with_session
+def unprotect(session: Session, name: str) -> None:
+    """Let the branch NAME take any change again."""
+    made = unprotect_branch(session.repository, name, author=session.author)
+    session.say(branch_protected_text(made))

@@ -1,0 +1,76 @@
+"""`dbt-vcs runs`: list, discard and publish the runs that left a branch."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.groups import DefaultGroup
+from dbt.adapters.vcs.cli.options import common_options, json_option
+from dbt.adapters.vcs.text import discarded_text, merge_text, runs_text
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.left_runs import discard_expired, discard_run, find_run, list_runs
+
+
+@click.group(cls=DefaultGroup)
+@json_option
+@common_options
+@click.pass_context
+def runs(ctx: click.Context) -> None:
+    """List, discard and publish runs of dbt.
+
+    Without a command: list them. RUN is a run's invocation id, the start of it, or its branch.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_)
+
+
+@runs.command("list")
+@json_option
+@with_session
+def list_(session: Session) -> None:
+    """List runs, newest first."""
+    found = list_runs(session.repository)
+    session.show(found, runs_text(found, session.now))
+
+
+@runs.command("discard")
+@click.argument("ids", nargs=-1, metavar="[RUN]...")
+@click.option("--expired", is_flag=True, help="All that have outlived the retention.")
+@click.option("--force", is_flag=True, help="Also a run that is at work.")
+@with_session
+def discard(session: Session, ids: tuple[str, ...], expired: bool, force: bool) -> None:
+    """Delete the branches of runs.
+
+    What they published stays.
+    """
+    if bool(ids) == expired:
+        raise click.UsageError("Give the runs to discard, or --expired.")
+    if expired:
+        session.say(discarded_text(discard_expired(session.repository, author=session.author)))
+    for id in ids:
+        gone = discard_run(session.repository, id, author=session.author, force=force)
+        session.say(discarded_text([gone]))
+
+
+@runs.command("publish")
+@click.argument("id", metavar="RUN")
+@click.option("--force", is_flag=True, help="Also a run that failed or is at work.")
+@json_option
+@with_session
+def publish(session: Session, id: str, force: bool) -> None:
+    """Merge a run into its target.
+
+    That is the branch that it was meant for, which gets one commit.
+    """
+    run = find_run(session.repository, id)
+    report = merge(
+        session.repository,
+        run.name,
+        session.bound(run.target),
+        author=session.author,
+        policy=session.policy(None),
+        force=force,
+        engine=session.engine,
+    )
+    session.show(report, merge_text(report))

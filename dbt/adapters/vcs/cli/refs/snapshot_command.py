@@ -1,0 +1,77 @@
+"""`dbt-vcs snapshot`: list, create and delete named snapshots of tables."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.groups import DefaultGroup
+from dbt.adapters.vcs.cli.options import common_options, json_option
+from dbt.adapters.vcs.text.snapshot_text import (
+    snapshot_created_text,
+    snapshot_deleted_text,
+    snapshots_text,
+)
+from dbt.adapters.vcs.verbs.refs.named_snapshots import (
+    create_snapshot,
+    delete_snapshot,
+    list_snapshots,
+)
+
+
+@click.group(cls=DefaultGroup)
+@json_option
+@common_options
+@click.pass_context
+def snapshot(ctx: click.Context) -> None:
+    """List, create and delete named snapshots of tables.
+
+    Each names a version of one table and keeps it until it is deleted. Without a command: list
+    them.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_)
+
+
+@snapshot.command("list")
+@click.argument("relation", required=False)
+@json_option
+@with_session
+def list_(session: Session, relation: str | None = None) -> None:
+    """List named snapshots, those of the table RELATION if it is given."""
+    found = list_snapshots(session.repository, relation)
+    session.show(found, snapshots_text(found, session.now))
+
+
+@snapshot.command("create")
+@click.argument("relation")
+@click.argument("name")
+@click.argument("at", required=False)
+@click.option("--message", "-m", default="", metavar="TEXT", help="What it stands for.")
+@json_option
+@with_session
+def create(session: Session, relation: str, name: str, at: str | None, message: str) -> None:
+    """Name the version of the table RELATION that the revision AT shows.
+
+    AT is the branch of the dbt profile unless given, else the default branch.
+    """
+    made = create_snapshot(
+        session.repository,
+        relation,
+        name,
+        at or session.branch,
+        author=session.author,
+        note=message,
+    )
+    session.show(made, snapshot_created_text(made))
+
+
+@snapshot.command("delete")
+@click.argument("relation")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@with_session
+def delete(session: Session, relation: str, names: tuple[str, ...]) -> None:
+    """Delete named snapshots of the table RELATION."""
+    for name in names:
+        gone = delete_snapshot(session.repository, relation, name, author=session.author)
+        session.say(snapshot_deleted_text(gone))

@@ -1,0 +1,76 @@
+"""`dbt-vcs tag`: list, create, rename and delete tags."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.groups import DefaultGroup
+from dbt.adapters.vcs.cli.options import common_options, json_option
+from dbt.adapters.vcs.text import (
+    tag_created_text,
+    tag_deleted_text,
+    tag_renamed_text,
+    tags_text,
+)
+from dbt.adapters.vcs.verbs.refs.rename import rename_tag
+from dbt.adapters.vcs.verbs.refs.tag import create_tag, delete_tag, list_tags
+
+
+@click.group(cls=DefaultGroup, fallback="create")
+@json_option
+@common_options
+@click.pass_context
+def tag(ctx: click.Context) -> None:
+    """List, create, rename and delete tags.
+
+    Without a command: list them; `dbt-vcs tag NAME [AT]` creates one.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_)
+
+
+@tag.command("list")
+@json_option
+@with_session
+def list_(session: Session) -> None:
+    """List tags."""
+    found = list_tags(session.repository)
+    session.show(found, tags_text(found, session.now))
+
+
+@tag.command("create")
+@click.argument("name")
+@click.argument("at", required=False)
+@click.option("--message", "-m", default="", metavar="TEXT", help="What it stands for.")
+@with_session
+def create(session: Session, name: str, at: str | None, message: str) -> None:
+    """Name the commit of the revision AT for good.
+
+    AT is the branch of the dbt profile unless given, else the default branch.
+    """
+    made = create_tag(
+        session.repository, name, at or session.branch, author=session.author, note=message
+    )
+    session.say(tag_created_text(made))
+
+
+@tag.command("rename")
+@click.argument("name")
+@click.argument("new")
+@with_session
+def rename(session: Session, name: str, new: str) -> None:
+    """Give the tag NAME the name NEW."""
+    session.say(
+        tag_renamed_text(name, rename_tag(session.repository, name, new, author=session.author))
+    )
+
+
+@tag.command("delete")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@with_session
+def delete(session: Session, names: tuple[str, ...]) -> None:
+    """Delete tags; their commits stay."""
+    for name in names:
+        commit = delete_tag(session.repository, name, author=session.author)
+        session.say(tag_deleted_text(name, commit))

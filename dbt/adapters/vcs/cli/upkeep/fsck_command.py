@@ -1,0 +1,30 @@
+"""`dbt-vcs fsck`: look for damage."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.text.upkeep_text import fsck_text, problem_text
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+
+
+@click.command()
+@json_option
+@with_session
+def fsck(session: Session) -> None:
+    """Look for what is missing or damaged.
+
+    Checks that everything that a commit needs is there and undamaged: reads every manifest and
+    looks for every data file. Exit code 2 if anything is wrong.
+    """
+
+    def tell(problem: str) -> None:
+        if not session.prints_json:
+            session.say(problem_text(problem))
+
+    report = check_repository(session.repository, tell)
+    session.show(report, fsck_text(report, with_problems=False), report.problems)
+    if report.problems:
+        raise click.exceptions.Exit(2)

@@ -1,0 +1,64 @@
+"""`dbt-vcs gc`: delete what nothing needs."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.retention import DAY
+from dbt.adapters.vcs.layout.styled import plain_lines
+from dbt.adapters.vcs.text.upkeep_text import gc_text, losses_text, retention_text, unconfirmed
+from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
+from dbt.adapters.vcs.verbs.upkeep.losses import find_losses
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
+@click.option(
+    "--retention",
+    type=float,
+    metavar="DAYS",
+    help="Keep history without a name so long from now on, and delete nothing yet.",
+)
+@click.option("--force", is_flag=True, help="Shorten the retention without being asked.")
+@json_option
+@with_session
+def gc(session: Session, dry_run: bool, retention: float | None, force: bool) -> None:
+    """Delete files that nothing needs any more.
+
+    Rows stay of branches, tags, named snapshots, merge bases, and of all history that is younger
+    than the retention; commits and manifests stay as long as anything has them in its history.
+    A retention that takes something away says what, and asks first.
+    """
+    if retention is not None:
+        if dry_run:
+            raise click.UsageError("Give either --dry-run or --retention.")
+        _confirm(session, retention, force)
+        found = set_retention(session.repository, retention, author=session.author)
+        session.show(found, retention_text(found.keep / DAY))
+        return
+    report = collect(session.repository, author=session.author, dry_run=dry_run)
+    session.show(report, gc_text(report))
+
+
+def _confirm(session: Session, days: float, force: bool) -> None:
+    """Say what a shorter retention takes away, and go on only if that is meant.
+
+    Raises:
+        InputError: It isn't, or there is nobody to ask.
+    """
+    losses = find_losses(session.repository, days)
+    if losses is None or not losses.is_any:
+        return
+    told = plain_lines(losses_text(losses))
+    asks = sys.stdin.isatty() and not session.settings.json
+    if force or asks:
+        for text in told:
+            click.echo(text, err=True)
+    if force or (asks and click.confirm("Shorten it?", err=True)):
+        return
+    raise InputError(unconfirmed(() if asks else told, "--force"))

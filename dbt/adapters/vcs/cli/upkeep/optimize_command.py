@@ -1,0 +1,58 @@
+"""`dbt-vcs optimize`: tables compacted."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.text import optimize_text
+from dbt.adapters.vcs.verbs.upkeep import optimize as verb
+
+
+@click.command()
+@click.argument("relations", nargs=-1)
+@click.option("--schema", metavar="NAME", help="All tables of a schema.")
+@click.option("--all", "everything", is_flag=True, help="All tables of the branch.")
+@click.option("--branch", metavar="NAME", help="The branch.  [default: the profile's]")
+@click.option(
+    "--target-size",
+    metavar="SIZE",
+    default="128MB",
+    show_default=True,
+    help="How large files are to become.",
+)
+@click.option(
+    "--cluster-by",
+    metavar="COLUMNS",
+    help="Sort all rows by these columns, separated by commas; needs Spark.",
+)
+@json_option
+@with_session
+def optimize(
+    session: Session,
+    relations: tuple[str, ...],
+    schema: str | None,
+    everything: bool,
+    branch: str | None,
+    target_size: str,
+    cluster_by: str | None,
+) -> None:
+    """Write small files of tables together.
+
+    Files with many deleted rows are written without them. RELATIONS are tables, schema.table
+    each. No row changes, and no diff or merge does. What is written anew is sorted by the columns
+    that the table is clustered by.
+    """
+    report = verb.optimize(
+        session.repository,
+        branch or session.branch,
+        author=session.author,
+        relations=relations,
+        schema=schema,
+        everything=everything,
+        target_bytes=verb.parse_size(target_size),
+        cluster_by=[name.strip() for name in cluster_by.split(",")] if cluster_by else (),
+        engine=session.engine,
+    )
+    session.show(report, optimize_text(report))

@@ -1,0 +1,24 @@
+"""`dbt-vcs status`: where the repository and a branch stand."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.text import status_text
+from dbt.adapters.vcs.verbs.upkeep.status import read_status
+
+
+@click.command()
+@click.argument("branch", required=False)
+@json_option
+@with_session
+def status(session: Session, branch: str | None) -> None:
+    """Say where the repository and a branch stand.
+
+    BRANCH is the one of the dbt profile unless given, else the default one. Rows and bytes are
+    counted from manifests.
+    """
+    found = read_status(session.repository, branch or session.branch)
+    session.show(found, status_text(found, session.now))

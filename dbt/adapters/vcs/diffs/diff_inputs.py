@@ -1,0 +1,151 @@
+"""Differences as texts name them: which versions are compared, how, and what a query reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Input
+from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.diffs.three_way import ThreeWay
+from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference, DiffShape, TwoWayShape
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.worktree.points import Point, TableText, find_points, without_merge_base
+
+_ZONE: Final = "spark.sql.session.timeZone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shaped:
+    """A difference in the shape that was asked for.
+
+    Attributes:
+        two: The two versions, compared with each other.
+        shape: Of the rows.
+        three: The two versions compared with their base, if the shape is `three_way`.
+        inputs: The versions that a query which reads it notes.
+    """
+
+    two: Difference
+    shape: DiffShape
+    three: ThreeWay | None
+    inputs: tuple[Input, ...]
+
+    def table(self, *, limits: Limits = LIMITS) -> pa.Table:
+        """Compare in this process; `Difference.table` and `ThreeWay.table` say what is raised."""
+        if self.three is not None:
+            return self.three.table(limits=limits)
+        return self.two.table(self._two_way, limits=limits)
+
+    def by_engine(self, session: Session) -> str:
+        """Return the query that compares the rows."""
+        if self.three is not None:
+            return self.three.by_engine(session)
+        return self.two.by_engine(session, self._two_way)
+
+    def relation(self, session: Session, *, name: str | None = None) -> str:
+        """Return SQL for a relation that has the rows, to stand behind `from`."""
+        if self.three is not None:
+            return self.three.relation(session, name=name)
+        return self.two.relation(session, self._two_way, name=name)
+
+    @property
+    def _two_way(self) -> TwoWayShape:
+        assert self.shape != "three_way"
+        return self.shape
+
+
+def find_difference(
+    overlay: Overlay,
+    before: TableText,
+    after: TableText,
+    columns: tuple[str, ...],
+    shape: DiffShape,
+    zone: Callable[[], str],
+) -> Shaped:
+    """Return the difference of two versions, seen from a branch.
+
+    A three-way one looks for the base itself: `s.t@main...` means main's version there.
+
+    Raises:
+        NotFoundError: There is no such table or version; the message names near matches.
+        InputError: One is of a view; or, for a three-way one, one isn't there or they have no
+            common base.
+    """
+    if shape == "three_way":
+        before, after = without_merge_base(before), without_merge_base(after)
+    points = find_points(overlay, before, after, zone)
+    return shaped_of(overlay, points, columns, shape)
+
+
+def shaped_of(
+    overlay: Overlay, points: tuple[Point, Point], columns: tuple[str, ...], shape: DiffShape
+) -> Shaped:
+    """Return the difference of two versions that were found."""
+    old, new = points
+    three = None
+    if shape == "three_way":
+        three = ThreeWay.of(overlay.repository, old.id, new.id, columns)
+    two = Difference(
+        repository=overlay.repository,
+        before=old.snapshot(overlay),
+        after=new.snapshot(overlay),
+        columns=columns,
+    )
+    inputs = tuple(read for point in points if (read := point.input()))
+    return Shaped(two=two, shape=shape, three=three, inputs=inputs)
+
+
+def diff_in_view(
+    overlay: Overlay, session: Session, item: DiffReference
+) -> tuple[str, tuple[Input, ...]]:
+    """Return the relation for a difference in a view's text, and the versions that it is of.
+
+    A view is read by all sessions, so what it reads is never one session's own.
+
+    Raises:
+        InputError: A table is named without its schema, or as for any difference.
+    """
+    check_in_view(item)
+    old, new = (TableText(name.relation(""), at) for name, at in (item.before, item.after))
+    found = find_difference(overlay, old, new, item.columns, item.shape, lambda: zone_of(session))
+    text = filtered(f"({found.by_engine(session)})", item.where)
+    return text, found.inputs
+
+
+def check_in_view(item: DiffReference) -> None:
+    """Raise unless a difference says the same wherever a view that reads it is read.
+
+    Raises:
+        InputError: A table is named without its schema.
+    """
+    for name, _ in (item.before, item.after):
+        if name.schema is None:
+            raise InputError(
+                f"Expected snapshot_diff('schema.table...', ...) in a view, found '{name}' "
+                "without a schema. Write it: a view may be read from any schema."
+            )
+
+
+def filtered(relation: str, where: str | None) -> str:
+    """Return SQL for the rows of a relation that meet a condition, all without one.
+
+    Raises:
+        InputError: The condition is not one.
+    """
+    if where is None:
+        return relation
+    check_condition(where, "The condition of a difference")
+    return f"(select * from {relation} {where_clause(where)})"
+
+
+def zone_of(session: Session) -> str:
+    """Return the time zone of times that have none."""
+    return session.setting(_ZONE) or "UTC"

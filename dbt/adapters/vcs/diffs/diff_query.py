@@ -1,0 +1,255 @@
+"""The difference of two versions as a query, for an engine: any size, any type.
+
+Signed rows are grouped by value, and what does not cancel is paired by key, as `changes.net` does
+in process: the same rows come out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from dbt.adapters.vcs.core.model import Field, Tombstone
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
+from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.engines.spark.deletions import is_listed
+from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.statements.syntax.conditions import where_clause
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
+
+_SIGN: Final = "__vcs_sign"
+_PLACE: Final = (
+    Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
+    Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
+)
+
+
+def diff_query(parts: Iterable[str], comparison: Comparison, shape: DiffShape) -> str:
+    """Return the query for a difference.
+
+    Args:
+        parts: Queries for the signed rows, as `delta_parts` gives them.
+        comparison: How rows are compared.
+        shape: Of the result; columns as `changes.diff.TableDiff` has them.
+    """
+    names = [field.name for field in comparison.fields]
+    ctes = [
+        f"signed as ({' union all '.join(parts) or _nothing(comparison.fields)})",
+        f"net as ({_net(comparison)})",
+    ]
+    if shape == "signed":
+        columns = [f"row.{_column(n)} {quoted(name)}" for n, name in enumerate(names)]
+        return f"with {', '.join(ctes)} select {', '.join(['diff_count', *columns])} from net"
+    ctes.append(f"changes as ({_changes(comparison)})")
+    if shape == "wide":
+        columns = [
+            f"{side}.{_column(n)} {quoted(f'{prefix}_{name}')}"
+            for n, name in enumerate(names)
+            for side, prefix in (("gone", "from"), ("come", "to"))
+        ]
+        return f"with {', '.join(ctes)} select {', '.join(['diff_type', *columns])} from changes"
+    ctes.append(
+        "images as (select inline(filter(array("
+        "struct(if(come is null, 'delete', 'update_preimage') as kind, gone as row), "
+        "struct(if(gone is null, 'insert', 'update_postimage') as kind, come as row)), "
+        "image -> image.row is not null)) from changes)"
+    )
+    columns = [f"row.{_column(n)} {quoted(name)}" for n, name in enumerate(names)]
+    listed = ", ".join(["kind `_change_type`", *columns])
+    return f"with {', '.join(ctes)} select {listed} from images"
+
+
+def delta_parts(session: Session, delta: Delta, comparison: Comparison) -> Iterator[str]:
+    """Yield queries for the signed rows of a delta, over its own files alone.
+
+    Rows of a block that are deleted by the same side are left out, as `core.plan.pieces` has it.
+    An image has the columns of the time when its row was deleted; where an older one is to be
+    shown, the row itself is read.
+    """
+    fields = comparison.fields
+    read = _image_parts if len(comparison.compared) == len(fields) else _row_parts
+    come, go = ({block.path for block in blocks} for blocks in (delta.added, delta.removed))
+    for sign, paths, holes, images, whole in (
+        (-1, go, delta.restored, delta.deleted, come),
+        (1, come, delta.deleted, delta.restored, go),
+    ):
+        if paths:
+            stones = _tombstones(item for item in holes if item.block in paths)
+            mount = files_mount(paths, fields, stones)
+            yield signed_part(session.mount_physical(mount), sign, _same(fields))
+        kept = [item for item in images if item.block not in whole]
+        yield from read(session, kept, sign, fields)
+
+
+def signed_part(
+    relation: str, sign: int, columns: Sequence[tuple[str, str]], where: str | None = None
+) -> str:
+    """Return a query for rows that come (1) or go (-1).
+
+    Args:
+        relation: Where the rows are, quoted.
+        sign: 1 or -1.
+        columns: For each column compared or shown its SQL and its type.
+        where: Condition of the rows, or None for all.
+    """
+    listed = [f"{sql} {_column(n)}" for n, (sql, _) in enumerate(columns)]
+    query = f"select {sign} {_SIGN}, {', '.join(listed)} from {relation}"
+    return query if where is None else f"{query} {where_clause(where)}"
+
+
+def image_relations(
+    session: Session, images: Iterable[Deletion], fields: Sequence[Field]
+) -> Iterator[tuple[str, str]]:
+    """Yield where deleted rows are: the quoted name of a relation, the condition of the rows.
+
+    The relations have `__vcs_file`, `__vcs_pos` and the fields by id.
+    """
+    for stones, blocks in _by_depth(images):
+        mount = files_mount([stone.path for stone in stones], [*_PLACE, *fields])
+        yield session.mount_physical(mount), is_listed(stones, blocks)
+
+
+def _image_parts(
+    session: Session, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
+) -> Iterator[str]:
+    for relation, wanted in image_relations(session, images, fields):
+        yield signed_part(relation, sign, _same(fields), wanted)
+
+
+def _row_parts(
+    session: Session, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
+) -> Iterator[str]:
+    """Yield queries for the rows that images are of, read where they were."""
+    for stones, blocks in _by_depth(images):
+        places = session.mount_physical(files_mount([stone.path for stone in stones], _PLACE))
+        rows = session.mount_located(files_mount(blocks, fields))
+        listed = where_clause(is_listed(stones, blocks))
+        gone = f"select {FILE_COLUMN}, {POSITION_COLUMN} from {places} {listed}"
+        yield signed_part(
+            f"{rows} kept left semi join ({gone}) gone on "
+            f"kept.{FILE_COLUMN} = gone.{FILE_COLUMN} "
+            f"and kept.{POSITION_COLUMN} = gone.{POSITION_COLUMN}",
+            sign,
+            _same(fields),
+        )
+
+
+def _by_depth(images: Iterable[Deletion]) -> Iterator[tuple[tuple[Tombstone, ...], set[str]]]:
+    """Yield the tombstones of images, and the blocks that these are of.
+
+    Files of one depth are one table, so that Spark tells which file a row is from.
+    """
+    depths: dict[int, list[Deletion]] = {}
+    for image in images:
+        depths.setdefault(image.path.count("/"), []).append(image)
+    for group in depths.values():
+        yield _tombstones(group), {item.block for item in group}
+
+
+def _tombstones(deletions: Iterable[Deletion]) -> tuple[Tombstone, ...]:
+    found: dict[str, dict[str, int]] = {}
+    for item in deletions:
+        found.setdefault(item.path, {})[item.block] = item.rows
+    return tuple(Tombstone(path=path, bytes=0, targets=rows) for path, rows in found.items())
+
+
+def files_mount(
+    files: Iterable[str], fields: Sequence[Field], tombstones: Sequence[Tombstone] = ()
+) -> TableMount:
+    """Return a mount of some files; its id says which files, columns and deletions."""
+    files = tuple(sorted(files))
+    holes = sorted((stone.path, sorted(stone.targets.items())) for stone in tombstones)
+    told = repr((files, [(field.id, field.type) for field in fields], holes))
+    return TableMount(
+        id=f"d_{hashlib.sha256(told.encode()).hexdigest()[:32]}",
+        folder=files[0].rpartition("/")[0],
+        files=files,
+        fields=tuple(fields),
+        tombstones=tuple(tombstones),
+    )
+
+
+def _net(comparison: Comparison) -> str:
+    """Return the query for `diff_count` and `row`, a struct: each different row once, never 0."""
+    compared = {field.id for field in comparison.compared}
+    keys: list[str] = []
+    shown: list[str] = []
+    for n, field in enumerate(comparison.fields):
+        column = _column(n)
+        if field.id not in compared:
+            shown.append(f"any_value({column}) {column}")
+            continue
+        spelled = canonical(column, field.type)
+        keys.append(spelled)
+        shown.append(column if spelled == column else f"any_value({column}) {column}")
+    names = ", ".join(_column(n) for n in range(len(comparison.fields)))
+    group = f" group by {', '.join(keys)}" if keys else ""
+    return (
+        f"select diff_count, struct({names}) row from (select sum({_SIGN}) diff_count, "
+        f"{', '.join(shown)} from signed{group} having sum({_SIGN}) <> 0)"
+    )
+
+
+def _changes(comparison: Comparison) -> str:
+    """Return the query for `diff_type`, `gone` and `come`, structs or NULL: one row a change."""
+    key = {field.id for field in comparison.key}
+    keys = [
+        canonical(f"row.{_column(n)}", field.type)
+        for n, field in enumerate(comparison.fields)
+        if field.id in key
+    ]
+    removed = "struct('removed' as diff_type, item.row as gone, if(true, null, item.row) as come)"
+    added = "struct('added' as diff_type, if(true, null, item.row) as gone, item.row as come)"
+    each = (
+        f"flatten(transform(items, item -> if(item.n < 0, "
+        f"array_repeat({removed}, cast(-item.n as int)), "
+        f"array_repeat({added}, cast(item.n as int)))))"
+    )
+    if not keys:
+        return (
+            f"select inline({each}) from "
+            "(select array(struct(diff_count as n, row)) items from net)"
+        )
+    modified = (
+        "array(struct('modified' as diff_type, "
+        "filter(items, item -> item.n < 0)[0].row as gone, "
+        "filter(items, item -> item.n > 0)[0].row as come))"
+    )
+    is_pair = (
+        "size(items) = 2 and forall(items, item -> abs(item.n) = 1) "
+        "and items[0].n + items[1].n = 0"
+    )
+    return (
+        f"select inline(if({is_pair}, {modified}, {each})) from "
+        f"(select collect_list(struct(diff_count as n, row)) items from net "
+        f"group by {', '.join(keys)})"
+    )
+
+
+def canonical(column: str, type_: str) -> str:
+    """Return SQL for what stands for a value where Spark compares it.
+
+    Spark itself takes NaN for NaN and -0.0 for 0.0, and maps in any order, when it groups.
+    """
+    type_ = type_.lower()
+    if "variant" in type_:
+        return f"to_json({column})"
+    if type_.startswith("string collate"):
+        return f"collate({column}, 'UTF8_BINARY')"
+    return column
+
+
+def _same(fields: Sequence[Field]) -> list[tuple[str, str]]:
+    return [(quoted(field.id), field.type) for field in fields]
+
+
+def _column(number: int) -> str:
+    return f"c{number}"
+
+
+def _nothing(fields: Sequence[Field]) -> str:
+    columns = [f"cast(null as {field.type}) {_column(n)}" for n, field in enumerate(fields)]
+    return f"select 1 {_SIGN}, {', '.join(columns)} {where_clause('false')}"

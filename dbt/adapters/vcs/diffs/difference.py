@@ -1,0 +1,230 @@
+"""Differences of two versions of tables: small ones in this process, all others by the engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.diffs.diff_query import delta_parts, diff_query, signed_part
+from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
+from dbt.adapters.vcs.diffs.shapes import shaped
+from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.compare.net import Counts
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
+
+_OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Two versions to compare.
+
+    Attributes:
+        repository: Where they are.
+        before: The first version; None is a table without rows.
+        after: The second version; the same.
+        columns: Names of the only columns to compare and show beside the key; empty for all.
+    """
+
+    repository: Repository
+    before: Snapshot | None
+    after: Snapshot | None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> tuple[ColumnChange, ...]:
+        """How the columns differ: by identity, by name where the tables are not related."""
+        before, after = _matched(self.before, self.after)
+        if before is None or after is None:
+            return ()
+        return diff_schemas(before.schema, after.schema)
+
+    def in_process(self, *, limits: Limits = LIMITS) -> TableDiff:
+        """Compare the rows with Arrow; files that both versions have stay unread.
+
+        Raises:
+            InputError: There is no such column, or neither version.
+            UnsupportedError: Arrow can't read or compare a column, or no engine could.
+            TooLargeError: There are too many rows.
+        """
+        before, after = _matched(self.before, self.after)
+        if self._needs_names:
+            raise UnsupportedError(
+                "Tables that are not related, and have columns that were renamed, can't be "
+                "compared without Spark."
+            )
+        columns = self.columns or None
+        return diff(self.repository, before, after, columns=columns, limits=limits)
+
+    def counts(self, *, limits: Limits = LIMITS) -> Counts:
+        """Return how many rows are added, removed and modified; as `in_process`, or cheaper."""
+        if self.columns or self._needs_names:
+            return self.in_process(limits=limits).counts
+        before, after = _matched(self.before, self.after)
+        return count_changes(self.repository, before, after, limits=limits)
+
+    def table(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> pa.Table:
+        """Return the rows in a shape, compared as `in_process` does, which says what is raised."""
+        found = self.in_process(limits=limits)
+        _check_names(found.comparison.fields, shape)
+        return shaped(found, shape)
+
+    def by_engine(self, session: Session, shape: TwoWayShape) -> str:
+        """Return the query that compares the rows; what it reads is mounted now.
+
+        Raises:
+            InputError: There is no such column, or neither version.
+            UnsupportedError: A column has types that can't be compared.
+        """
+        before, after = _matched(self.before, self.after)
+        comparison = Comparison.of(before, after, self.columns or None)
+        _check_names(comparison.fields, shape)
+        parts: Iterable[str]
+        if self._needs_names:
+            parts = [
+                *self._whole(session, self.before, before, -1, comparison.fields),
+                *self._whole(session, self.after, after, 1, comparison.fields),
+            ]
+        else:
+            change = delta(before, after, self.repository.objects.segment)
+            parts = delta_parts(session, change, comparison)
+        return diff_query(parts, comparison, shape)
+
+    def relation(
+        self,
+        session: Session,
+        shape: TwoWayShape,
+        *,
+        name: str | None = None,
+        limits: Limits = LIMITS,
+    ) -> str:
+        """Return SQL for a relation that has the rows, to stand behind `from`.
+
+        Args:
+            session: What reads it.
+            shape: Of the rows.
+            name: What the session is to call it, instead of another one of that name; None for a
+                name that stands for this difference as long as the session is there.
+            limits: What is compared in this process at most.
+
+        Raises:
+            InputError: There is no such column, or neither version.
+            UnsupportedError: A column has types that can't be compared.
+        """
+        try:
+            table = self.table(shape, limits=limits)
+        except (TooLargeError, UnsupportedError):
+            return f"({self.by_engine(session, shape)})"
+        return session.mount_arrow(name or self._name(shape), table)
+
+    @property
+    def _needs_names(self) -> bool:
+        """True if a column of one table has the id of another column of the other table.
+
+        So in files, where columns are named by id, one would be taken for the other.
+        """
+        before, after = self.before, self.after
+        if before is None or after is None or before.table == after.table:
+            return False
+        new = _matched(before, after)[0]
+        if new is None or new.schema.fields != before.schema.fields:
+            return True
+        sides = ((before.schema, after.schema), (after.schema, before.schema))
+        return any(field.id in other.retired for own, other in sides for field in own.fields)
+
+    def _name(self, shape: TwoWayShape) -> str:
+        """Return a name that stands for this difference and no other one."""
+        sides = [msgspec.json.encode(side) for side in (self.before, self.after)]
+        told = repr((sides, self.columns, shape))
+        return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+
+    def _whole(
+        self,
+        session: Session,
+        stored: Snapshot | None,
+        named: Snapshot | None,
+        sign: int,
+        fields: Sequence[Field],
+    ) -> Iterable[str]:
+        """Yield the query for all rows of a version, its columns found by those of the other."""
+        if stored is None or named is None:
+            return
+        ids = {
+            new.id: old.id
+            for new, old in zip(named.schema.fields, stored.schema.fields, strict=True)
+        }
+        columns = [
+            (
+                f"cast({quoted(ids[field.id]) if field.id in ids else 'null'} as {field.type})",
+                field.type,
+            )
+            for field in fields
+        ]
+        relation = session.mount_physical(mount_of(self.repository, stored))
+        yield signed_part(relation, sign, columns)
+
+
+def mount_of(repository: Repository, snapshot: Snapshot) -> TableMount:
+    """Return what an engine needs to read a version."""
+    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
+    digest = hashlib.sha256(msgspec.json.encode(snapshot)).hexdigest()
+    return TableMount(
+        id=f"v_{digest[:32]}",
+        folder=f"data/{snapshot.table}",
+        files=tuple(block.path for segment in segments for block in segment.blocks),
+        fields=snapshot.schema.fields,
+        partition_by=snapshot.partition_by,
+        tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
+    )
+
+
+def _matched(
+    before: Snapshot | None, after: Snapshot | None
+) -> tuple[Snapshot | None, Snapshot | None]:
+    """Return two versions whose columns have one id where they are to be compared.
+
+    Clones and branches of one table have that already; of tables that are not related the
+    columns of one name are the same.
+    """
+    if before is None or after is None or before.table == after.table:
+        return before, after
+    taken = {field.id.lower() for field in after.schema.fields}
+    fields: list[Field] = []
+    for field in before.schema.fields:
+        same = after.schema.find(field.name)
+        id = same.id if same is not None else field.id
+        while same is None and id.lower() in taken:
+            id = f"{id}__before"
+        taken.add(id.lower())
+        fields.append(msgspec.structs.replace(field, id=id))
+    ids = {old.id: new.id for old, new in zip(before.schema.fields, fields, strict=True)}
+    return (
+        msgspec.structs.replace(
+            before,
+            schema=Schema(fields=tuple(fields)),
+            primary_key=tuple(ids[id] for id in before.primary_key),
+        ),
+        msgspec.structs.replace(after, schema=Schema(fields=after.schema.fields)),
+    )
+
+
+def _check_names(fields: Sequence[Field], shape: TwoWayShape) -> None:
+    own = _OWN.get(shape)
+    if any(field.name.lower() == own for field in fields):
+        raise InputError(
+            f"The shape {shape} has a column {own} of its own, and so has the table. Ask for the "
+            "shape wide, or for other columns."
+        )

@@ -1,0 +1,179 @@
+"""Diff of two versions of a table, row by row, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.compare.matching import hits
+from dbt.adapters.vcs.rows.compare.net import Counts, NetChanges, net_changes, sums, table_columns
+from dbt.adapters.vcs.rows.compare.signed import signed_rows
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+
+ALL: Final = slice(None)
+"""All changes, not a part of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDiff:
+    """What turns one version of a table into another one.
+
+    Attributes:
+        comparison: The columns that it is about.
+        schema: How the columns differ.
+        rows: The rows that go or come, columns by name.
+        net: Which of them make one change.
+    """
+
+    comparison: Comparison
+    schema: tuple[ColumnChange, ...]
+    rows: pa.Table
+    net: NetChanges
+
+    @property
+    def counts(self) -> Counts:
+        """How many rows are added, removed and modified."""
+        return self.net.counts
+
+    def signed(self) -> pa.Table:
+        """Return `diff_count` (bigint), then the columns: each different row once, never 0.
+
+        A row that comes has a positive count, one that goes a negative one (paper, Listing 2).
+        """
+        _, first, value = np.unique(self.net.value, return_index=True, return_inverse=True)
+        table, counts = self.rows, self.net.sign
+        if len(first) < table.num_rows:
+            order = np.argsort(first)
+            table = table.take(pa.array(first[order]))
+            counts = sums(value, counts)[order]
+        return table.add_column(0, "diff_count", pa.array(counts, pa.int64()))
+
+    def wide(self, part: slice = ALL) -> pa.Table:
+        """Return `diff_type` (added, removed, modified), then `from_<column>`, `to_<column>`.
+
+        One row a change, of a part of the changes; what was or is not there is NULL.
+        """
+        before, after = self.net.before[part], self.net.after[part]
+        names = np.array(["modified", "added", "removed"])
+        types = names[(before < 0) * 1 + (after < 0) * 2]
+        old, new = _taken(self.rows, before), _taken(self.rows, after)
+        columns: dict[str, object] = {"diff_type": pa.array(types.tolist(), pa.string())}
+        for name in self.rows.column_names:
+            columns[f"from_{name}"] = old.column(name)
+            columns[f"to_{name}"] = new.column(name)
+        return pa.table(columns)
+
+    def changes(self, part: slice = ALL) -> pa.Table:
+        """Return `_change_type`, then the columns, of a part of the changes.
+
+        The types are insert, delete, and update_preimage before update_postimage.
+        """
+        before, after = self.net.before[part], self.net.after[part]
+        both = (before >= 0) & (after >= 0)
+        pairs = np.stack([before, after], axis=1).ravel()
+        kinds = np.stack(
+            [
+                np.where(both, "update_preimage", "delete"),
+                np.where(both, "update_postimage", "insert"),
+            ],
+            axis=1,
+        ).ravel()
+        there = pairs >= 0
+        table = self.rows.take(pa.array(pairs[there]))
+        return table.add_column(0, "_change_type", pa.array(kinds[there].tolist(), pa.string()))
+
+
+def diff(
+    repository: Repository,
+    before: Snapshot | None,
+    after: Snapshot | None,
+    *,
+    columns: Sequence[str] | None = None,
+    where: pc.Expression | None = None,
+    limits: Limits = LIMITS,
+) -> TableDiff:
+    """Return what turns one version of a table into another; files that both have stay unread.
+
+    Args:
+        repository: Where they are.
+        before: The first version; None is a table without rows.
+        after: The second version; the same.
+        columns: The only columns to compare and show, by name; the key is always among them.
+        where: Of interest are changes of which a row, before or after, fulfils this; it names
+            columns as the result does.
+        limits: What is read at most.
+
+    Raises:
+        InputError: There is no such column.
+        UnsupportedError: Arrow can't read or compare a column: VARIANT, intervals.
+        TooLargeError: There are too many rows; an engine has to compare them.
+    """
+    comparison = Comparison.of(before, after, columns)
+    change = delta(before, after, repository.objects.segment)
+    signed = signed_rows(repository.blobs, change, limits=limits)
+    table = signed.read(comparison.fields)
+    net = net_changes(table_columns(table), signed.sign, comparison.compared, comparison.key)
+    left = table if len(net.rows) == table.num_rows else table.take(pa.array(net.rows))
+    named = left.rename_columns([field.name for field in comparison.fields])
+    if where is not None:
+        named, net = _filtered(named, net, where)
+    return TableDiff(comparison, _schema_changes(before, after), named, net)
+
+
+def count_changes(
+    repository: Repository,
+    before: Snapshot | None,
+    after: Snapshot | None,
+    *,
+    limits: Limits = LIMITS,
+) -> Counts:
+    """Return how many rows a diff has; nothing is read where rows come only, or go only.
+
+    Raises:
+        UnsupportedError: Arrow can't read or compare a column.
+        TooLargeError: There are too many rows; an engine has to compare them.
+    """
+    change = delta(before, after, repository.objects.segment)
+    if change.rows_added == 0 or change.rows_removed == 0:
+        return Counts(change.rows_added, change.rows_removed, 0)
+    comparison = Comparison.of(before, after)
+    signed = signed_rows(repository.blobs, change, limits=limits)
+    return net_changes(signed.columns, signed.sign, comparison.compared, comparison.key).counts
+
+
+def _filtered(
+    rows: pa.Table, net: NetChanges, where: pc.Expression
+) -> tuple[pa.Table, NetChanges]:
+    wanted = np.zeros(rows.num_rows + 1, np.bool_)
+    wanted[hits(rows, where)] = True
+    changes = wanted[net.before] | wanted[net.after]
+    before, after = net.before[changes], net.after[changes]
+    kept = np.zeros(rows.num_rows + 1, np.bool_)
+    kept[before] = kept[after] = True
+    chosen = np.flatnonzero(kept[:-1])
+    place = np.full(rows.num_rows + 1, -1)
+    place[chosen] = np.arange(len(chosen))
+    return rows.take(pa.array(chosen)), NetChanges(
+        net.rows[chosen], net.sign[chosen], net.value[chosen], place[before], place[after]
+    )
+
+
+def _taken(rows: pa.Table, places: np.ndarray) -> pa.Table:
+    """Return rows at some places, NULL for -1."""
+    return rows.take(pa.array(places, mask=places < 0))
+
+
+def _schema_changes(before: Snapshot | None, after: Snapshot | None) -> tuple[ColumnChange, ...]:
+    if before is None or after is None:
+        return ()
+    return diff_schemas(before.schema, after.schema)

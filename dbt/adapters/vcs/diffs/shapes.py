@@ -1,0 +1,70 @@
+"""Shapes: the rows of a difference as a person wants to see them, made a part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.diffs.row_diff import TableDiff
+from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
+
+_PART: Final = 50_000
+"""Changes whose rows are gathered at a time."""
+
+
+class ShapedRows:
+    """The rows of a difference in a shape.
+
+    Attributes:
+        schema: Their columns.
+        count: How many there are.
+    """
+
+    def __init__(self, found: TableDiff, shape: TwoWayShape) -> None:
+        """Take what was found; no row is gathered yet but those of the shape `signed`."""
+        self._found = found
+        self._shape = shape
+        self._whole: pa.Table | None = None
+        if shape == "wide":
+            self.schema, self.count = found.wide(slice(0, 0)).schema, len(found.net.before)
+        elif shape == "changes":
+            self.schema, self.count = found.changes(slice(0, 0)).schema, found.rows.num_rows
+        else:
+            # Rows of one value may lie anywhere. Where all values differ this is no copy.
+            self._whole = shaped(found, shape)
+            self.schema, self.count = self._whole.schema, self._whole.num_rows
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield the rows in tables, each of which is made when it is asked for."""
+        if self._whole is not None:
+            yield self._whole
+            return
+        part_of = self._found.wide if self._shape == "wide" else self._found.changes
+        for start in range(0, len(self._found.net.before), _PART):
+            yield part_of(slice(start, start + _PART))
+
+
+class RowTable:
+    """The same of rows that are a table already."""
+
+    def __init__(self, table: pa.Table) -> None:
+        """Take the table."""
+        self._table = table
+        self.schema, self.count = table.schema, table.num_rows
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield the table."""
+        yield self._table
+
+
+def shaped(found: TableDiff, shape: TwoWayShape) -> pa.Table:
+    """Return the rows of a difference in a shape."""
+    match shape:
+        case "wide":
+            return found.wide()
+        case "signed":
+            return found.signed()
+        case "changes":
+            return found.changes()

@@ -1,0 +1,347 @@
+"""What one engine's catalog shows: immutable mounts, and logical names over them."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.port import Sign, TableMount
+from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence
+from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
+from dbt.adapters.vcs.engines.spark.mounting import Mounting
+from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError, translated
+from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PRIVATE: Final = "__vcs"
+"""The database of immutable mounts and staging tables."""
+
+_PARTITIONS_IN_CATALOG: Final = "spark.sql.hive.manageFilesourcePartitions"
+_NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+
+
+class Catalog:
+    """The names that all sessions of one engine share. Safe to use from several threads.
+
+    Where the repository is for Spark is asked when a file is first read or written: an empty one
+    may be where Spark can't look, as one in memory is.
+    """
+
+    def __init__(self, blobs: Blobs, root: Callable[[], str], *, adopted: bool = False) -> None:
+        """Take the repository's store, and what tells its root for Spark.
+
+        An adopted catalog keeps schemas where its owner does.
+        """
+        self._blobs = blobs
+        self._root = root
+        self._adopted = adopted
+        self._folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._schemas: set[str] = set()
+        self._physical: set[str] = set()
+        self._shown: dict[RelationName, str | None] = {}
+        self._functions: dict[RelationName, str] = {}
+        self._signs: Signs | None = None
+        self._bypassed: Bypassed | None = None
+        self._posted: dict[RelationName, str] = {}
+
+    @property
+    def root(self) -> str:
+        """The repository as Spark names it."""
+        return self._root()
+
+    @property
+    def warehouse(self) -> str:
+        """A folder for what Spark insists on making; it holds no data."""
+        return self._folder.name
+
+    @property
+    def is_adopted(self) -> bool:
+        """True if somebody else reads it, too."""
+        return self._adopted
+
+    @property
+    def shown(self) -> list[RelationName]:
+        """The logical names that stand for something."""
+        return list(self._shown)
+
+    @property
+    def functions(self) -> list[RelationName]:
+        """The names that stand for functions."""
+        return list(self._functions)
+
+    def ensure_schema(self, spark: SparkSession, schema: str) -> None:
+        """Make a database if it is not there."""
+        with self._locked(f"schema {schema}"):
+            if schema in self._schemas:
+                return
+            location = ""
+            if schema == PRIVATE or not self._adopted:
+                # Spark makes a folder for each; a schema's name may be none for a folder.
+                folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
+                location = f" location {literal(f'file:{folder}')}"
+            spark.sql(f"create database if not exists {quoted(schema)}{location}")
+            if schema != PRIVATE:
+                self._signboard(spark).wall(schema)
+                if self._adopted:
+                    self._watch(spark).begin(schema)
+            self._schemas.add(schema)
+
+    def mount_physical(self, spark: SparkSession, mount: TableMount) -> str:
+        """Make a version readable under a name of its own, once, and return that name."""
+        name = RelationName(PRIVATE, f"s_{mount.id}")
+        self.ensure_schema(spark, PRIVATE)
+        with self._locked(f"mount {mount.id}"):
+            if name.identifier not in self._physical:
+                self._mounting(spark, mount).create()
+                self._physical.add(name.identifier)
+        return quoted_relation(name)
+
+    def mount_located(self, spark: SparkSession, mount: TableMount) -> str:
+        """Do what `mount_physical` does, with the rows' places as two more columns."""
+        name = RelationName(PRIVATE, f"l_{mount.id}")
+        self.ensure_schema(spark, PRIVATE)
+        with self._locked(f"mount {mount.id}"):
+            if name.identifier not in self._physical:
+                self._mounting(spark, mount).create_located(name)
+                self._physical.add(name.identifier)
+        return quoted_relation(name)
+
+    def _mounting(self, spark: SparkSession, mount: TableMount) -> Mounting:
+        name = RelationName(PRIVATE, f"s_{mount.id}")
+        empty = f"file:{Path(self.warehouse) / 'empty'}"
+        return Mounting(spark, name, mount, blobs=self._blobs, root=self.root, empty=empty)
+
+    def mount_table(self, spark: SparkSession, name: RelationName, mount: TableMount) -> None:
+        """Show a version under a logical name."""
+        physical = self.mount_physical(spark, mount)
+        with self._locked(f"name {name}"):
+            if self._shown.get(name) == mount.id:
+                return
+            columns = _column_list([(field.name, field.comment) for field in mount.fields])
+            ids = ", ".join(quoted(field.id) for field in mount.fields)
+            self._show(spark, name, columns, f"select {ids} from {physical}", mount.id)
+
+    def mount_view(
+        self,
+        spark: SparkSession,
+        name: RelationName,
+        text: str,
+        columns: Sequence[tuple[str, str | None]],
+    ) -> None:
+        """Show a query under a logical name."""
+        with self._locked(f"name {name}"):
+            self._show(spark, name, _column_list(columns), text)
+
+    def mount_files(
+        self,
+        spark: SparkSession,
+        name: RelationName,
+        *,
+        location: str,
+        format: str,
+        options: Mapping[str, str],
+    ) -> None:
+        """Show files that are not versioned under a logical name."""
+        stored = {key: value for key, value in options.items() if key.lower() != "path"}
+        key = repr((location, format.lower(), sorted(stored.items())))
+        id = f"f_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+        physical = quoted_relation(RelationName(PRIVATE, id))
+        self.ensure_schema(spark, PRIVATE)
+        with self._locked(f"mount {id}"):
+            if id in self._physical:
+                spark.sql(f"refresh table {physical}")
+            else:
+                _create_files(spark, physical, format, {**stored, "path": location})
+                self._physical.add(id)
+        with self._locked(f"name {name}"):
+            self._show(spark, name, "", f"select * from {physical}")
+
+    def unmount(self, spark: SparkSession, name: RelationName) -> None:
+        """Let a logical name stand for nothing."""
+        with self._locked(f"name {name}"):
+            self._shown.pop(name, None)
+            if name.schema in self._schemas:
+                spark.sql(f"drop view if exists {quoted_relation(name)}")
+
+    def mount_function(
+        self, spark: SparkSession, name: RelationName, id: str, definition: str
+    ) -> None:
+        """Make a function, given what follows its name, unless it is there by that id."""
+        with self._locked(f"function {name}"):
+            if self._functions.get(name) == id:
+                return
+            self._functions.pop(name, None)
+            self.ensure_schema(spark, name.schema)
+            # `create or replace` puts none in the place of one of another kind.
+            spark.sql(f"drop function if exists {quoted_relation(name)}")
+            spark.sql(f"create function {quoted_relation(name)}{definition}")
+            self._functions[name] = id
+
+    def unmount_function(self, spark: SparkSession, name: RelationName) -> None:
+        """Take a function out."""
+        with self._locked(f"function {name}"):
+            if self._functions.pop(name, None) is not None:
+                spark.sql(f"drop function if exists {quoted_relation(name)}")
+
+    def post(
+        self,
+        spark: SparkSession,
+        versions: Mapping[RelationName, str],
+        sign: Callable[[RelationName], Sign],
+    ) -> None:
+        """Let names stand for signs: all that stand for something else now, and those given."""
+        for name in self.shown:
+            self.unmount(spark, name)
+        signs = self._signboard(spark)
+        for name in [name for name in self._posted if name not in versions]:
+            signs.take_down(name)
+            del self._posted[name]
+        for name, version in versions.items():
+            if self._posted.get(name) != version:
+                self.ensure_schema(spark, PRIVATE)
+                self.ensure_schema(spark, name.schema)
+                signs.put_up(name, sign(name))
+                self._posted[name] = version
+
+    @contextmanager
+    def signed(self, spark: SparkSession, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
+        """Let names stand for signs within a block, and for nothing after it."""
+        board = self._signboard(spark)
+        self.ensure_schema(spark, PRIVATE)
+        queried = {name: board.query_columns(name) for name in signs}
+        for name in signs:
+            self.ensure_schema(spark, name.schema)
+            self._posted.pop(name, None)
+            board.take_down(name)
+            if self._adopted:
+                self._require_free(spark, name)
+            self.unmount(spark, name)
+        try:
+            for name, sign in signs.items():
+                board.put_up(name, sign, queried[name])
+            yield
+        finally:
+            for name in signs:
+                board.take_down(name)
+
+    def require_own(self, spark: SparkSession) -> None:
+        """Require that nothing was made past the connections in the branch's schemas.
+
+        Raises:
+            InputError: Something was, and is still there.
+        """
+        made = self._watch(spark).found(self._posted)
+        if made:
+            raise InputError(sentence(made))
+
+    def give_back(self, spark: SparkSession) -> None:
+        """Take down all signs, and let tables be made in every database again.
+
+        What was made past the connections stays, and a warning names it.
+        """
+        made = self._watch(spark).found()
+        self._signboard(spark).unwall()
+        self._posted.clear()
+        if made:
+            warnings.warn(sentence(made), stacklevel=2)
+
+    def close(self) -> None:
+        """Remove the temporary folder."""
+        self._folder.cleanup()
+
+    def _show(
+        self,
+        spark: SparkSession,
+        name: RelationName,
+        columns: str,
+        query: str,
+        id: str | None = None,
+    ) -> None:
+        self._shown.pop(name, None)
+        self.ensure_schema(spark, name.schema)
+        mark = ""
+        if self._adopted:
+            mark = f"tblproperties ({literal(SHOWN)} = 'true')"
+            self._posted.pop(name, None)
+            self._signboard(spark).take_down(name)
+            self._require_free(spark, name)
+        spark.sql(f"create or replace view {quoted_relation(name)} {columns} {mark} as {query}")
+        self._shown[name] = id
+
+    def _require_free(self, spark: SparkSession, name: RelationName) -> None:
+        kind = self._watch(spark).kind(name)
+        if kind is not None:
+            raise InputError(
+                f"The branch has {name}, and so has this SparkSession: a {kind} that was made "
+                "past the connection. Drop or rename that one with spark.sql(...), or let dbt-vcs "
+                "start a session of its own: leave `spark` out."
+            )
+
+    def _watch(self, spark: SparkSession) -> Bypassed:
+        with self._lock:
+            if self._bypassed is None:
+                self._bypassed = Bypassed(spark)
+            return self._bypassed
+
+    def _signboard(self, spark: SparkSession) -> Signs:
+        with self._lock:
+            if self._signs is None:
+                self._signs = Signs(spark, PRIVATE)
+            return self._signs
+
+    def _locked(self, key: str) -> threading.Lock:
+        with self._lock:
+            return self._locks.setdefault(key, threading.Lock())
+
+
+def _create_files(spark: SparkSession, name: str, format: str, options: dict[str, str]) -> None:
+    try:
+        with translated(), _listing_partitions(spark):
+            spark.sql(
+                f"create table if not exists {name} using {quoted(format)} "
+                f"options ({options_clause(options)})"
+            )
+    except SparkError as error:
+        if error.condition not in _NO_FILES:
+            raise
+        raise NotFoundError(
+            f"There are no files of format {format} at {options['path']} ({error}). "
+            "Check the location and the format."
+        ) from error
+
+
+@contextmanager
+def _listing_partitions(spark: SparkSession) -> Iterator[None]:
+    """Make tables whose partitions are the folders that are there.
+
+    Spark would look for them in the catalog, find none, and read no row.
+    """
+    before = spark.conf.get(_PARTITIONS_IN_CATALOG)
+    spark.conf.set(_PARTITIONS_IN_CATALOG, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_PARTITIONS_IN_CATALOG, str(before))
+
+
+def _column_list(columns: Sequence[tuple[str, str | None]]) -> str:
+    if not columns:
+        return ""
+    named = (
+        quoted(name) + (f" comment {literal(comment)}" if comment else "")
+        for name, comment in columns
+    )
+    return f"({', '.join(named)})"

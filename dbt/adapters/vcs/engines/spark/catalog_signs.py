@@ -1,0 +1,297 @@
+"""Signs: what a session's catalog shows of a branch to whoever reads it past a connection.
+
+Spark asks nobody before it resolves a name. What a name showed a statement ago would be read as
+if it were the branch's now, and a table made under one would be a folder that nobody commits. So
+names of tables and views stand for signs while no statement runs: they have columns, but neither
+rows nor a place for any. The places of signs and of schemas are paths of a file system that takes
+none, and Spark's error quotes the path: so the path says what to do instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.port import Sign
+from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SCHEME: Final = "dbt-vcs"
+_FILE_SYSTEM: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
+"""Refuses every path that isn't `file:` and quotes it; every Spark has it."""
+
+_PLACE: Final = "dbt-vcs.place"
+"""Property of a database: where it lay before it was walled."""
+
+_SIGN: Final = "view.dbt-vcs.sign"
+"""Property of a view that is a sign; Spark shows nobody what begins so."""
+
+_DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+"""Where Spark keeps a column's default: for writes, and for rows that are older than it."""
+
+
+class Signs:
+    """The signs in one catalog. Not safe to use from several threads at once."""
+
+    def __init__(self, spark: SparkSession, private: str) -> None:
+        """Take a session of the catalog, and a database for what signs are made after."""
+        self._spark = spark
+        self._private = private
+        self._shapes: dict[str, dict[str, Any]] = {}
+        self._storages: dict[str, dict[str, Any]] = {}
+        self._members: dict[tuple[str, str], Any] = {}
+        self._options: dict[str | None, Any] = {}
+        self._nothing: dict[type, Any] = {}
+        java: Any = spark._jsparkSession
+        self._catalog: Any = java.sharedState().externalCatalog()
+        context: Any = spark.sparkContext
+        # Else Spark says that it knows no such file system, and not for which path.
+        context._jsc.hadoopConfiguration().set(f"fs.{_SCHEME}.impl", _FILE_SYSTEM)
+
+    def wall(self, schema: str) -> None:
+        """Leave no place in a database for tables that are made in it."""
+        database = self._catalog.getDatabase(schema)
+        place = database.locationUri()
+        if place.getScheme() != _SCHEME:
+            properties = {**_dict(database.properties()), _PLACE: place.toString()}
+            self._relocate(database, self._uri(_way_round(f"the schema {schema}")), properties)
+
+    def unwall(self) -> None:
+        """Take all signs down, and give every database the place back that it had."""
+        for schema in _list(self._catalog.listDatabases()):
+            database = self._catalog.getDatabase(schema)
+            properties = _dict(database.properties())
+            place = properties.pop(_PLACE, None)
+            if place is not None:
+                for identifier in _list(self._catalog.listTables(schema)):
+                    self.take_down(RelationName(schema, identifier))
+                self._relocate(database, self._class("java.net.URI").create(place), properties)
+
+    def query_columns(self, name: RelationName) -> tuple[str, ...]:
+        """Return the names that the query of a view in the catalog gives its columns."""
+        if not self._catalog.tableExists(name.schema, name.identifier):
+            return ()
+        return tuple(
+            _list(self._catalog.getTable(name.schema, name.identifier).viewQueryColumnNames())
+        )
+
+    def put_up(self, name: RelationName, sign: Sign, queried: Sequence[str] = ()) -> None:
+        """Let a name stand for a sign, unless something of the session's own has that name.
+
+        Args:
+            name: The name.
+            sign: The sign.
+            queried: What a view's query names its columns; else as the view does.
+        """
+        self.take_down(name)
+        shape = self._shape(sign.kind)
+        changes = {
+            "identifier": self._identifier(name),
+            "schema": self._columns(sign),
+            "comment": self._option(sign.comment) if sign.comment else self._often(None),
+        }
+        if sign.created_at is not None:
+            changes["createTime"] = sign.created_at // 1000
+        if sign.kind == "view":
+            changes |= self._view(name, sign, queried, _dict(shape["properties"]))
+        else:
+            changes |= self._stored(name, sign, self._storage(sign.kind))
+        self._catalog.createTable(self._table({**shape, **changes}), True)
+
+    def _view(
+        self, name: RelationName, sign: Sign, queried: Sequence[str], shape: Mapping[str, str]
+    ) -> dict[str, Any]:
+        names = [column.name for column in sign.columns]
+        text = self._option(sign.text or _failing_query(name, sign))
+        properties = {**sign.properties, **_view_properties(shape, name, queried or names)}
+        return {
+            "viewText": text,
+            "viewOriginalText": text,
+            "properties": self._map(properties),
+        }
+
+    def _stored(
+        self, name: RelationName, sign: Sign, storage: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        place = self._option(self._uri(_way_round(str(name))))
+        stored = {**storage, "locationUri": place}
+        return {
+            "storage": self._spark_class("CatalogStorageFormat")(*stored.values()),
+            "partitionColumnNames": self._sequence(sign.partition_by),
+            "tracksPartitionsInCatalog": bool(sign.partition_by),
+            "properties": self._map({**sign.properties, **_clustering(sign)}),
+        }
+
+    def take_down(self, name: RelationName) -> None:
+        """Remove the sign that a name stands for; nothing happens if it stands for none."""
+        if not self._catalog.tableExists(name.schema, name.identifier):
+            return
+        found = self._catalog.getTable(name.schema, name.identifier)
+        if not is_sign(found):
+            return
+        if found.viewText().isEmpty():
+            # Spark would delete the files of a table that is its own.
+            external = self._spark_class("CatalogTableType").EXTERNAL()
+            self._catalog.alterTable(self._table({**_elements(found), "tableType": external}))
+        self._catalog.dropTable(name.schema, name.identifier, True, True)
+
+    def _shape(self, kind: str) -> dict[str, Any]:
+        """Return what signs of a kind are made after: it has whatever else Spark notes."""
+        if kind not in self._shapes:
+            name = RelationName(self._private, f"sign_{kind}")
+            what = "as select 1 a" if kind == "view" else "(a int) using parquet"
+            self._spark.sql(f"create {kind} if not exists {quoted_relation(name)} {what}")
+            self._shapes[kind] = _elements(self._catalog.getTable(name.schema, name.identifier))
+        return self._shapes[kind]
+
+    def _storage(self, kind: str) -> dict[str, Any]:
+        if kind not in self._storages:
+            self._storages[kind] = _elements(self._shape(kind)["storage"])
+        return self._storages[kind]
+
+    def _relocate(self, database: Any, place: Any, properties: Mapping[str, str]) -> None:
+        elements = {
+            **_elements(database),
+            "locationUri": place,
+            "properties": self._map(properties),
+        }
+        self._catalog.alterDatabase(self._spark_class("CatalogDatabase")(*elements.values()))
+
+    def _table(self, elements: Mapping[str, Any]) -> Any:
+        return self._spark_class("CatalogTable")(*elements.values())
+
+    def _identifier(self, name: RelationName) -> Any:
+        made = self._class("org.apache.spark.sql.catalyst.TableIdentifier")
+        catalog = self._often("spark_catalog")
+        return made(name.identifier, self._often(name.schema), catalog)
+
+    def _columns(self, sign: Sign) -> Any:
+        """Return the columns as Spark's catalog keeps them."""
+        made = self._member("org.apache.spark.sql.types.StructType", "fromDDL")(
+            ", ".join(
+                f"{quoted(column.name)} {column.type}"
+                + ("" if column.nullable else " not null")
+                + (f" comment {literal(column.comment)}" if column.comment else "")
+                for column in sign.columns
+            )
+        )
+        if any(column.default is not None for column in sign.columns):
+            written = json.loads(made.json())
+            for field, column in zip(written["fields"], sign.columns, strict=True):
+                if column.default is not None:
+                    field["metadata"] |= dict.fromkeys(_DEFAULTS, column.default)
+            made = self._class("org.apache.spark.sql.types.DataType").fromJson(json.dumps(written))
+        if any("char(" in column.type for column in sign.columns):
+            lengths = self._class("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
+            made = lengths.replaceCharVarcharWithStringInSchema(made)
+        return made
+
+    def _uri(self, text: str) -> Any:
+        return self._class("java.net.URI")(_SCHEME, None, f"/{text}", None)
+
+    def _option(self, value: Any) -> Any:
+        return self._member("scala.Option", "apply")(value)
+
+    def _often(self, value: str | None) -> Any:
+        """Return the option of a value that most signs have."""
+        if value not in self._options:
+            self._options[value] = self._option(value)
+        return self._options[value]
+
+    def _sequence(self, items: Sequence[str]) -> Any:
+        return self._python_utils("toSeq", list(items))
+
+    def _map(self, items: Mapping[str, str]) -> Any:
+        return self._python_utils("toScalaMap", dict(items))
+
+    def _python_utils(self, method: str, items: list[str] | dict[str, str]) -> Any:
+        made = self._nothing.get(type(items)) if not items else None
+        if made is None:
+            made = self._member("org.apache.spark.api.python.PythonUtils", method)(items)
+        if not items:
+            self._nothing[type(items)] = made
+        return made
+
+    def _member(self, name: str, method: str) -> Any:
+        """Return a static method; to look one up is a question to Spark's process, too."""
+        if (name, method) not in self._members:
+            self._members[name, method] = getattr(self._class(name), method)
+        return self._members[name, method]
+
+    def _spark_class(self, name: str) -> Any:
+        return self._class(f"org.apache.spark.sql.catalyst.catalog.{name}")
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._spark.sparkContext, name)
+
+
+def _way_round(what: str) -> str:
+    return (
+        f"{what} lies on a branch: read and write it with client.sql(...) of connect(...), "
+        "a DataFrame by a temporary view of it"
+    )
+
+
+def hidden(spark: SparkSession, properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties with the values hidden that Spark's settings hide."""
+    helper = java_class(spark.sparkContext, "org.apache.spark.api.python.PythonUtils")
+    java: Any = spark._jsparkSession
+    shown = java.sessionState().conf().redactOptions(helper.toScalaMap(dict(properties)))
+    return {key: shown.apply(key) for key in properties}
+
+
+def is_sign(found: Any) -> bool:
+    """Tell whether what the catalog has is a sign: by its place, or a view's mark."""
+    if found.viewText().isDefined():
+        return bool(found.properties().contains(_SIGN))
+    place = found.storage().locationUri()
+    return bool(place.isDefined() and place.get().getScheme() == _SCHEME)
+
+
+def _failing_query(name: RelationName, sign: Sign) -> str:
+    """Return a query of the view's columns that fails when it is run, however it is asked."""
+    columns = ", ".join(
+        f"cast(null as {column.type}) {quoted(column.name)}" for column in sign.columns
+    )
+    return f"select {columns} where raise_error({literal(_way_round(str(name)))}) is null"
+
+
+def _view_properties(
+    shape: Mapping[str, str], name: RelationName, queried: Sequence[str]
+) -> dict[str, str]:
+    kept = {key: text for key, text in shape.items() if not key.startswith("view.query.out.")}
+    numbered = {f"view.query.out.col.{i}": column for i, column in enumerate(queried)}
+    return {
+        **kept,
+        _SIGN: "true",
+        "view.catalogAndNamespace.part.1": name.schema,
+        "view.query.out.numCols": str(len(queried)),
+        **numbered,
+    }
+
+
+def _clustering(sign: Sign) -> dict[str, str]:
+    """Return the property in which Spark keeps what rows are clustered by."""
+    if not sign.cluster_by:
+        return {}
+    return {"clusteringColumns": json.dumps([[name] for name in sign.cluster_by])}
+
+
+def _elements(value: Any) -> dict[str, Any]:
+    """Return what a Scala case class is made of, in the order of its constructor."""
+    count = range(value.productArity())
+    return {value.productElementName(i): value.productElement(i) for i in count}
+
+
+def _list(names: Any) -> Iterable[str]:
+    return [names.apply(i) for i in range(names.size())]
+
+
+def _dict(items: Any) -> dict[str, str]:
+    pairs = items.toSeq()
+    return {pairs.apply(i)._1(): pairs.apply(i)._2() for i in range(pairs.size())}

@@ -1,0 +1,169 @@
+"""The one SparkContext of the process, and private catalogs on it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.errors import EngineError, InputError
+from dbt.adapters.vcs.engines.spark.process.home import ensure_spark_home
+from dbt.adapters.vcs.engines.spark.process.java import ensure_java
+from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.spark.session_settings import is_local, without_secrets
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_LOG: Final = logging.getLogger(__name__)
+_SAID_LINES: Final = 15
+_NOISE: Final = re.compile(
+    r"\s*$|\s+at |\s*\.\.\. \d+ more|WARNING:|Using Spark's default|Setting |To adjust |"
+    r".* (?:WARN|INFO) "
+)
+_CATALOG: Final = "spark.sql.catalogImplementation"
+_ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers that print every exception, stack included, before it is raised."""
+
+
+def spark_context(settings: Mapping[str, str]) -> SparkContext:
+    """Return the process's SparkContext, started with these settings if there is none.
+
+    Raises:
+        EngineError: There is no Java, or Spark doesn't start.
+    """
+    from pyspark import SparkContext, __version__
+
+    with SparkContext._lock:
+        active = SparkContext._active_spark_context
+        if active is not None and active._jsc is not None:
+            _tell_differences(active, settings)
+            return active
+        if SparkContext._gateway is None:
+            ensure_java(os.environ)
+            ensure_spark_home(os.environ, __version__)
+        return _start(settings)
+
+
+def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSession:
+    """Return a session with a catalog that no other session of the process sees.
+
+    Raises:
+        InputError: Spark was started with Hive's catalog, before and by somebody else.
+    """
+    from pyspark.sql import SparkSession
+
+    if context.getConf().get(_CATALOG, "in-memory") != "in-memory":
+        raise InputError(
+            "Spark runs in this process with Hive's catalog already; dbt-vcs needs one in memory. "
+            "Let dbt-vcs start Spark, or build that session without enableHiveSupport()."
+        )
+    with translated(), _others_kept(context) as sessions:
+        builder = sessions.builder()
+        for key, value in options.items():
+            builder = builder.config(key, value)
+        return SparkSession(context, builder.getOrCreate())
+
+
+def new_session(root: SparkSession) -> SparkSession:
+    """Return a session on the same catalog, with temporary views and settings of its own."""
+    with translated(), _others_kept(root.sparkContext):
+        return root.newSession()
+
+
+@contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Let PySpark take a session for the active one within a block, where it asks for one."""
+    with _others_kept(spark.sparkContext) as sessions:
+        sessions.setActiveSession(spark._jsparkSession)
+        yield
+
+
+def java_class(context: SparkContext, name: str) -> Any:
+    """Return a class of Spark's process by its full name.
+
+    Reached package by package, as PySpark does it, each part of the name is a question to it.
+    """
+    from py4j.java_gateway import JavaClass
+
+    gateway: Any = context._gateway
+    return JavaClass(name, gateway._gateway_client)
+
+
+@contextmanager
+def _others_kept(context: SparkContext) -> Iterator[Any]:
+    """Make sessions inside the block; what other code gets as the default stays what it was."""
+    from pyspark.sql import SparkSession
+
+    with context._lock:
+        sessions = java_class(context, "org.apache.spark.sql.classic.SparkSession")
+        default, active = sessions.getDefaultSession(), sessions.getActiveSession()
+        known, current = SparkSession._instantiatedSession, SparkSession._activeSession
+        sessions.clearDefaultSession()
+        sessions.clearActiveSession()
+        try:
+            yield sessions
+        finally:
+            SparkSession._instantiatedSession, SparkSession._activeSession = known, current
+            sessions.clearDefaultSession()
+            sessions.clearActiveSession()
+            if default.isDefined():
+                sessions.setDefaultSession(default.get())
+            if active.isDefined():
+                sessions.setActiveSession(active.get())
+
+
+def _start(settings: Mapping[str, str]) -> SparkContext:
+    from py4j import java_gateway
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.logger import PySparkLogger
+
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    shown = SparkConf(loadDefaults=False).setAll(list(without_secrets(settings).items()))
+    quiet = settings.get("spark.log.level") == "ERROR"
+    with tempfile.TemporaryFile() as said:
+        gateway = SparkContext._gateway
+        try:
+            if gateway is None:
+                # The launcher and the JVM talk before any log level is set.
+                launch: Any = launch_gateway
+                gateway = launch(shown, {"stdout": said, "stderr": said} if quiet else None)
+            with translated():
+                context = SparkContext(conf=conf, gateway=gateway)
+        except (PySparkRuntimeError, EngineError) as error:
+            raise EngineError(_refusal(error, said)) from error
+    for name in _ECHOES:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+    # Py4J tells of a lost JVM on the root logger, which prints its stacks: the error has them.
+    py4j: Any = java_gateway
+    py4j.logging = logging.getLogger(f"{java_gateway.__name__}.echo")
+    py4j.logging.setLevel(logging.CRITICAL)
+    if is_local(settings.get("spark.master", "")) and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
+    return context
+
+
+def _refusal(error: BaseException, said: IO[bytes]) -> str:
+    said.seek(0)
+    text = said.read().decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if not _NOISE.match(line)]
+    reason = str(error) if isinstance(error, EngineError) else ""
+    words = "\n".join([reason, *lines[:_SAID_LINES]]).strip() or str(error)
+    return f"Spark did not start; check the Spark settings. Its own words:\n{words}"
+
+
+def _tell_differences(context: SparkContext, settings: Mapping[str, str]) -> None:
+    for key, value in settings.items():
+        if key.startswith("spark.sql."):
+            continue
+        running = context.getConf().get(key)
+        if running != value:
+            _LOG.debug("Spark runs in this process already: %s stays %s", key, running)

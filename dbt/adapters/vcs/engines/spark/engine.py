@@ -1,0 +1,101 @@
+"""The engine that computes rows with Spark."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.spark.adopted import Adoption, adopt, release
+from dbt.adapters.vcs.engines.spark.catalog import Catalog
+from dbt.adapters.vcs.engines.spark.context import new_session, private_root, spark_context
+from dbt.adapters.vcs.engines.spark.location import spark_root
+from dbt.adapters.vcs.engines.spark.session import SparkView
+from dbt.adapters.vcs.engines.spark.session_settings import process_settings, session_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SparkEngine:
+    """`Engine` on the one Spark of this process, with a private catalog.
+
+    Nothing starts before the first session is asked for.
+
+    Args:
+        blobs: The repository's store; Spark reads and writes below its `uri`.
+        settings: Spark settings; they win over the defaults. Those of the process itself
+            (master, memory) count only if Spark does not run in it yet.
+        storage_options: The store's own options, credentials among them.
+        spark: A SparkSession to use, catalog and temporary views included, instead of a private
+            catalog. Its catalog must be in memory, and no other engine may use it.
+        owner: Whose names the catalog shows, such as `<repository>@<branch>`; one catalog can't
+            show two.
+    """
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        *,
+        settings: Mapping[str, str] | None = None,
+        storage_options: Mapping[str, str] | None = None,
+        spark: SparkSession | None = None,
+        owner: str = "",
+    ) -> None:
+        self._blobs = blobs
+        self._settings = dict(settings or {})
+        self._storage_options = dict(storage_options or {})
+        self._given = spark
+        self._owner = owner or blobs.uri
+        self._lock = threading.Lock()
+        self._catalog: Catalog | None = None
+        self._root: SparkSession | None = None
+        self._adoption: Adoption | None = None
+        self._sessions: weakref.WeakSet[SparkView] = weakref.WeakSet()
+        self._closed = False
+
+    def session(self, label: str) -> SparkView:
+        """Return a new view for one thread; starts Spark if it does not run."""
+        with self._lock:
+            if self._closed:
+                raise EngineError("This engine is closed; make another one.")
+            catalog, root = self._started()
+            spark = root if self._given is not None else new_session(root)
+            view = SparkView(spark, catalog, self._blobs, label)
+            self._sessions.add(view)
+            return view
+
+    def close(self) -> None:
+        """Close the sessions and let go of the catalog; Spark itself goes on running."""
+        with self._lock:
+            self._closed = True
+            for view in self._sessions:
+                view.close()
+            self._sessions.clear()
+            if self._catalog is not None:
+                if self._given is not None and self._adoption is not None:
+                    release(self._given, self._catalog, self._adoption)
+                self._catalog.close()
+            self._root = self._catalog = None
+
+    def _started(self) -> tuple[Catalog, SparkSession]:
+        if self._catalog is None or self._root is None:
+            root = partial(spark_root, self._blobs.uri, self._storage_options)
+            catalog = Catalog(self._blobs, root, adopted=self._given is not None)
+            if self._given is not None:
+                self._adoption = adopt(self._given, catalog, self._owner)
+                self._root = self._given
+            else:
+                context = spark_context(process_settings(self._settings, catalog.warehouse))
+                self._root = private_root(
+                    context,
+                    session_settings(self._settings, self._storage_options, catalog.warehouse),
+                )
+                # What a Python model saves without a schema would go there.
+                catalog.ensure_schema(self._root, "default")
+            self._catalog = catalog
+        return self._catalog, self._root

@@ -1,0 +1,307 @@
+"""One immutable version of a table as relations of Spark's catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.engines.spark.deletions import (
+    MAX_WRITTEN,
+    deleted_rows,
+    file_of,
+    left_rows,
+    position_of,
+    written_rows,
+)
+from dbt.adapters.vcs.engines.spark.location import exact_files
+from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError, translated
+from dbt.adapters.vcs.rows.files.bounds import TEXTS, kind_of
+from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.rows.partition_values import WRITE_FOLDER, partition_folders
+from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OPTIONS: Final = {"timeZone": "UTC", "mergeSchema": "false"}
+_MAX_READ: Final = 4 * 1024**2
+"""Bytes of tombstones that are read, whole, to write out the rows that they delete."""
+
+_MAX_FILES: Final = 16
+"""Tombstones that are read so: one after another, each a request where the store is remote."""
+
+_LOST: Final = (
+    "The rows of a version without a name are collected when it is older than the retention; "
+    "restore those of any other from a backup."
+)
+_NOWHERE: Final = (
+    f"cast(null as string) {FILE_COLUMN}",
+    f"cast(null as bigint) {POSITION_COLUMN}",
+)
+_TOMBSTONE_FIELDS: Final = (
+    Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
+    Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
+)
+
+
+class Layout(NamedTuple):
+    """What files must have in common to be one Spark table.
+
+    Attributes:
+        base: The folder below which folders' names are partition values; '' for files without
+            partitions, where Spark then looks at no folder's name.
+        columns: Field ids of the partition columns in the paths.
+        depth: Folders above the file.
+        holed: True if tombstones delete rows of these files.
+    """
+
+    base: str
+    columns: tuple[str, ...]
+    depth: int
+    holed: bool
+
+
+class Part(NamedTuple):
+    """The files of one layout, as a table."""
+
+    name: RelationName
+    layout: Layout
+    files: tuple[str, ...]
+
+
+def layouts(mount: TableMount) -> dict[Layout, list[str]]:
+    """Return the files of a version by layout; nothing if there is no file.
+
+    A table has one layout as a rule, two with tombstones. Files of another table's lineage (after
+    a clone), or of another partitioning, or a column called as the write's own folder, make more.
+    """
+    groups: dict[Layout, list[str]] = {}
+    clash = any(field.id.lower() == WRITE_FOLDER for field in mount.fields)
+    holed = {target for stone in mount.tombstones for target in stone.targets}
+    for file in sorted(set(mount.files)):
+        write, folders = partition_folders(file)
+        columns = tuple(name for name, _ in folders)
+        base = "" if not columns else write if clash else write.rpartition("/")[0]
+        layout = Layout(base, columns, file.count("/"), file in holed)
+        groups.setdefault(layout, []).append(file)
+    return groups
+
+
+class Mounting:
+    """Makes the relations of one version."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        name: RelationName,
+        mount: TableMount,
+        *,
+        blobs: Blobs,
+        root: str,
+        empty: str,
+    ) -> None:
+        """Take a version.
+
+        Args:
+            spark: A session of the catalog.
+            name: What to call the version's relation; further tables are named after it.
+            mount: The version.
+            blobs: The repository's store.
+            root: The repository as Spark names it.
+            empty: A folder without files, for a version without any.
+        """
+        self._spark = spark
+        self._name = name
+        self._mount = mount
+        self._blobs = blobs
+        self._root = root
+        self._empty = empty
+
+    def create(self) -> None:
+        """Create the relation that is named by field id: a table, or a view over several.
+
+        Raises:
+            DamagedError: A file is missing.
+        """
+        parts = self._parts()
+        if parts[0].name == self._name:
+            return
+        self._view(self._name, list(self._queries(parts, located=False)))
+
+    def create_located(self, name: RelationName) -> None:
+        """Create the same relation with two more columns: `__vcs_file`, `__vcs_pos`.
+
+        Raises:
+            DamagedError: A file is missing.
+        """
+        self._view(name, list(self._queries(self._parts(), located=True)))
+
+    def _parts(self) -> list[Part]:
+        """Create the tables, and return them; the only one without tombstones has the name."""
+        groups = layouts(self._mount) or {Layout("", (), 0, False): []}
+        alone = len(groups) == 1 and not next(iter(groups)).holed
+        alone = alone and not any(map(self._limited, groups))
+        parts: list[Part] = []
+        for number, (layout, files) in enumerate(groups.items()):
+            name = self._name if alone else self._numbered(str(number))
+            options = _options(self._root, layout.base, files, self._empty)
+            self._table(name, self._stored(layout), options, len(files))
+            parts.append(Part(name, layout, tuple(files)))
+        return parts
+
+    def _limited(self, layout: Layout) -> set[str]:
+        """Return the ids of columns of char(n) and varchar(n) that folders hold.
+
+        Spark can't read a folder's name as either type.
+        """
+        held = {name.lower() for name in layout.columns}
+        return {
+            field.id
+            for field in self._mount.fields
+            if kind_of(field.type) in ("char", "varchar") and field.id.lower() in held
+        }
+
+    def _stored(self, layout: Layout) -> list[Field]:
+        limited = self._limited(layout)
+        return [
+            msgspec.structs.replace(field, type="string") if field.id in limited else field
+            for field in self._mount.fields
+        ]
+
+    def _declared(self, located: bool) -> str:
+        """Return a query without rows whose columns are of the declared types.
+
+        A union takes its columns from the first query: so that comparisons with char(n) pad.
+        """
+        name = self._numbered("types")
+        self._table(name, self._mount.fields, _options(self._root, "", (), self._empty), 0)
+        columns = [quoted(field.id) for field in self._mount.fields]
+        if located:
+            columns += _NOWHERE
+        return f"select {', '.join(columns)} from {quoted_relation(name)} kept where 1 = 0"
+
+    def _queries(self, parts: Sequence[Part], *, located: bool) -> Iterator[str]:
+        ids = [quoted(field.id) for field in self._mount.fields]
+        if any(self._limited(part.layout) for part in parts):
+            yield self._declared(located)
+        for number, part in enumerate(parts):
+            table = quoted_relation(part.name)
+            columns = list(ids)
+            if located and not part.files:
+                columns += _NOWHERE
+            elif located:
+                columns += [
+                    f"{file_of(part.files, 'kept')} {FILE_COLUMN}",
+                    f"{position_of('kept')} {POSITION_COLUMN}",
+                ]
+            if part.layout.holed:
+                yield self._left_rows(part, table, columns, number)
+            else:
+                yield f"select {', '.join(columns)} from {table} kept"
+
+    def _left_rows(self, part: Part, table: str, columns: Sequence[str], number: int) -> str:
+        """Return a query for the rows of a part that are left."""
+        files = set(part.files)
+        stones = [item for item in self._mount.tombstones if not files.isdisjoint(item.targets)]
+        count = sum(
+            rows for item in stones for target, rows in item.targets.items() if target in files
+        )
+        size = sum(item.bytes for item in stones)
+        if count <= MAX_WRITTEN and size <= _MAX_READ and len(stones) <= _MAX_FILES:
+            deleted = written_rows(self._places(stones, files))
+        else:
+            tables = self._tombstones(stones, number)
+            deleted = " union all ".join(deleted_rows(*each, files) for each in tables)
+        return left_rows(table, part.files, deleted, count, columns)
+
+    def _tombstones(
+        self, tombstones: Sequence[Tombstone], number: int
+    ) -> Iterator[tuple[str, list[Tombstone]]]:
+        """Create tables of the tombstones of a part, and yield each with what it is of."""
+        groups: dict[int, list[Tombstone]] = {}
+        for item in tombstones:
+            groups.setdefault(item.path.count("/"), []).append(item)
+        for depth, group in groups.items():
+            name = self._numbered(f"{number}_gone_{depth}")
+            paths = sorted({item.path for item in group})
+            options = _options(self._root, "", paths, self._empty)
+            self._table(name, _TOMBSTONE_FIELDS, options, len(paths))
+            yield quoted_relation(name), group
+
+    def _places(
+        self, tombstones: Sequence[Tombstone], files: Iterable[str]
+    ) -> Mapping[str, list[int]]:
+        try:
+            return deleted_positions(self._blobs, tombstones, files)
+        except NotFoundError as error:
+            raise DamagedError(f"A table version lacks deleted rows: {error} {_LOST}") from error
+
+    def _numbered(self, suffix: str) -> RelationName:
+        return RelationName(self._name.schema, f"{self._name.identifier}_{suffix}")
+
+    def _view(self, name: RelationName, queries: Sequence[str]) -> None:
+        text = " union all ".join(queries)
+        with translated():
+            self._spark.sql(f"create view if not exists {quoted_relation(name)} as {text}")
+
+    def _table(
+        self, name: RelationName, fields: Sequence[Field], options: dict[str, str], files: int
+    ) -> None:
+        columns = ", ".join(map(_declaration, fields))
+        table = quoted_relation(name)
+        found = 0
+        try:
+            with translated():
+                self._spark.sql(
+                    f"create table if not exists {table} ({columns}) using parquet "
+                    f"options ({options_clause(options)})"
+                )
+                found = self._found(table)
+        except SparkError as error:
+            if error.condition != "PATH_NOT_FOUND":
+                raise
+        if found != files:
+            self._spark.sql(f"drop table if exists {table}")
+            raise DamagedError(
+                f"A table version should have {files} files below {literal(self._mount.folder)}; "
+                f"{found} are there. {_LOST}"
+            )
+
+    def _found(self, table: str) -> int:
+        """Return how many files Spark finds; it leaves one that is gone out without a word."""
+        # The optimized plan may read rows that the user has cached, and then tells of no file.
+        plan = self._spark.table(table)._jdf.queryExecution().analyzed()
+        return len(plan.collectLeaves().head().relation().location().inputFiles())
+
+
+def _declaration(field: Field) -> str:
+    """Return a column's part of a table; Spark gives the default where a file lacks the column."""
+    column = f"{quoted(field.id)} {field.type}"
+    if field.initial is None:
+        return column
+    # A text is not cast: its limit would be checked, and its spaces be lost.
+    value = literal(field.initial)
+    return f"{column} default " + (
+        value if kind_of(field.type) in TEXTS else f"cast({value} as {field.type})"
+    )
+
+
+def _options(root: str, base: str, files: Iterable[str], empty: str) -> dict[str, str]:
+    files = list(files)
+    if not files:
+        return {**_OPTIONS, "path": empty}
+    if not base:
+        return {**_OPTIONS, "path": exact_files(root, "", files)}
+    inside = (file.removeprefix(base + "/") for file in files)
+    return {
+        **_OPTIONS,
+        "path": exact_files(root, base, inside),
+        "basePath": f"{root}/{base}",
+    }

@@ -1,0 +1,1 @@
+"""The process that Spark runs in: Java, its jobs, its errors."""

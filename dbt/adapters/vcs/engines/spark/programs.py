@@ -1,0 +1,123 @@
+"""Python functions: their source loaded here, checked, and made a function of a Spark session."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import linecache
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Function, RelationName
+from dbt.adapters.vcs.engines.spark.context import active
+from dbt.adapters.vcs.engines.spark.process import py4j_handlers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PACKAGE: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_NAME: Final = "__vcs_function"
+
+
+def load(name: RelationName, function: Function) -> Callable[..., Any]:
+    """Return what the handler of a Python function is, its source run once.
+
+    Raises:
+        InputError: The source does not run, has no such handler, or a package is missing.
+    """
+    for package in function.packages:
+        _check_package(name, package)
+    place = f"<{name}.py>"
+    # Lets a traceback quote the lines.
+    lines = function.text.splitlines(keepends=True)
+    linecache.cache[place] = (len(function.text), None, lines, place)
+    namespace: dict[str, Any] = {"__name__": f"dbt.{name}"}
+    try:
+        exec(compile(function.text, place, "exec"), namespace)
+    except Exception as error:
+        raise InputError(
+            f"The source of the Python function {name} does not run: "
+            f"{type(error).__name__}: {error}. Correct it."
+        ) from error
+    handler: object = namespace.get(function.handler or "")
+    if not callable(handler):
+        defined = sorted(
+            key for key, value in namespace.items() if callable(value) and key[0] != "_"
+        )
+        raise InputError(
+            f"The source of the Python function {name} defines no {function.handler}, which its "
+            f"handler (in dbt: entry_point) names. It defines: {', '.join(defined) or 'nothing'}."
+        )
+    if function.shape == "aggregate":
+        _check_aggregate(name, handler)
+    return handler
+
+
+def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
+    """Return Spark's own maker of calls of a Python function.
+
+    Raises:
+        InputError: As `load` says.
+        UnsupportedError: This version of Spark has no aggregates in Python.
+    """
+    from pyspark import cloudpickle
+    from pyspark.sql.udf import UserDefinedFunction
+    from pyspark.util import PythonEvalType
+
+    handler = load(name, function)
+    returns = function.returns or "string"
+    call: Callable[..., Any] = py4j_handlers.Scalar(handler, str(name), returns)
+    kind: Any = PythonEvalType.SQL_BATCHED_UDF
+    if function.shape == "aggregate":
+        call = py4j_handlers.Aggregate(handler, str(name), returns)
+        kind = getattr(PythonEvalType, "SQL_GROUPED_AGG_ARROW_UDF", None)
+        if kind is None:
+            raise UnsupportedError(
+                f"Aggregate functions in Python ({name}) need Spark 4.1 or later. Upgrade "
+                "pyspark, or aggregate in SQL."
+            )
+    cloudpickle.register_pickle_by_value(py4j_handlers)  # type: ignore[no-untyped-call]
+    state = spark._jsparkSession.sessionState()
+    with active(spark):
+        made = UserDefinedFunction(
+            call,
+            returns,
+            name=name.identifier,
+            evalType=kind,
+            deterministic=function.deterministic is not False,
+        )
+        spark.udf.register(_NAME, made)
+    try:
+        registry = state.functionRegistry()
+        return registry.lookupFunctionBuilder(_temporary(spark, registry)).get()
+    finally:
+        state.catalog().dropTempFunction(_NAME, True)
+
+
+def _temporary(spark: SparkSession, registry: Any) -> Any:
+    """Return how this version of Spark calls the temporary function: of three parts, or of one."""
+    jvm: Any = spark._jvm
+    some, identifier = jvm.scala.Some, jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
+    named = identifier(_NAME, some("session"), some("system"))
+    return named if registry.functionExists(named) else identifier(_NAME)
+
+
+def _check_package(name: RelationName, package: str) -> None:
+    found = _PACKAGE.match(package)
+    try:
+        importlib.metadata.distribution(found.group(1) if found else package)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise InputError(
+            f"The Python function {name} needs the package {package}, which is not installed "
+            f"here. In a session functions run in dbt's own Python: pip install '{package}'"
+        ) from error
+
+
+def _check_aggregate(name: RelationName, handler: object) -> None:
+    missing = [item for item in ("accumulate", "finish") if not hasattr(handler, item)]
+    if missing or not isinstance(handler, type):
+        raise InputError(
+            f"The handler of the aggregate function {name} should be a class with accumulate and "
+            f"finish; {', '.join(missing) or 'a class'} is missing."
+        )

@@ -1,0 +1,341 @@
+"""One thread's view of a Spark catalog."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.model import Function, RelationName
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.port import (
+    Analysing,
+    Column,
+    Sign,
+    TableMount,
+    TemporaryDefinition,
+    Written,
+)
+from dbt.adapters.vcs.engines.spark.catalog import PRIVATE, Catalog
+from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
+from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
+from dbt.adapters.vcs.engines.spark.process.repeatable import is_repeatable
+from dbt.adapters.vcs.engines.spark.process.spark_errors import renamed, sending
+from dbt.adapters.vcs.engines.spark.session_names import TemporaryNames
+from dbt.adapters.vcs.engines.spark.spark_functions import Functions
+from dbt.adapters.vcs.engines.spark.spark_rows import SparkRows, columns_of_schema
+from dbt.adapters.vcs.engines.spark.writes import write_frame
+from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class SparkView:
+    """`Session` over a SparkSession."""
+
+    def __init__(self, spark: SparkSession, catalog: Catalog, blobs: Blobs, label: str) -> None:
+        self._spark = spark
+        self._java: Any = spark._jsparkSession
+        self._catalog = catalog
+        self._blobs = blobs
+        self._jobs = Jobs(spark.sparkContext, label)
+        self._functions = Functions(spark, catalog)
+        self._temporary = TemporaryNames(spark)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The SparkSession itself; what is run through it is not cancelled by `cancel`."""
+        return self._spark
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run a block as one statement, which `cancel` stops."""
+        with self._jobs.run():
+            yield
+
+    def query(self, text: str) -> SparkRows:
+        """Run a statement; a query's rows are computed when they are fetched."""
+        with sending(text), self._jobs.run():
+            return SparkRows(self._spark.sql(text), self._jobs, text)
+
+    def columns_of(self, query_text: str) -> tuple[Column, ...]:
+        """Return the columns of a statement's result; nothing is run."""
+        from pyspark.sql.types import StructType
+
+        with sending(query_text), self._jobs.run():
+            schema = json.loads(self._analysed(query_text).schema().json())
+            return columns_of_schema(StructType.fromJson(schema))
+
+    def is_repeatable(self, query_text: str) -> bool:
+        """Tell whether a query run twice is known to give the same rows; nothing is run."""
+        with sending(query_text), self._jobs.run():
+            plan = self._analysed(query_text)
+            return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
+
+    def write(
+        self,
+        query_text: str,
+        *,
+        folder: str,
+        partition_by: Sequence[str] = (),
+        cluster_by: Sequence[str] = (),
+        options: Mapping[str, str] = {},
+        ids: Sequence[str] | None = None,
+        analysing: Analysing = nullcontext,
+    ) -> Written:
+        """Write a query's rows as Parquet files."""
+        with sending(query_text), self._jobs.run():
+            with analysing():
+                frame = self._spark.sql(query_text)
+            return self.write_frame(
+                frame,
+                folder=folder,
+                partition_by=partition_by,
+                cluster_by=cluster_by,
+                options=options,
+                ids=ids,
+            )
+
+    def write_frame(
+        self,
+        frame: DataFrame,
+        *,
+        folder: str,
+        partition_by: Sequence[str] = (),
+        cluster_by: Sequence[str] = (),
+        options: Mapping[str, str] = {},
+        ids: Sequence[str] | None = None,
+    ) -> Written:
+        """Write a DataFrame's rows, as `write` does a query's."""
+        with self._jobs.run():
+            return write_frame(
+                frame,
+                self._blobs,
+                self._catalog.root,
+                folder=folder,
+                partition_by=partition_by,
+                cluster_by=cluster_by,
+                options=options,
+                ids=ids,
+            )
+
+    def insert(
+        self,
+        statement: Callable[[str], str],
+        *,
+        folder: str,
+        columns: Sequence[Column],
+        partition_by: Sequence[str] = (),
+        cluster_by: Sequence[str] = (),
+        options: Mapping[str, str] = {},
+        ids: Sequence[str] | None = None,
+        name: RelationName | None = None,
+        analysing: Analysing = nullcontext,
+    ) -> Written:
+        """Write the rows that an INSERT statement adds."""
+        stage = quoted_relation(RelationName(PRIVATE, f"w_{uuid.uuid4().hex}"))
+        shown = quoted_relation(name) if name else "the table"
+        text = statement(stage)
+        with renamed(stage, shown), sending(text), self._jobs.run():
+            self._catalog.ensure_schema(self._spark, PRIVATE)
+            self._spark.sql(_stage_ddl(stage, columns, partition_by, self._catalog.warehouse))
+            try:
+                with analysing():
+                    frame = self._inserted(text, stage)
+                frame = frame.select(*(quoted(column.name) for column in columns))
+                return self.write_frame(
+                    frame,
+                    folder=folder,
+                    partition_by=partition_by,
+                    cluster_by=cluster_by,
+                    options=options,
+                    ids=ids,
+                )
+            finally:
+                self._spark.sql(f"drop table if exists {stage}")
+
+    def ensure_schema(self, schema: str) -> None:
+        """Make a schema in the catalog if it is not there."""
+        with self._jobs.run():
+            self._catalog.ensure_schema(self._spark, schema)
+
+    def mount_table(self, name: RelationName, mount: TableMount) -> None:
+        """Make a version of a table readable under a name."""
+        with self._jobs.run():
+            self._catalog.mount_table(self._spark, name, mount)
+
+    def mount_view(
+        self, name: RelationName, text: str, columns: Sequence[tuple[str, str | None]] = ()
+    ) -> None:
+        """Make a query readable under a name."""
+        with self._jobs.run():
+            self._catalog.mount_view(self._spark, name, text, columns)
+
+    def mount_files(
+        self, name: RelationName, *, location: str, format: str, options: Mapping[str, str] = {}
+    ) -> None:
+        """Make files that are not versioned readable under a name."""
+        with self._jobs.run():
+            self._catalog.mount_files(
+                self._spark, name, location=location, format=format, options=options
+            )
+
+    def mount_physical(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation."""
+        with self._jobs.run():
+            return self._catalog.mount_physical(self._spark, mount)
+
+    def mount_located(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's relation with the places of its rows."""
+        with self._jobs.run():
+            return self._catalog.mount_located(self._spark, mount)
+
+    def mount_version(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation, its columns named as the table's."""
+        name = RelationName(PRIVATE, f"v_{mount.id}")
+        self.mount_table(name, mount)
+        return quoted_relation(name)
+
+    def mount_arrow(self, name: str, table: pa.Table) -> str:
+        """Return the quoted name of a temporary view that shows a table's rows."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        with self._jobs.run():
+            # Without it Spark takes a timestamp_ntz for a timestamp.
+            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+            self._spark.createDataFrame(table, schema).createOrReplaceTempView(name)
+        return quoted(name)
+
+    def mount_function(self, name: RelationName, id: str, function: Function) -> None:
+        """Let this session's statements call a function under a name."""
+        with sending(function.text), self._jobs.run():
+            self._functions.mount(name, id, function)
+
+    def unmount_function(self, name: RelationName) -> None:
+        """Let this session's statements call nothing under a name."""
+        with self._jobs.run():
+            self._functions.unmount(name)
+
+    def has_function(self, identifier: str) -> bool:
+        """Tell whether a name without a schema calls Spark's own function, or a temporary one."""
+        with self._jobs.run():
+            return self._functions.has(identifier)
+
+    def unmount(self, name: RelationName) -> None:
+        """Remove what a name stands for from the catalog."""
+        with self._jobs.run():
+            self._catalog.unmount(self._spark, name)
+
+    @property
+    def is_shared(self) -> bool:
+        """True if the session is one that somebody else made."""
+        return self._catalog.is_adopted
+
+    def require_own(self) -> None:
+        """Require that nobody made anything past the connections in a schema of the branch."""
+        if self.is_shared:
+            with self._jobs.run():
+                self._catalog.require_own(self._spark)
+
+    def post(
+        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+    ) -> None:
+        """Let names that stand for anything stand for signs, until they are mounted again."""
+        with self._jobs.run():
+            for name in self._catalog.functions:
+                self._functions.unmount(name)
+            self._catalog.post(self._spark, versions, sign)
+
+    @contextmanager
+    def signed(self, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
+        """Let names stand for signs within a block, and for nothing after it."""
+        with self._jobs.run(), self._catalog.signed(self._spark, signs):
+            yield
+
+    def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """Return properties with the values hidden that Spark's settings hide."""
+        with self._jobs.run():
+            return hidden(self._spark, properties)
+
+    def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
+        """Return the columns of a mounted relation or of a temporary view."""
+        text = quoted(name) if isinstance(name, str) else quoted_relation(name)
+        with self._jobs.run():
+            return columns_of_schema(self._spark.table(text).schema)
+
+    def temporary_views(self) -> frozenset[str]:
+        """Return the temporary views of this session."""
+        with self._jobs.run():
+            return self._temporary.views()
+
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
+        """Return what a temporary view was made of."""
+        with self._jobs.run():
+            return self._temporary.view(name)
+
+    def temporary_functions(self) -> frozenset[str]:
+        """Return the temporary functions of this session."""
+        with self._jobs.run():
+            return self._temporary.functions()
+
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
+        """Return what a temporary function was made of."""
+        with self._jobs.run():
+            return self._temporary.function(name)
+
+    def setting(self, key: str, default: str | None = None) -> str | None:
+        """Return an engine setting as this session sees it."""
+        with self._jobs.run():
+            return self._spark.conf.get(key, default)
+
+    def cancel(self) -> None:
+        """Stop the statement that runs now."""
+        self._jobs.cancel()
+
+    def close(self) -> None:
+        """Cancel what runs, and refuse every further statement."""
+        self._jobs.close()
+
+    def _analysed(self, text: str) -> Any:
+        """Return the analysed plan of a statement, which is not run even if it is a command."""
+        state = self._java.sessionState()
+        modes = self._class("org.apache.spark.sql.execution.CommandExecutionMode")
+        return state.executePlan(state.sqlParser().parsePlan(text), modes.SKIP()).analyzed()
+
+    def _inserted(self, text: str, stage: str) -> DataFrame:
+        """Return the rows that an INSERT would add, cast and named as the table's columns."""
+        from pyspark.sql import DataFrame
+
+        plan = self._analysed(text)
+        if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":
+            raise UnsupportedError(
+                f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT a "
+                "statement, into one table."
+            )
+        datasets = self._class("org.apache.spark.sql.classic.Dataset")
+        return DataFrame(datasets.ofRows(self._java, plan.query()), self._spark)
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._spark.sparkContext, name)
+
+
+def _stage_ddl(
+    stage: str, columns: Sequence[Column], partition_by: Sequence[str], warehouse: str
+) -> str:
+    declared = ", ".join(
+        f"{quoted(column.name)} {column.type}"
+        + (f" default {column.default}" if column.default is not None else "")
+        for column in columns
+    )
+    partitions = ", ".join(map(quoted, partition_by))
+    return (
+        f"create table {stage} ({declared}) using parquet "
+        f"options (path {literal(f'file:{warehouse}/{uuid.uuid4().hex}')})"
+        + (f" partitioned by ({partitions})" if partitions else "")
+    )

@@ -1,0 +1,171 @@
+"""The rows of one statement that Spark ran or will run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.engines.port import Column
+from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
+from dbt.adapters.vcs.engines.spark.process.spark_errors import sending
+from dbt.adapters.vcs.rows.types import field_type_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, StructType
+
+
+def columns_of_schema(schema: StructType) -> tuple[Column, ...]:
+    """Return the columns of a Spark schema."""
+    return tuple(
+        Column(
+            name=field.name,
+            type=field_type_text(field),
+            nullable=field.nullable,
+            comment=(field.metadata or {}).get("comment"),
+        )
+        for field in schema.fields
+    )
+
+
+def unfit(error: Exception) -> EngineError:
+    """Return the error for values that Python can't hold."""
+    return EngineError(
+        f"A date or timestamp of the result does not fit Python's years 1 to 9999 ({error}). "
+        "Cast the column to string."
+    )
+
+
+class SparkRows:
+    """`Rows` over a DataFrame."""
+
+    def __init__(self, frame: DataFrame, jobs: Jobs, text: str) -> None:
+        self._frame = frame
+        self._jobs = jobs
+        self._text = text
+        self.columns = columns_of_schema(frame.schema)
+
+    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows as Python values."""
+        with sending(self._text), self._jobs.run():
+            frame = _cast(self._frame, _fetched_type)
+            if limit is not None:
+                frame = frame.limit(limit)
+            try:
+                rows = frame.collect()
+            except (ValueError, OverflowError) as error:
+                raise unfit(error) from error
+            return [tuple(_plain(value) for value in row) for row in rows]
+
+    def run(self) -> None:
+        """Run the query to its end; commands were run when they were sent."""
+        with sending(self._text), self._jobs.run():
+            execution: Any = self._frame._jdf.queryExecution()
+            if execution.commandExecuted().getClass().getSimpleName() != "CommandResult":
+                self._frame.write.format("noop").mode("overwrite").save()
+
+    def arrow(self) -> pa.Table:
+        """Return all rows as one Arrow table."""
+        from pyspark.sql import functions
+        from pyspark.sql.types import VariantType
+
+        with sending(self._text), self._jobs.run():
+            frame = self._frame
+            if any(isinstance(field.dataType, VariantType) for field in frame.schema.fields):
+                names = frame.columns
+                frame = frame.toDF(*_unique(names))
+                frame = frame.select(
+                    *(
+                        functions.to_json(functions.col(field.name)).alias(field.name)
+                        if isinstance(field.dataType, VariantType)
+                        else functions.col(field.name)
+                        for field in frame.schema.fields
+                    )
+                )
+                frame = frame.toDF(*names)
+            return _cast(frame, _arrow_readable_type).toArrow()
+
+
+def _cast(frame: DataFrame, wanted: Any) -> DataFrame:
+    """Return the frame with columns cast where `wanted` gives another type; names stay."""
+    from pyspark.sql import functions
+
+    types = [field.dataType for field in frame.schema.fields]
+    targets = [wanted(type_) for type_ in types]
+    if targets == types:
+        return frame
+    names = _unique(frame.columns)
+    columns = [
+        functions.col(name) if target == type_ else functions.col(name).cast(target)
+        for name, type_, target in zip(names, types, targets, strict=True)
+    ]
+    return frame.toDF(*names).select(*columns).toDF(*frame.columns)
+
+
+def _unique(names: list[str]) -> list[str]:
+    return [f"c{number}" for number in range(len(names))]
+
+
+def _fetched_type(type_: DataType) -> DataType:
+    """Return what to fetch a type as: wall clock times and text where Python has no match."""
+    from pyspark.sql import types
+
+    if isinstance(type_, types.TimestampType):
+        # PySpark would give the time on the wall of this machine, not of the session.
+        return types.TimestampNTZType()
+    if isinstance(type_, types.DayTimeIntervalType | types.YearMonthIntervalType):
+        return types.StringType()
+    return _inside(type_, _fetched_type)
+
+
+def _arrow_readable_type(type_: DataType) -> DataType:
+    from pyspark.sql import types
+
+    if isinstance(type_, types.YearMonthIntervalType):
+        return types.StringType()
+    return _inside(type_, _arrow_readable_type)
+
+
+def _inside(type_: DataType, change: Any) -> DataType:
+    from pyspark.sql import types
+
+    if isinstance(type_, types.ArrayType):
+        return types.ArrayType(change(type_.elementType), type_.containsNull)
+    if isinstance(type_, types.MapType):
+        return types.MapType(
+            change(type_.keyType), change(type_.valueType), type_.valueContainsNull
+        )
+    if isinstance(type_, types.StructType):
+        return types.StructType(
+            [
+                types.StructField(field.name, change(field.dataType), field.nullable)
+                for field in type_.fields
+            ]
+        )
+    return type_
+
+
+def _plain(value: Any) -> Any:
+    """Return a collected value with nothing of PySpark's left in it."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if hasattr(value, "__fields__"):
+        return dict(zip(value.__fields__, map(_plain, value), strict=True))
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {_key(key): _plain(item) for key, item in value.items()}
+    if hasattr(value, "toJson"):
+        return value.toJson()
+    return value
+
+
+def _key(value: Any) -> Any:
+    """Return a map's key, hashable: a struct or an array stays a tuple."""
+    plain = _plain(value)
+    if isinstance(plain, dict):
+        return tuple(plain.items())
+    return tuple(plain) if isinstance(plain, list) else plain

@@ -1,0 +1,143 @@
+"""A DataFrame's rows as Parquet files in a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from dbt.adapters.vcs.core.errors import InputError, VcsError
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.port import Written
+from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL
+from dbt.adapters.vcs.engines.spark.settling import settle
+from dbt.adapters.vcs.engines.spark.spark_rows import columns_of_schema
+from dbt.adapters.vcs.rows.partition_values import (
+    NULL_FOLDER,
+    check_partition_type,
+    refused_text,
+)
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.types import type_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+OPTIONS: Final = {
+    # Folder names of timestamps are read in UTC whatever the session says.
+    "timeZone": "UTC",
+    # Long strings keep bounds and NULL counts in the footer, which would else be left out.
+    "parquet.statistics.truncate.length": "64",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # A task's files appear when its job ends, all of them or none. Other committers, and version
+    # 2 of this one, let files of failed tasks appear.
+    "mapreduce.fileoutputcommitter.algorithm.version": "1",
+    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+}
+
+_COUNT: Final = "rows"
+
+
+def write_frame(
+    frame: DataFrame,
+    blobs: Blobs,
+    root: str,
+    *,
+    folder: str,
+    partition_by: Sequence[str],
+    cluster_by: Sequence[str] = (),
+    options: Mapping[str, str],
+    ids: Sequence[str] | None,
+) -> Written:
+    """Write a DataFrame below `<root>/<folder>`; `Session.write` has the contract."""
+    from pyspark.sql import Observation, functions
+
+    if any(True for _ in blobs.walk(folder)):
+        raise InputError(f"{folder} holds files already; write to a new folder.")
+    names = frame.columns
+    if ids is not None:
+        frame = frame.toDF(*ids)
+    inside = ids or names
+    partition_by = [inside[_position(names, name)] for name in partition_by]
+    cluster_by = [inside[_position(names, name, "clustering")] for name in cluster_by]
+    columns = columns_of_schema(frame.schema)
+    frame = _clustered(_guarded(frame, partition_by), partition_by, cluster_by)
+    _pin_protocol(frame)
+    # Counted by the tasks that write: their files may be where nobody else sees them.
+    observed = Observation()
+    frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
+    writer = frame.write.mode("error").options(**_options(options))
+    if partition_by:
+        writer = writer.partitionBy(*partition_by)
+    try:
+        writer.parquet(f"{root}/{folder}")
+        footers = settle(
+            blobs, folder, partition_by, rows=observed.get[_COUNT], place=f"{root}/{folder}"
+        )
+    except BaseException:
+        _discard(blobs, folder)
+        raise
+    return Written(columns=columns, files=tuple(footers), footers=footers)
+
+
+def _options(options: Mapping[str, str]) -> dict[str, str]:
+    ours = {key.lower() for key in OPTIONS}
+    return {**{key: value for key, value in options.items() if key.lower() not in ours}, **OPTIONS}
+
+
+def _pin_protocol(frame: DataFrame) -> None:
+    """Let the frame's session write by Spark's own protocol; no option of a writer says so."""
+    conf = frame.sparkSession.conf
+    for key, value in COMMIT_PROTOCOL.items():
+        if conf.get(key, None) != value:
+            conf.set(key, value)
+
+
+def _position(names: Sequence[str], name: str, kind: str = "partition") -> int:
+    found = [number for number, known in enumerate(names) if known.lower() == name.lower()]
+    if not found:
+        raise InputError(
+            f"The {kind} column '{name}' is not one of the columns: {', '.join(names)}."
+        )
+    return found[0]
+
+
+def _clustered(
+    frame: DataFrame, partition_by: Sequence[str], cluster_by: Sequence[str]
+) -> DataFrame:
+    """Return a frame each of whose files gets a range of its own of the clustering columns.
+
+    Spark samples the rows for the ranges, and joins ranges until files are of a sensible size.
+    Partition columns come first, since the writer would else sort by them once more.
+    """
+    if not cluster_by:
+        return frame
+    columns = [quoted(name) for name in (*partition_by, *cluster_by)]
+    return frame.repartitionByRange(*columns).sortWithinPartitions(*columns)
+
+
+def _guarded(frame: DataFrame, partition_by: Sequence[str]) -> DataFrame:
+    """Return a frame that fails where a folder's name would turn a value into NULL."""
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    for name in partition_by:
+        check_partition_type(name, type_text(types[name]))
+    strings = [name for name in partition_by if type(types[name]).__name__ == "StringType"]
+    if not strings:
+        return frame
+    return frame.withColumns({name: _refusing(name) for name in strings})
+
+
+def _refusing(name: str) -> Column:
+    from pyspark.sql import functions
+
+    column = functions.col(quoted(name))
+    refused = functions.raise_error(functions.lit(refused_text(name))).cast("string")
+    return functions.when(column.isin("", NULL_FOLDER), refused).otherwise(column)
+
+
+def _discard(blobs: Blobs, folder: str) -> None:
+    """Delete what a failed write left behind; collection finds what is left even so."""
+    # The write's own error is the one to tell.
+    with suppress(VcsError):
+        for info in list(blobs.walk(folder)):
+            blobs.delete(info.path)

@@ -1,0 +1,1 @@
+"""Statements carried out, one family a module."""

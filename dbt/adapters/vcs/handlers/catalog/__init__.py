@@ -1,0 +1,1 @@
+"""Questions to the catalog, answered from the branch."""

@@ -1,0 +1,103 @@
+"""What manifests tell of one column of a table, as Spark shows its statistics."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Final
+
+from dbt.adapters.vcs.core.ids import Micros, datetime_of
+from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Scalar, Snapshot
+from dbt.adapters.vcs.rows.files.bounds import kind_of
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+NULL: Final = "NULL"
+"""What Spark shows in the place of what isn't known."""
+
+_NAMES: Final = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len")
+
+UNKNOWN: Final = [(name, NULL) for name in (*_NAMES, "histogram")]
+"""The statistics of a column of which nothing is known."""
+
+_LENGTHS: Final = {
+    "boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "bigint": 8, "date": 4,
+    "timestamp": 8, "timestamp_ntz": 8, "float": 4, "double": 8,
+}  # fmt: skip
+"""Bytes that Spark counts for a value."""
+
+_BOUNDED: Final = {*_LENGTHS, "decimal"} - {"float", "double"}
+"""Types whose bounds in a block are values that are there.
+
+Bounds of texts may be shortened, and those of floats leave NaN out.
+"""
+
+
+def facts_of(overlay: Overlay, snapshot: Snapshot, field: Field) -> list[tuple[str, str]]:
+    """Return the statistics of a column: a name and what is known, `NULL` if it isn't.
+
+    Bounds and numbers are exact: where rows of a block are deleted, or a block doesn't tell,
+    there are none.
+    """
+    segments = [overlay.repository.objects.segment(ref.id) for ref in snapshot.segments]
+    holed = {path for item in segments for stone in item.tombstones for path in stone.targets}
+    blocks = [block for item in segments for block in item.blocks]
+    known = dict(UNKNOWN)
+    if kind_of(field.type) in _BOUNDED and not holed:
+        low, high = _bounds(blocks, field)
+        known |= {"min": low, "max": high}
+    known["num_nulls"] = _nulls(blocks, field, holed)
+    length = _length(field.type)
+    known |= {"avg_col_len": length, "max_col_len": length}
+    more = [] if field.default is None else [("default", field.default)]
+    return [*known.items(), *more]
+
+
+def _bounds(blocks: list[Block], field: Field) -> tuple[str, str]:
+    stats = [block.stats.get(field.id) for block in blocks]
+    known = [item for item in stats if item is not None and item.min is not None]
+    empty = [
+        item is not None and item.nulls == block.rows
+        for item, block in zip(stats, blocks, strict=True)
+    ]
+    if not known or len(known) + sum(empty) < len(blocks):
+        return NULL, NULL
+    lows = [_value(item.min, field.type) for item in known]
+    highs = [_value(item.max, field.type) for item in known]
+    return _shown(min(lows), field.type), _shown(max(highs), field.type)
+
+
+def _nulls(blocks: list[Block], field: Field, holed: set[str]) -> str:
+    count = 0
+    for block in blocks:
+        stats: ColumnStats | None = block.stats.get(field.id)
+        if stats is None or stats.nulls < 0 or (stats.nulls and block.path in holed):
+            return NULL
+        count += stats.nulls
+    return str(count)
+
+
+def _value(bound: Scalar, type_: str) -> Decimal | int:
+    if kind_of(type_) == "decimal":
+        return Decimal(str(bound))
+    return int(bound or 0)
+
+
+def _shown(value: Decimal | int, type_: str) -> str:
+    """Return a value as Spark writes it into a catalog."""
+    kind = kind_of(type_)
+    if kind == "boolean":
+        return str(bool(value)).lower()
+    if kind == "date":
+        return (date(1970, 1, 1) + timedelta(days=int(value))).isoformat()
+    if kind in ("timestamp", "timestamp_ntz"):
+        text = datetime_of(Micros(int(value))).strftime("%Y-%m-%d %H:%M:%S.%f")
+        return f"{text} +0000" if kind == "timestamp" else text
+    return str(value)
+
+
+def _length(type_: str) -> str:
+    kind = kind_of(type_)
+    if kind == "decimal":
+        precision = int(type_.partition("(")[2].partition(",")[0].rstrip(")"))
+        return "8" if precision <= 18 else "16"
+    return str(_LENGTHS.get(kind, NULL))

@@ -1,0 +1,180 @@
+"""Descriptions of relations and schemas: what they are made of, and what is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.engines.port import Column
+from dbt.adapters.vcs.handlers.catalog.column_facts import NULL, UNKNOWN, facts_of
+from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of, like, redacted
+from dbt.adapters.vcs.scope import shown_signs
+from dbt.adapters.vcs.scope.answer import Listing, Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import (
+    Describe,
+    DescribeSchema,
+    ShowCreateTable,
+    ShowTableExtended,
+    Target,
+    quote_name,
+)
+from dbt.adapters.vcs.statements.syntax.names import CATALOG
+
+Row = tuple[str, str, str | None]
+
+_USING: Final = "\nUSING parquet\n"
+
+
+def describe(scope: Scope, statement: Describe) -> Outcome:
+    """Describe a relation: `col_name`, `data_type`, `comment`.
+
+    A column has `info_name`, `info_value`. What goes beyond columns is told by the engine, in
+    its own words.
+
+    Raises:
+        NotFoundError: There is no such relation.
+        InputError: There is no such column.
+    """
+    name = scope.name(statement.target.name)
+    if statement.column is not None:
+        return _describe_column(scope, name, statement.column, extended=statement.extended)
+    if statement.json:
+        return _told_by_engine(scope, statement.target)
+    if statement.extended:
+        return _with_size(scope, name, _told_by_engine(scope, statement.target))
+    rows: list[Row] = list(columns_of(scope, name))
+    entry = scope.overlay.entry(name)
+    if isinstance(entry, TableEntry):
+        snapshot = scope.overlay.snapshot(entry.snapshot)
+        rows += [*_partitioning(snapshot), *_defaults(snapshot)]
+    return Outcome(rows=Listing.of(["col_name", "data_type", "comment"], rows))
+
+
+def describe_schema(scope: Scope, statement: DescribeSchema) -> Outcome:
+    """Describe a schema: `info_name`, `info_value`.
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    name = statement.name.lower()
+    info = scope.overlay.schema_info(name)
+    rows = [
+        ("Catalog Name", CATALOG),
+        ("Namespace Name", name),
+        ("Comment", info.comment or ""),
+        ("Location", scope.overlay.repository.blobs.uri),
+        ("Owner", ""),
+    ]
+    if statement.extended:
+        shown = redacted(scope, info.properties)
+        listed = ", ".join(f"({key},{shown[key]})" for key in sorted(shown))
+        rows.append(("Properties", f"({listed})" if listed else ""))
+    return Outcome(rows=Listing.of(["info_name", "info_value"], rows))
+
+
+def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
+    """Show the statement that makes a table or view: `createtab_stmt`.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    told = _told_by_engine(scope, statement.target, clustered=False)
+    entry = scope.overlay.entry(scope.name(statement.target.name))
+    if not isinstance(entry, TableEntry) or told.rows is None:
+        return told
+    snapshot = scope.overlay.snapshot(entry.snapshot)
+    if not snapshot.cluster_by:
+        return told
+    # Spark writes it as a partitioning, which neither it nor anybody else reads.
+    names = ", ".join(quote_name(name) for name in shown_signs.sign_of_table(snapshot).cluster_by)
+    text = str(told.rows.fetch()[0][0])
+    text = text.replace(_USING, f"{_USING}CLUSTER BY ({names})\n", 1)
+    return Outcome(rows=Listing(told.rows.columns, ((text,),)))
+
+
+def show_table_extended(scope: Scope, statement: ShowTableExtended) -> Outcome:
+    """Show facts of relations: `namespace`, `tableName`, `isTemporary`, `information`.
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    schema = (statement.schema or scope.schema).lower()
+    scope.overlay.require_schema(schema)
+    scope.session.ensure_schema(schema)
+    found = [name for name in shown_signs.versions(scope.overlay) if name.schema == schema]
+    wanted = set(like([name.identifier for name in found], statement.pattern))
+    return _with_signs(scope, *(name for name in found if name.identifier in wanted))
+
+
+def _told_by_engine(scope: Scope, target: Target, *, clustered: bool = True) -> Outcome:
+    name = scope.name(target.name)
+    if scope.overlay.entry(name) is None and name in scope.externals:
+        with scope.shown([name]):
+            return Outcome(rows=scope.session.query(scope.text))
+    return _with_signs(scope, name, clustered=clustered)
+
+
+def _with_size(scope: Scope, name: RelationName, told: Outcome) -> Outcome:
+    """Add the size of a table to its description, where Spark has it."""
+    entry = scope.overlay.entry(name)
+    if not isinstance(entry, TableEntry) or told.rows is None:
+        return told
+    snapshot = scope.overlay.snapshot(entry.snapshot)
+    size = ("Statistics", f"{snapshot.bytes} bytes, {snapshot.rows} rows", "")
+    rows = [tuple(row) for row in told.rows.fetch()]
+    at = next(i for i, row in reversed([*enumerate(rows)]) if row[0] == "Location")
+    return Outcome(rows=Listing(told.rows.columns, (*rows[:at], size, *rows[at:])))
+
+
+def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> Outcome:
+    """Send the statement to the engine while names stand for signs that know all of them."""
+    found = {}
+    for name in names:
+        columns: tuple[Column, ...] = ()
+        if not isinstance(scope.overlay.require(name), TableEntry):
+            columns = tuple(
+                Column(name=column, type=type_, comment=comment)
+                for column, type_, comment in columns_of(scope, name)
+            )
+        sign = shown_signs.answering(scope.overlay, name, columns)
+        found[name] = sign if clustered else replace(sign, cluster_by=())
+    with scope.mounts.signed(found, scope.session):
+        return Outcome(rows=scope.session.query(scope.text))
+
+
+def _describe_column(scope: Scope, name: RelationName, column: str, *, extended: bool) -> Outcome:
+    columns = columns_of(scope, name)
+    found = next((item for item in columns if item[0].lower() == column.lower()), None)
+    if found is None:
+        raise InputError(
+            f"{name} has no column '{column}'; its columns are: "
+            f"{', '.join(item[0] for item in columns)}."
+        )
+    rows = [("col_name", found[0]), ("data_type", found[1]), ("comment", found[2] or NULL)]
+    if extended:
+        entry = scope.overlay.entry(name)
+        if isinstance(entry, TableEntry):
+            snapshot = scope.overlay.snapshot(entry.snapshot)
+            rows += facts_of(scope.overlay, snapshot, snapshot.schema.field(found[0]))
+        else:
+            rows += UNKNOWN
+    return Outcome(rows=Listing.of(["info_name", "info_value"], rows))
+
+
+def _partitioning(snapshot: Snapshot) -> list[Row]:
+    if not snapshot.partition_by:
+        return []
+    fields = [f for id in snapshot.partition_by if (f := snapshot.schema.by_id(id))]
+    head = [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+    return [*head, *((field.name, field.type, field.comment) for field in fields)]
+
+
+def _defaults(snapshot: Snapshot) -> list[Row]:
+    fields: list[Field] = [field for field in snapshot.schema.fields if field.default is not None]
+    if not fields:
+        return []
+    head = [("", "", ""), ("# Column Default Values", "", "")]
+    return [*head, *((field.name, field.type, field.default) for field in fields)]

@@ -1,0 +1,208 @@
+"""Adding rows and replacing them by partition: `insert into`, `insert overwrite`, `truncate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
+from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.engines.port import Column
+from dbt.adapters.vcs.handlers.contents.replacing import without_rows
+from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.files.parquet import write_table
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import Insert, PartitionSpec, Truncate
+from dbt.adapters.vcs.writes.nullability import refuse_null
+from dbt.adapters.vcs.writes.versions import (
+    changed,
+    folder_of,
+    put_segments,
+    without_blocks,
+)
+
+_DYNAMIC = "spark.sql.sources.partitionOverwriteMode"
+
+
+def insert(scope: Scope, statement: Insert) -> Outcome:
+    """Write a query's rows as blocks; with `overwrite`, let go of the blocks they replace.
+
+    What is replaced follows Spark's rule for tables of files: the whole table, or the partitions
+    that the partition clause names, or, with `partitionOverwriteMode = dynamic`, the partitions
+    that the query gives rows for. With `replace where` it is the rows that fulfil the condition;
+    with `if not exists` nothing happens if the partition has rows.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: The name is a view's, or a column that can't be NULL gets one.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    if statement.if_not_exists and has_partition(scope, statement.partition, snapshot):
+        return Outcome(relation=name, affected=0)
+    for column in statement.columns:
+        snapshot.schema.field(column)
+    blocks = _write(scope, name, statement, snapshot)
+    refuse_null(scope.overlay.repository.blobs, blocks, snapshot.schema)
+    added = put_segments(scope.overlay.repository, blocks)
+    rows = sum(block.rows for block in blocks)
+    if statement.replace_where is not None:
+        kept = without_rows(scope, name, statement.replace_where, blocks)
+        if blocks or kept != snapshot.segments:
+            changed(scope, name, snapshot, operation="overwrite", segments=(*kept, *added))
+        return Outcome(relation=name, affected=rows)
+    if not statement.overwrite:
+        if blocks:
+            segments = (*snapshot.segments, *added)
+            changed(scope, name, snapshot, operation="append", segments=segments)
+        return Outcome(relation=name, affected=rows)
+    kept = _kept(scope, snapshot, _replaced(scope, statement, snapshot, blocks))
+    changed(scope, name, snapshot, operation="overwrite", segments=(*kept, *added))
+    return Outcome(relation=name, affected=rows)
+
+
+def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
+    """Write Arrow rows, their columns named as the table's, as blocks; no engine is started.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A column that can't be NULL gets one.
+        UnsupportedError: The table is partitioned.
+    """
+    snapshot = scope.overlay.require_table(name)
+    if snapshot.partition_by:
+        raise UnsupportedError(f"{name} is partitioned; rows from Arrow can't be added to it yet.")
+    repository = scope.overlay.repository
+    if snapshot.cluster_by:
+        positions = [field.id for field in snapshot.schema.fields]
+        rows = rows.sort_by(
+            [(rows.column_names[positions.index(id)], "ascending") for id in snapshot.cluster_by]
+        )
+    files = write_table(
+        repository.blobs, rows, folder=folder_of(snapshot.table), schema=snapshot.schema
+    )
+    blocks = read_blocks(repository.blobs, files, snapshot.schema, ())
+    refuse_null(scope.overlay.repository.blobs, blocks, snapshot.schema)
+    if blocks:
+        segments = (*snapshot.segments, *put_segments(repository, blocks))
+        changed(scope, name, snapshot, operation="append", segments=segments)
+    return Outcome(relation=name, affected=rows.num_rows)
+
+
+def truncate(scope: Scope, statement: Truncate) -> Outcome:
+    """Take every row away, or every row of some partitions.
+
+    Raises:
+        NotFoundError: There is no such table.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    if statement.partition:
+        wanted = _static_values(scope, snapshot, statement.partition)
+        kept = _kept(scope, snapshot, lambda block: _matches(block, wanted))
+    else:
+        kept = ()
+    if kept != snapshot.segments:
+        changed(scope, name, snapshot, operation="truncate", segments=kept)
+    return Outcome(relation=name)
+
+
+def _write(
+    scope: Scope, name: RelationName, statement: Insert, snapshot: Snapshot
+) -> tuple[Block, ...]:
+    fields = snapshot.schema.fields
+    names = {field.id: field.name for field in fields}
+    written = scope.session.insert(
+        statement.staged,
+        folder=folder_of(snapshot.table),
+        columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
+        partition_by=[names[id] for id in snapshot.partition_by],
+        cluster_by=[names[id] for id in snapshot.cluster_by],
+        ids=[field.id for field in fields],
+        name=name,
+        analysing=lambda: scope.reading(statement.query),
+    )
+    return read_blocks(
+        scope.overlay.repository.blobs,
+        written.files,
+        snapshot.schema,
+        snapshot.partition_by,
+        written.footers,
+    )
+
+
+def has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:
+    """Tell whether a partition has rows.
+
+    Raises:
+        InputError: Not every partition column is given a value.
+    """
+    wanted = _static_values(scope, snapshot, partition)
+    if len(wanted) < len(snapshot.partition_by) or not wanted:
+        by = ", ".join(snapshot.partition_by) or "nothing"
+        raise InputError(
+            f"A partition needs a value for each partition column; the table is by {by}."
+        )
+    read = scope.overlay.repository.objects.segment
+    return any(
+        _matches(block, wanted) for ref in snapshot.segments for block in read(ref.id).blocks
+    )
+
+
+def _replaced(
+    scope: Scope, statement: Insert, snapshot: Snapshot, blocks: Sequence[Block]
+) -> Callable[[Block], bool]:
+    wanted = _static_values(scope, snapshot, statement.partition)
+    mode = scope.session.setting(_DYNAMIC) or "static"
+    if snapshot.partition_by and mode.lower() == "dynamic":
+        written = {tuple(sorted(block.partition.items())) for block in blocks}
+        if len(wanted) == len(snapshot.partition_by):
+            # Every partition column is given a value: that partition, whatever the mode.
+            return lambda block: _matches(block, wanted)
+        return lambda block: tuple(sorted(block.partition.items())) in written
+    return lambda block: _matches(block, wanted)
+
+
+def _matches(block: Block, wanted: dict[str, str | None]) -> bool:
+    return all(block.partition.get(id) == value for id, value in wanted.items())
+
+
+def _static_values(
+    scope: Scope, snapshot: Snapshot, partition: Sequence[PartitionSpec]
+) -> dict[str, str | None]:
+    """Return the values that a partition clause gives, by field id, as the folders spell them.
+
+    Raises:
+        InputError: It names a column that the table is not partitioned by.
+    """
+    values: dict[str, str | None] = {}
+    for spec in partition:
+        field = snapshot.schema.field(spec.name)
+        if field.id not in snapshot.partition_by:
+            by = ", ".join(snapshot.partition_by) or "nothing"
+            raise InputError(f"{spec.name} is no partition column; the table is by {by}.")
+        if spec.value_sql is not None:
+            values[field.id] = _folder_value(scope, spec.value_sql, field.type)
+    return values
+
+
+def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
+    """Return a partition value as the folder's name spells it: times in UTC."""
+    value = f"cast({value_sql} as {type_})"
+    if type_ == "timestamp":
+        value = f"to_utc_timestamp({value}, current_timezone())"
+    found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]
+    return None if found is None else fitted(str(found), type_)
+
+
+def _kept(
+    scope: Scope, snapshot: Snapshot, is_replaced: Callable[[Block], bool]
+) -> tuple[SegmentRef, ...]:
+    """Return the segments without the replaced blocks; untouched ones keep their id."""
+    repository = scope.overlay.repository
+    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
+    gone = {block.path for item in segments for block in item.blocks if is_replaced(block)}
+    return without_blocks(repository, snapshot.segments, gone)

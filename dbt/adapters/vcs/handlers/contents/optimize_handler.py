@@ -1,0 +1,315 @@
+"""Compaction of a table: the same rows in blocks of a sensible size, without deleted ones."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Derivation,
+    Field,
+    Origin,
+    RelationName,
+    Segment,
+    Snapshot,
+    TableEntry,
+    Tombstone,
+)
+from dbt.adapters.vcs.core.plan.compaction import (
+    TARGET_BYTES,
+    Bin,
+    Contents,
+    carried_out,
+    composed,
+    contents_of,
+    is_due,
+    plan_compaction,
+)
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Sessions, TableMount
+from dbt.adapters.vcs.rows.files.bounds import is_nested, kind_of
+from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
+from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.scope.answer import Listing, Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import Optimize
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.versions import folder_of, joined, put_segments, without_blocks
+
+OPERATION: Final = "optimize"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """Blocks written anew, row for row.
+
+    Attributes:
+        inputs: Paths of the blocks that they stand for.
+        outputs: The blocks that were written.
+        tombstones: Deletions from the inputs that were carried out.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[Block, ...]
+    tombstones: tuple[Tombstone, ...]
+
+
+def optimize(scope: Scope, statement: Optimize) -> Outcome:
+    """Compact a table; answers one row: `relation, blocks_before, blocks_after, dropped_rows`.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A column to cluster by is none, or keeps no ranges.
+    """
+    name = scope.name(statement.target.name)
+    before = scope.overlay.require_table(name)
+    rewrites = rewrite_table(
+        scope.overlay.repository, before, scope.engine, cluster_by=statement.cluster_by
+    )
+    after = put_optimized(scope.overlay, name, rewrites, scope.made_by()) or before
+    row = [str(name), *(str(number) for number in (blocks_of(before), blocks_of(after)))]
+    gone = sum(stone.rows for item in rewrites for stone in item.tombstones)
+    names = ["relation", "blocks_before", "blocks_after", "dropped_rows"]
+    return Outcome(rows=Listing.of(names, [[*row, str(gone)]]), relation=name)
+
+
+def blocks_of(snapshot: Snapshot) -> int:
+    """Return how many blocks a version has."""
+    return sum(ref.blocks for ref in snapshot.segments)
+
+
+def is_table_due(repository: Repository, snapshot: Snapshot) -> bool:
+    """Tell whether reading a table suffers from small blocks or deletions."""
+    return is_due(contents_of(_segments(repository, snapshot)))
+
+
+def rewrite_table(
+    repository: Repository,
+    snapshot: Snapshot,
+    sessions: Sessions,
+    *,
+    target_bytes: int = TARGET_BYTES,
+    cluster_by: Sequence[str] = (),
+) -> tuple[Rewrite, ...]:
+    """Write anew what is worth it; nothing shows until `put_optimized`.
+
+    In process where Arrow knows the types, and no order over the whole table is asked for; else
+    with the engine.
+
+    Args:
+        repository: The repository.
+        snapshot: The table.
+        sessions: Gives the engine's session if it is needed.
+        target_bytes: How large blocks are to become.
+        cluster_by: Names of columns to sort all rows of the table by; if none are given, what is
+            written anew is sorted by those that the table has.
+
+    Raises:
+        InputError: A column to cluster by is none, or keeps no ranges.
+    """
+    contents = contents_of(_segments(repository, snapshot))
+    writer = _Writer(repository, snapshot, contents, sessions, target_bytes)
+    if cluster_by:
+        return writer.sorted_by(_clustering(snapshot, cluster_by))
+    key = snapshot.schema.by_id(snapshot.cluster_by[0]) if snapshot.cluster_by else None
+    order = None if key is None else partial(_range, field=key)
+    bins = plan_compaction(contents, target_bytes=target_bytes, order=order)
+    return tuple(writer.rewrite(item) for item in bins)
+
+
+def put_optimized(
+    overlay: Overlay, name: RelationName, rewrites: Iterable[Rewrite], origin: Origin
+) -> Snapshot | None:
+    """Let a table stand for a version with rewrites in the place of their inputs.
+
+    A rewrite counts if every input is still there, with the deletions that it carried out and no
+    other: so it can be put on a table that others went on with. Returns None if none counts.
+    """
+    repository = overlay.repository
+    entry = overlay.require(name)
+    assert isinstance(entry, TableEntry)
+    snapshot = overlay.snapshot(entry.snapshot)
+    segments = _segments(repository, snapshot)
+    contents = contents_of(segments)
+    there = {block.path for block in contents.blocks}
+    usable = [
+        item
+        for item in rewrites
+        if there.issuperset(item.inputs)
+        and carried_out(contents.tombstones, item.inputs) == item.tombstones
+    ]
+    if not usable:
+        return None
+    known = [item for segment in segments for item in segment.derivations]
+    derivations = [
+        derivation
+        for item in usable
+        for derivation in composed(
+            Derivation(
+                outputs=tuple(block.path for block in item.outputs),
+                inputs=item.inputs,
+                tombstones=item.tombstones,
+            ),
+            known,
+        )
+    ]
+    gone = {path for item in usable for path in item.inputs}
+    outputs = [block for item in usable for block in item.outputs]
+    kept = without_blocks(repository, snapshot.segments, gone)
+    added = put_segments(repository, outputs, derivations=derivations)
+    version = msgspec.structs.replace(
+        snapshot,
+        segments=joined(repository, (*kept, *added)),
+        parents=(entry.snapshot,),
+        operation=OPERATION,
+        created_at=repository.clock(),
+        origin=origin,
+    )
+    if version.rows != snapshot.rows:
+        raise AssertionError(f"{name}: compaction made {version.rows} rows of {snapshot.rows}")
+    overlay.put(name, TableEntry(snapshot=SnapshotId(repository.objects.put(version))))
+    return version
+
+
+class _Writer:
+    """Writes blocks of one version of a table anew."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        snapshot: Snapshot,
+        contents: Contents,
+        sessions: Sessions,
+        target_bytes: int,
+    ) -> None:
+        self._repository = repository
+        self._snapshot = snapshot
+        self._contents = contents
+        self._sessions = sessions
+        self._target = target_bytes
+
+    def rewrite(self, item: Bin) -> Rewrite:
+        """Write the blocks of a bin together."""
+        paths = tuple(block.path for block in item.blocks)
+        stones = carried_out(self._contents.tombstones, paths)
+        blobs = self._repository.blobs
+        try:
+            positions = deleted_positions(blobs, stones, paths) if stones else {}
+            files = rewrite_blocks(
+                blobs,
+                item.blocks,
+                self._snapshot.schema.fields,
+                {path: sorted(found) for path, found in positions.items()},
+                folder=folder_of(self._snapshot.table),
+                target_bytes=self._target,
+                sort_by=self._snapshot.cluster_by,
+            )
+        except UnsupportedError:
+            files = self._by_engine(item.blocks, stones, self._snapshot.cluster_by, item.bytes)
+        return self._done(paths, files, stones)
+
+    def sorted_by(self, fields: Sequence[Field]) -> tuple[Rewrite, ...]:
+        """Write every row, sorted by columns over the whole table, unless it is so."""
+        blocks = self._contents.blocks
+        if not blocks or self._is_sorted(fields[0]):
+            return ()
+        size = sum(block.bytes for block in blocks)
+        columns = tuple(field.id for field in fields)
+        files = self._by_engine(blocks, self._contents.tombstones, columns, size)
+        paths = tuple(block.path for block in blocks)
+        return (self._done(paths, files, self._contents.tombstones),)
+
+    def _is_sorted(self, field: Field) -> bool:
+        """Tell whether blocks are of a good size already, each with a range of its own."""
+        if plan_compaction(self._contents, target_bytes=self._target):
+            return False
+        groups: dict[str, list[Block]] = {}
+        for block in self._contents.blocks:
+            groups.setdefault(repr(sorted(block.partition.items())), []).append(block)
+        for blocks in groups.values():
+            ranges = sorted(_range(block, field) for block in blocks)
+            if any(one.high > other.low for one, other in pairwise(ranges)):
+                return False
+        return True
+
+    def _by_engine(
+        self,
+        blocks: Sequence[Block],
+        stones: Sequence[Tombstone],
+        cluster_by: Sequence[str],
+        size: int,
+    ) -> tuple[str, ...]:
+        snapshot, session = self._snapshot, self._sessions()
+        paths = tuple(block.path for block in blocks)
+        fields = snapshot.schema.fields
+        parts = [*paths, "", *(stone.path for stone in stones), "", *map(repr, fields)]
+        mount = TableMount(
+            id="o" + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:31],
+            folder=f"data/{snapshot.table}",
+            files=paths,
+            fields=fields,
+            partition_by=snapshot.partition_by,
+            tombstones=tuple(stones),
+        )
+        hint = "" if cluster_by else f"/*+ coalesce({math.ceil(size / self._target) or 1}) */ "
+        columns = ", ".join(quoted(field.id) for field in fields)
+        return session.write(
+            f"select {hint}{columns} from {session.mount_physical(mount)}",
+            folder=folder_of(snapshot.table),
+            partition_by=snapshot.partition_by,
+            cluster_by=cluster_by,
+        ).files
+
+    def _done(
+        self, paths: tuple[str, ...], files: Sequence[str], stones: tuple[Tombstone, ...]
+    ) -> Rewrite:
+        snapshot = self._snapshot
+        blocks = read_blocks(self._repository.blobs, files, snapshot.schema, snapshot.partition_by)
+        return Rewrite(inputs=paths, outputs=blocks, tombstones=stones)
+
+
+def _segments(repository: Repository, snapshot: Snapshot) -> list[Segment]:
+    return [repository.objects.segment(ref.id) for ref in snapshot.segments]
+
+
+def _clustering(snapshot: Snapshot, names: Sequence[str]) -> tuple[Field, ...]:
+    fields = tuple(snapshot.schema.field(name) for name in names)
+    for field in fields:
+        if is_nested(field.type):
+            raise InputError(
+                f"Rows can't be clustered by {field.name}: files keep no ranges of values of type "
+                f"{field.type}. Take a column of a plain type."
+            )
+    return fields
+
+
+class _Range(NamedTuple):
+    """Where a block lies in a column; an end that isn't known comes before all others."""
+
+    low: tuple[bool, Any]
+    high: tuple[bool, Any]
+
+
+def _range(block: Block, field: Field) -> _Range:
+    stats = block.stats.get(field.id)
+    ends = (None, None) if stats is None else (stats.min, stats.max)
+    if kind_of(field.type) == "decimal":
+        return _Range(*(_placed(None if end is None else Decimal(str(end))) for end in ends))
+    return _Range(*map(_placed, ends))
+
+
+def _placed(end: Any) -> tuple[bool, Any]:
+    return (False, 0) if end is None else (True, end)

@@ -1,0 +1,200 @@
+"""Changing single rows: `update`, `delete` and `merge into`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.model import Block, Field
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import Delete, Merge, Update
+from dbt.adapters.vcs.statements import Target as Named
+from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED, TargetColumn
+from dbt.adapters.vcs.writes import pruning
+from dbt.adapters.vcs.writes.stage import staged
+from dbt.adapters.vcs.writes.stage_write import Rewritten, rewritten
+from dbt.adapters.vcs.writes.targets import Target, target_of
+from dbt.adapters.vcs.writes.versions import changed
+
+PROBE_ABOVE: Final = 64 * 1024 * 1024
+"""A merge into more bytes than this asks for the range of the source's keys first."""
+
+
+def update(scope: Scope, statement: Update) -> Outcome:
+    """Set columns of the rows that fulfil a condition.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: It is a view, or a column that can't be NULL gets one.
+        EngineError: A value doesn't fit its column.
+    """
+    target = _target(scope, statement.target)
+    blocks = pruning.matching(target.blocks, target.snapshot.schema, statement.conjuncts())
+    result = carried_out(scope, target, statement, blocks)
+    keys = set(target.snapshot.primary_key)
+    set_ = {target.snapshot.schema.field(item.column).id for item in statement.assignments}
+    return _outcome(scope, target, result, "update", keeps_keys=keys.isdisjoint(set_))
+
+
+def delete(scope: Scope, statement: Delete) -> Outcome:
+    """Take the rows away that fulfil a condition; without one, all, on the manifests alone.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: It is a view.
+    """
+    target = _target(scope, statement.target)
+    if statement.where is None:
+        result = Rewritten((), target.snapshot.rows, bool(target.blocks))
+    else:
+        blocks = pruning.matching(target.blocks, target.snapshot.schema, statement.conjuncts())
+        result = carried_out(scope, target, statement, blocks)
+    return _outcome(scope, target, result, "delete", keeps_keys=True)
+
+
+def merge(scope: Scope, statement: Merge) -> Outcome:
+    """Update, delete and insert rows by how they match the rows of a source.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: It is a view, a row would be changed by several rows of the source, or a
+            column that can't be NULL gets one.
+        EngineError: A value doesn't fit its column.
+    """
+    target = _target(scope, statement.target)
+    source_columns: list[str] = []
+    if statement.needs_source_columns:
+        with reading(scope, statement):
+            columns = scope.session.columns_of(statement.source_query())
+        source_columns = [column.name for column in columns]
+    blocks = _reached(scope, target, statement)
+    key = _shown_key(target, statement) if statement.needs_cardinality_check else None
+    result = carried_out(scope, target, statement, blocks, source_columns, key)
+    inserts = "insert" in statement.actions()
+    updates = "update" in statement.actions()
+    keeps_keys = not inserts and not updates
+    return _outcome(scope, target, result, "merge", keeps_keys=keeps_keys)
+
+
+def carried_out(
+    scope: Scope,
+    target: Target,
+    statement: Update | Delete | Merge,
+    blocks: Sequence[Block],
+    source_columns: Sequence[str] = (),
+    key: Sequence[int] | None = None,
+) -> Rewritten:
+    """Compute what a statement does to some blocks of a table, and write what that needs.
+
+    Args:
+        scope: The statement's scope.
+        target: The table.
+        statement: The statement.
+        blocks: Those in which rows may change.
+        source_columns: Of a merge's source.
+        key: As for `rewritten`.
+    """
+    columns = [TargetColumn(f.name, f.default, f.type) for f in target.snapshot.schema.fields]
+    located = target.located(scope.session, blocks)
+    query = statement.staged(located, columns, source_columns)
+    names = [ACTION, FILE_COLUMN, POSITION_COLUMN]
+    names.append(MATCHED if isinstance(statement, Merge) else f"cast(null as boolean) {MATCHED}")
+    names += (f"__{side}_{n}" for side in ("old", "new") for n in range(len(columns)))
+    query = f"select {', '.join(names)} from (\n{query}\n)"
+    with staged(
+        scope,
+        target.name,
+        target.snapshot,
+        query,
+        analysing=lambda: reading(scope, statement),
+    ) as stage:
+        return rewritten(scope, target, stage, key=key)
+
+
+def reading(scope: Scope, statement: Update | Delete | Merge) -> AbstractContextManager[None]:
+    """Make what a statement reads besides its target readable within the block."""
+    return scope.shown(scope.reads(statement.reads))
+
+
+def _target(scope: Scope, named: Named) -> Target:
+    name = scope.name(named.name)
+    if scope.is_temporary(named.name):
+        raise UnsupportedError(
+            f"{named.name} is a temporary view, whose rows can't be changed. Name a table."
+        )
+    if scope.overlay.entry(name) is None and name in scope.externals:
+        raise UnsupportedError(
+            f"{name} stands for files outside the repository, whose rows can't be changed. Copy "
+            f"them into a table first: create table ... as select * from {name}."
+        )
+    return target_of(scope, name)
+
+
+def _outcome(
+    scope: Scope, target: Target, result: Rewritten, operation: str, *, keeps_keys: bool
+) -> Outcome:
+    if result.is_changed:
+        changed(
+            scope,
+            target.name,
+            target.snapshot,
+            operation=operation,
+            segments=result.segments,
+            keeps_keys=keeps_keys,
+        )
+    return Outcome(relation=target.name, affected=result.affected)
+
+
+def _reached(scope: Scope, target: Target, statement: Merge) -> Sequence[Block]:
+    """Return the blocks in which a row may match one of the source."""
+    if any(clause.when == "not matched by source" for clause in statement.clauses):
+        return target.blocks
+    if sum(block.bytes for block in target.blocks) <= PROBE_ABOVE:
+        return target.blocks
+    schema = target.snapshot.schema
+    pairs = [
+        (field, pair.source_sql)
+        for pair in statement.conjuncts()
+        if (field := schema.find(pair.column)) and pruning.is_ordered(field.type)
+    ]
+    alias = statement.source.shown_name
+    if not pairs or alias is None:
+        return target.blocks
+    asked = ", ".join(f"min({sql}), max({sql})" for _, sql in pairs)
+    query = f"select {asked} from (\n{statement.source_query()}\n) as {quoted(alias)}"
+    with reading(scope, statement):
+        if not scope.session.is_repeatable(statement.source_query()):
+            # Rows that the second reading alone has would miss their match, and be inserted.
+            return target.blocks
+        rows = scope.session.query(query)
+    blocks: Sequence[Block] = target.blocks
+    values = rows.fetch()[0]
+    for place, (field, _) in enumerate(pairs):
+        low, high = 2 * place, 2 * place + 1
+        if _compares_as_itself(rows.columns[low].type, field):
+            blocks = pruning.within(blocks, field, values[low], values[high])
+    return blocks
+
+
+def _compares_as_itself(type_: str, field: Field) -> bool:
+    """Tell whether Spark compares a column with a value of a type without changing the column."""
+    kinds = [text.partition("(")[0] for text in (type_, field.type)]
+    integers = ("tinyint", "smallint", "int", "bigint")
+    if all(kind in integers for kind in kinds):
+        return True
+    return kinds[0] == kinds[1] or set(kinds) == {"string", "varchar"}
+
+
+def _shown_key(target: Target, statement: Merge) -> list[int]:
+    """Return the places of the columns that tell a row: those of the match, the key, or all."""
+    schema = target.snapshot.schema
+    ids = [field.id for field in schema.fields]
+    matched = [schema.find(pair.column) for pair in statement.conjuncts()]
+    places = [ids.index(field.id) for field in matched if field is not None]
+    places = places or [ids.index(id) for id in target.snapshot.primary_key if id in ids]
+    return places or list(range(len(ids)))

@@ -1,0 +1,1 @@
+"""Statements that define relations, functions and schemas, carried out."""

@@ -1,0 +1,222 @@
+"""Changes to the columns of a table: of metadata alone, no file is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.schema import widens
+from dbt.adapters.vcs.rows.columns import count_nulls
+from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import AddColumns, AlterColumn, DropColumns, RenameColumn
+from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef, Position
+from dbt.adapters.vcs.writes.checks import check_unnamed
+from dbt.adapters.vcs.writes.defaults import check_default, initial_value
+from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
+from dbt.adapters.vcs.writes.versions import changed
+
+
+def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
+    """Add columns to a table; its rows show NULL there, or the value of the column's default now.
+
+    Raises:
+        InputError: A name is there already, a default does not fit its column, or rows that are
+            there would need a value: the column can't be NULL and has no default.
+        UnsupportedError: Rows are there, and the default's type is one that versions don't keep.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    columns = [_without_null_default(column) for column in statement.columns]
+    fields = [_added(scope, name, snapshot, column) for column in columns]
+    schema = _partition_columns_last(snapshot.schema.add(fields), snapshot.partition_by)
+    for column in columns:
+        if column.position is not None:
+            schema = _moved(schema, column.name, column.position, snapshot.partition_by)
+    changed(scope, name, snapshot, operation="alter", schema=schema)
+    return Outcome(relation=name)
+
+
+def _added(scope: Scope, name: RelationName, snapshot: Snapshot, column: ColumnDef) -> Field:
+    initial = None
+    if column.default is not None:
+        check_default(scope, column.name, column.default, column.type)
+        initial = initial_value(scope, column) if snapshot.rows else None
+    if snapshot.rows and initial is None and not column.nullable:
+        raise InputError(
+            f"The column {column.name} can't be NOT NULL: {name} holds {snapshot.rows} rows "
+            "without it. Add it with a default; or add it as nullable, fill it (update ... set) "
+            "and alter the column."
+        )
+    return Field(
+        id="",
+        name=column.name,
+        type=column.type,
+        nullable=column.nullable,
+        comment=column.comment,
+        default=column.default,
+        initial=initial,
+    )
+
+
+def _without_null_default(column: ColumnDef) -> ColumnDef:
+    """Return a column as it is where `default null` is not said: with the same rows."""
+    is_null = column.default is not None and column.default.lower() == "null"
+    return replace(column, default=None) if is_null else column
+
+
+def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
+    """Rename a column; its identity and its data stay.
+
+    Raises:
+        InputError: There is no such column, the new name is taken, or a check constraint names
+            the column.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    check_unnamed(name, snapshot, statement.column, "renamed")
+    schema = snapshot.schema.rename(statement.column, statement.new)
+    properties = dict(snapshot.properties)
+    if PRIMARY_KEY in properties:
+        fields = [field for id in snapshot.primary_key if (field := schema.by_id(id))]
+        properties[PRIMARY_KEY] = ", ".join(field.name for field in fields)
+    changed(scope, name, snapshot, operation="alter", schema=schema, properties=properties)
+    return Outcome(relation=name)
+
+
+def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
+    """Drop columns; a column that is added later never shows their data.
+
+    Raises:
+        InputError: There is no such column, the table is partitioned, keyed or clustered by it,
+            a check constraint names it, or none but partition columns would be left.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    found = [c for c in statement.columns if snapshot.schema.find(c) or not statement.if_exists]
+    needed = {*snapshot.partition_by, *snapshot.primary_key, *snapshot.cluster_by}
+    for column in found:
+        if snapshot.schema.field(column).id in needed:
+            raise InputError(
+                f"{name} is partitioned, keyed or clustered by {column}; it can't be dropped. "
+                "Rebuild the table without it."
+            )
+        check_unnamed(name, snapshot, column, "dropped")
+    if found:
+        schema = snapshot.schema.drop(found)
+        if {field.id for field in schema.fields} <= {*snapshot.partition_by}:
+            raise InputError(
+                f"Nothing but partition columns would be left of {name}. Keep another column, "
+                "or drop the table."
+            )
+        changed(scope, name, snapshot, operation="alter", schema=schema)
+    return Outcome(relation=name)
+
+
+def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
+    """Change a column's type, place, default or comment, or whether it takes NULL.
+
+    A type changes only where every value fits the new one unchanged; files keep the old one, and
+    readers widen it.
+
+    Raises:
+        InputError: There is no such column, or rows that are there stand against it.
+        UnsupportedError: The new type does not hold every value of the old one.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    field = snapshot.schema.field(statement.column)
+    if statement.type is not None and statement.type != field.type:
+        field = _retyped(name, field, statement.type)
+    if statement.default is not None:
+        if statement.default:
+            check_default(scope, field.name, statement.default, field.type)
+        field = msgspec.structs.replace(field, default=statement.default or None)
+    if statement.comment is not None:
+        field = msgspec.structs.replace(field, comment=statement.comment or None)
+    if statement.nullable is False and field.nullable:
+        _check_no_nulls(scope, name, snapshot, field)
+    if statement.nullable is not None:
+        field = msgspec.structs.replace(field, nullable=statement.nullable)
+    schema = snapshot.schema.replace(field)
+    if statement.position is not None:
+        schema = _moved(schema, field.name, statement.position, snapshot.partition_by)
+    if schema != snapshot.schema:
+        changed(scope, name, snapshot, operation="alter", schema=schema)
+    return Outcome(relation=name)
+
+
+def _retyped(name: RelationName, field: Field, type_: str) -> Field:
+    if not widens(field.type, type_):
+        raise UnsupportedError(
+            f"The column {field.name} of {name} can't change from {field.type} to {type_} in "
+            "place: not every value would stay what it is. Possible are tinyint to smallint to "
+            "int to bigint, float to double, decimals with more digits, and char or varchar to "
+            "longer varchar or to string. "
+            "Rebuild the table instead: create or replace table ... as select cast(...)"
+        )
+    return msgspec.structs.replace(field, type=type_)
+
+
+def _moved(schema: Schema, column: str, position: Position, partition_by: Sequence[str]) -> Schema:
+    """Return the schema with a column at another place.
+
+    Raises:
+        InputError: The place is none, or is among the partition columns, which come last.
+    """
+    moved = schema.field(column)
+    rest = [field for field in schema.fields if field.id != moved.id]
+    place = 0
+    if position.column is not None:
+        after = schema.field(position.column)
+        if after.id == moved.id:
+            raise InputError(f"The column {moved.name} can't be placed after itself.")
+        place = rest.index(after) + 1
+    fields = (*rest[:place], moved, *rest[place:])
+    if _last(fields, partition_by) != fields:
+        raise InputError(
+            f"The column {moved.name} can't be placed there: partition columns come last, in "
+            "their own order."
+        )
+    return msgspec.structs.replace(schema, fields=fields)
+
+
+def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field: Field) -> None:
+    """Refuse NULLs; only blocks whose footers tell of some, or don't tell, are read."""
+    repository = scope.overlay.repository
+    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
+    doubtful = [
+        block
+        for segment in segments
+        for block in segment.blocks
+        if (stats := block.stats.get(field.id)) is None or stats.nulls != 0
+    ]
+    stones = [stone for segment in segments for stone in segment.tombstones]
+    paths = [block.path for block in doubtful]
+    deleted = deleted_positions(repository.blobs, stones, paths) if stones else {}
+    count = sum(
+        count_nulls(repository.blobs, block, field, sorted(deleted.get(block.path, ())))
+        for block in doubtful
+    )
+    if count:
+        raise InputError(
+            f"The column {field.name} of {name} can't be NOT NULL: {count} rows hold NULL there. "
+            "Give them a value first."
+        )
+
+
+def _partition_columns_last(schema: Schema, partition_by: Sequence[str]) -> Schema:
+    return msgspec.structs.replace(schema, fields=_last(schema.fields, partition_by))
+
+
+def _last(fields: Iterable[Field], partition_by: Sequence[str]) -> tuple[Field, ...]:
+    """Return the fields with the partition columns at the end, in the partitioning's order."""
+    fields = tuple(fields)
+    first = [field for field in fields if field.id not in partition_by]
+    last = {field.id: field for field in fields if field.id in partition_by}
+    return (*first, *(last[id] for id in partition_by))

@@ -1,0 +1,170 @@
+"""Functions of a branch: made, described and listed."""
+
+from __future__ import annotations
+
+import platform
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError, VcsError
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    Function,
+    FunctionEntry,
+    Parameter,
+    RelationName,
+)
+from dbt.adapters.vcs.handlers.catalog.show_handler import like
+from dbt.adapters.vcs.handlers.versions.time_travel import check_view
+from dbt.adapters.vcs.scope.answer import Listing, Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import (
+    CreateFunction,
+    DescribeFunction,
+    ShowFunctions,
+    calls_of,
+    qualified,
+    quote_text,
+)
+from dbt.adapters.vcs.statements.syntax.names import CATALOG
+
+_SAID: Final = {None: "", True: "true", False: "false"}
+
+
+def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
+    """Create a function, or replace one.
+
+    Raises:
+        InputError: The name is taken, the function would call itself, or its source is none.
+        EngineError: Spark refuses it.
+    """
+    name = scope.name(statement.target.name)
+    # What the old version needs may be gone: a statement that replaces it must not read it.
+    scope.calls = tuple(call for call in scope.calls if scope.name(call) != name)
+    scope.overlay.require_schema(name.schema)
+    existing = scope.overlay.entry(name)
+    if existing is not None:
+        if not isinstance(existing, FunctionEntry):
+            noun = existing.noun
+            raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
+        if statement.if_not_exists:
+            return Outcome()
+        if not statement.replace:
+            raise InputError(
+                f"{name} is there already. Drop it first, or say create or replace function."
+            )
+    scope.overlay.put_function(name, _function(scope, statement, name))
+    try:
+        # The engine's own checks come with the mount.
+        scope.show([name])
+    except VcsError:
+        scope.overlay.put(name, Absent if existing is None else existing)
+        raise
+    return Outcome(relation=name)
+
+
+def _function(scope: Scope, statement: CreateFunction, name: RelationName) -> Function:
+    body = statement.body
+    text, reads, calls = body.text, tuple[str, ...](), set[str]()
+    if statement.language == "sql":
+        check_view(scope, body, "function")
+        found = [
+            call
+            for call in calls_of(body.text)
+            if scope.name(call.name) == name or scope.function(call.name) is not None
+        ]
+        calls = {str(scope.name(call.name)) for call in found}
+        if str(name) in calls:
+            raise InputError(f"The function {name} would call itself, which Spark's can't.")
+        text = qualified(body, scope.schema, scope.temporaries.views(), found)
+        reads = tuple(sorted({str(read) for read in scope.reads(body.reads)}))
+    elif statement.runtime is not None and statement.runtime != _python_version():
+        scope.warnings.append(
+            f"The function {name} asks for Python {statement.runtime}; in a session functions run "
+            f"in the session's own, which is {_python_version()}."
+        )
+    return Function(
+        text=text,
+        language=statement.language,
+        shape=statement.shape,
+        parameters=statement.parameters,
+        returns=statement.returns,
+        columns=statement.columns,
+        deterministic=statement.deterministic,
+        handler=statement.handler,
+        packages=statement.packages,
+        runtime=statement.runtime,
+        reads=reads,
+        calls=tuple(sorted(calls)),
+        comment=statement.comment,
+    )
+
+
+def _python_version() -> str:
+    return ".".join(platform.python_version_tuple()[:2])
+
+
+def describe_function(scope: Scope, statement: DescribeFunction) -> Outcome:
+    """Describe a function, a line a fact: `function_desc`. Spark describes its own ones.
+
+    Raises:
+        EngineError: There is no such function.
+    """
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.entry(name)
+    bare = statement.target.name.schema is None
+    if not isinstance(entry, FunctionEntry) or (
+        bare and scope.session.has_function(statement.target.name.identifier)
+    ):
+        return Outcome(rows=scope.session.query(scope.text))
+    function = scope.overlay.function(entry.function)
+    facts = [
+        ("Function", str(name)),
+        ("Type", function.shape.upper()),
+        ("Input", ", ".join(map(_parameter, function.parameters))),
+        ("Returns", _returns(function)),
+    ]
+    if statement.extended:
+        facts += [
+            ("Language", function.language.upper()),
+            ("Comment", function.comment or ""),
+            ("Deterministic", _SAID[function.deterministic]),
+            ("Version", entry.function),
+            ("Handler", function.handler or ""),
+            ("Body", function.text),
+        ]
+    width = max(len(key) for key, _ in facts) + 1
+    lines = [[f"{key + ':':<{width}} {value}"] for key, value in facts if value]
+    return Outcome(rows=Listing.of(["function_desc"], lines))
+
+
+def show_functions(scope: Scope, statement: ShowFunctions) -> Outcome:
+    """List functions: `function`; the branch's and temporary ones, Spark's own if asked for.
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    schema = (statement.schema or scope.schema).lower()
+    if statement.schema is not None:
+        scope.overlay.require_schema(schema)
+    scope.session.ensure_schema(schema)
+    known = [str(row[0]) for row in scope.session.query(scope.text).fetch()]
+    held = [
+        identifier
+        for identifier, entry in scope.overlay.entries(schema).items()
+        if isinstance(entry, FunctionEntry)
+    ]
+    names = [name for name in known if not name.startswith(f"{CATALOG}.")]
+    names += [f"{CATALOG}.{schema}.{name}" for name in like(held, statement.pattern)]
+    return Outcome(rows=Listing.of(["function"], [[name] for name in sorted(names)]))
+
+
+def _parameter(parameter: Parameter) -> str:
+    default = f" default {parameter.default}" if parameter.default is not None else ""
+    comment = f" {quote_text(parameter.comment)}" if parameter.comment else ""
+    return f"{parameter.name} {parameter.type}{default}{comment}"
+
+
+def _returns(function: Function) -> str:
+    if function.returns is not None:
+        return function.returns
+    return ", ".join(f"{column.name} {column.type}" for column in function.columns)

@@ -1,0 +1,139 @@
+"""Changes to what is said of relations and schemas: properties and comments."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
+from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import (
+    CommentOnSchema,
+    CommentOnTable,
+    SetProperties,
+    SetSchemaProperties,
+    UnsetProperties,
+)
+from dbt.adapters.vcs.statements.readers.clauses import primary_key_of
+from dbt.adapters.vcs.writes.keys import PRIMARY_KEY, UNIQUE_KEY, key_columns, settled_key
+from dbt.adapters.vcs.writes.versions import changed
+
+_COMMENT = "comment"
+_OF_KEYS = frozenset({PRIMARY_KEY, UNIQUE_KEY})
+
+
+def set_properties(scope: Scope, statement: SetProperties) -> Outcome:
+    """Set properties of a table or view; `comment` sets its comment, as in Spark.
+
+    Raises:
+        InputError: A setting of a table gets a value that it can't have.
+    """
+    name = scope.name(statement.target.name)
+    given = dict(statement.properties)
+    _alter_properties(scope, name, given, removed=())
+    return Outcome(relation=name)
+
+
+def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
+    """Take properties of a table or view away.
+
+    Raises:
+        InputError: One of them isn't set, and `if exists` was not said.
+    """
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.require(name)
+    if isinstance(entry, TableEntry):
+        properties = scope.overlay.snapshot(entry.snapshot).properties
+    else:
+        properties = scope.overlay.view(entry.view).properties
+    missing = [key for key in statement.keys if key not in properties and key != _COMMENT]
+    if missing and not statement.if_exists:
+        raise InputError(f"{name} has no property '{missing[0]}'; say unset ... if exists.")
+    _alter_properties(scope, name, {}, removed=statement.keys)
+    return Outcome(relation=name)
+
+
+def comment_on_schema(scope: Scope, statement: CommentOnSchema) -> Outcome:
+    """Set or remove the comment of a schema.
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    schema = statement.name.lower()
+    properties = dict(scope.overlay.schema_info(schema).properties)
+    scope.overlay.put_schema(schema, comment=statement.comment, properties=properties)
+    return Outcome()
+
+
+def set_schema_properties(scope: Scope, statement: SetSchemaProperties) -> Outcome:
+    """Set properties of a schema.
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    schema = statement.name.lower()
+    info = scope.overlay.schema_info(schema)
+    properties = {**info.properties, **statement.properties}
+    scope.overlay.put_schema(schema, comment=info.comment, properties=properties)
+    return Outcome()
+
+
+def comment_on_table(scope: Scope, statement: CommentOnTable) -> Outcome:
+    """Set or remove the comment of a table or view.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    name = scope.name(statement.target.name)
+    if statement.comment is None:
+        _alter_properties(scope, name, {}, removed=(_COMMENT,))
+    else:
+        _alter_properties(scope, name, {_COMMENT: statement.comment}, removed=())
+    return Outcome(relation=name)
+
+
+def _alter_properties(
+    scope: Scope, name: RelationName, given: dict[str, str], *, removed: tuple[str, ...]
+) -> None:
+    entry = scope.overlay.require(name)
+    if isinstance(entry, TableEntry):
+        snapshot = scope.overlay.snapshot(entry.snapshot)
+        given = settled(given)
+        comment, properties = _merged(snapshot.comment, snapshot.properties, given, removed)
+        if (comment, properties) != (snapshot.comment, snapshot.properties):
+            changed(
+                scope,
+                name,
+                snapshot,
+                operation="alter",
+                comment=comment,
+                properties=properties,
+                primary_key=_key(snapshot.schema, properties, {*given, *removed}),
+            )
+    else:
+        view = scope.overlay.view(entry.view)
+        comment, properties = _merged(view.comment, view.properties, given, removed)
+        changed_view = msgspec.structs.replace(view, comment=comment, properties=properties)
+        scope.overlay.put_view(name, changed_view)
+
+
+def _merged(
+    comment: str | None,
+    properties: dict[str, str],
+    given: dict[str, str],
+    removed: tuple[str, ...],
+) -> tuple[str | None, dict[str, str]]:
+    comment = given.get(_COMMENT, None if _COMMENT in removed else comment)
+    merged = {**properties, **given}
+    for key in (_COMMENT, *removed):
+        merged.pop(key, None)
+    return comment, merged
+
+
+def _key(schema: Schema, properties: dict[str, str], touched: set[str]) -> tuple[str, ...] | None:
+    """Return the field ids of the key that properties name; None if they weren't touched."""
+    if not _OF_KEYS & touched:
+        return None
+    return key_columns(schema, settled_key(schema, primary_key_of(properties), properties))

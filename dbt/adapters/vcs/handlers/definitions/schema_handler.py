@@ -1,0 +1,57 @@
+"""Schemas: created, dropped, used, commented on."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import CreateSchema, DropSchema
+
+
+def create_schema(scope: Scope, statement: CreateSchema) -> Outcome:
+    """Create a schema.
+
+    Raises:
+        InputError: It is there already, or the name is the engine's own.
+    """
+    schema = statement.name.lower()
+    if schema == GLOBAL_TEMPORARY:
+        raise InputError(
+            f"{schema} is where Spark has global temporary views. Give the schema another name."
+        )
+    if scope.overlay.has_schema(schema):
+        if statement.if_not_exists:
+            return Outcome()
+        raise InputError(f"The schema {schema} is there already.")
+    scope.overlay.put_schema(
+        schema, comment=statement.comment, properties=dict(statement.properties)
+    )
+    return Outcome()
+
+
+def drop_schema(scope: Scope, statement: DropSchema) -> Outcome:
+    """Drop a schema, with everything in it if that is asked.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: There are relations in it and `cascade` was not said.
+    """
+    schema = statement.name.lower()
+    if not scope.overlay.has_schema(schema):
+        if statement.if_exists:
+            return Outcome()
+        raise NotFoundError(f"There is no schema '{schema}' to drop.")
+    entries = scope.overlay.entries(schema)
+    if entries and not statement.cascade:
+        raise InputError(
+            f"The schema {schema} holds {len(entries)} relations. "
+            f"Say drop schema {schema} cascade to drop them with it."
+        )
+    for identifier in entries:
+        name = RelationName(schema, identifier)
+        if scope.mounts.is_shown(name):
+            scope.mounts.hide(name, scope.session)
+    scope.overlay.drop_schema(schema)
+    return Outcome()

@@ -1,0 +1,135 @@
+"""Making views: `create view`, and `alter view ... as`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbt.adapters.vcs.core.errors import InputError, VcsError
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    RelationName,
+    TableEntry,
+    View,
+    ViewColumn,
+    ViewEntry,
+)
+from dbt.adapters.vcs.handlers.versions.time_travel import check_view, settled_query
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import (
+    AlterViewAs,
+    CreateTemporaryView,
+    CreateView,
+    Query,
+    calls_of,
+    qualified,
+)
+from dbt.adapters.vcs.worktree.pins import query_of_view
+
+
+def create_view(scope: Scope, statement: CreateView) -> Outcome:
+    """Create a view, or replace one.
+
+    Raises:
+        InputError: The name is taken, or the view would read itself.
+        EngineError: Spark refuses the query.
+    """
+    name = scope.name(statement.target.name)
+    scope.overlay.require_schema(name.schema)
+    existing = scope.overlay.entry(name)
+    if existing is not None:
+        if statement.if_not_exists:
+            return Outcome()
+        if not isinstance(existing, ViewEntry):
+            noun = existing.noun
+            raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
+        if not statement.replace:
+            raise InputError(
+                f"{name} is there already. Drop it first, or say create or replace view."
+            )
+    return _put(
+        scope,
+        name,
+        statement.query,
+        aliases=[(column.name, column.comment) for column in statement.columns],
+        comment=statement.comment,
+        properties=dict(statement.properties),
+    )
+
+
+def alter_view_as(scope: Scope, statement: AlterViewAs) -> Outcome:
+    """Give a view another query; its comment and properties stay.
+
+    Raises:
+        InputError: The name stands for a table.
+        NotFoundError: There is no such view.
+    """
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.require(name)
+    if isinstance(entry, TableEntry):
+        raise InputError(f"{name} is a table; alter view needs a view.")
+    before = scope.overlay.view(entry.view)
+    return _put(
+        scope,
+        name,
+        statement.query,
+        aliases=(),
+        comment=before.comment,
+        properties=before.properties,
+    )
+
+
+def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outcome:
+    """Create a view of the session alone: Spark keeps it, and is asked for it when it is read."""
+    names: tuple[RelationName, ...] = ()
+    if statement.query is not None:
+        names = (*scope.reads(statement.query.reads), *scope.called())
+    with scope.shown(names):
+        return Outcome(rows=scope.session.query(statement.text))
+
+
+def _put(
+    scope: Scope,
+    name: RelationName,
+    query: Query,
+    *,
+    aliases: Sequence[tuple[str, str | None]],
+    comment: str | None,
+    properties: dict[str, str],
+) -> Outcome:
+    check_view(scope, query)
+    calls = [call for call in calls_of(query.text) if scope.function(call.name) is not None]
+    text = qualified(query, scope.schema, scope.temporaries.views(), calls)
+    reads = tuple(sorted({str(read) for read in scope.reads(query.reads)}))
+    if str(name) in reads:
+        raise InputError(f"The view {name} would read itself. Give it another name.")
+    with scope.reading(query):
+        columns = scope.session.columns_of(settled_query(scope, query_of_view(text)).text)
+    if aliases and len(aliases) != len(columns):
+        raise InputError(
+            f"The view {name} names {len(aliases)} columns and its query gives {len(columns)}."
+        )
+    shown = aliases or [(column.name, column.comment) for column in columns]
+    view = View(
+        text=text,
+        columns=tuple(
+            ViewColumn(name=alias, type=column.type, comment=note)
+            for (alias, note), column in zip(shown, columns, strict=True)
+        ),
+        aliased=bool(aliases),
+        reads=reads,
+        calls=tuple(sorted({str(scope.name(call.name)) for call in calls})),
+        comment=comment,
+        properties=properties,
+    )
+    before = scope.overlay.entry(name)
+    scope.overlay.put_view(name, view)
+    try:
+        # Spark's own checks (double names, temporary views inside) come with the mount.
+        scope.mounts.show(
+            [name], overlay=scope.overlay, session=scope.session, externals=scope.externals
+        )
+    except VcsError:
+        scope.overlay.put(name, Absent if before is None else before)
+        raise
+    return Outcome(relation=name)

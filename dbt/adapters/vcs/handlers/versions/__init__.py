@@ -1,0 +1,1 @@
+"""Statements about versions, carried out."""

@@ -1,0 +1,151 @@
+"""Differences that statements read: `snapshot_diff(...)` in a query, and `snapshot diff ...`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.diffs.diff_inputs import Shaped, filtered, find_difference, zone_of
+from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome, are_plain
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import DiffReference, SnapshotDiff, TableAt
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
+from dbt.adapters.vcs.worktree.points import TableText
+
+_ALONE: Final = "__vcs_diff"
+
+
+def diff_relations(
+    scope: Scope, diffs: Iterable[DiffReference], *, keep: bool
+) -> dict[DiffReference, str]:
+    """Return the relations that take the place of differences in a text, made readable now.
+
+    Both versions of each are noted as inputs. They stay readable in the session's later
+    statements if `keep` says so.
+
+    Raises:
+        NotFoundError: There is no such version; the message names near matches.
+        InputError: One is of a view, or there is no such column.
+        UnsupportedError: A column has types that can't be compared.
+    """
+    found: dict[DiffReference, str] = {}
+    for number, item in enumerate(diffs):
+        difference = _difference(scope, item.before, item.after, item.columns, item.shape)
+        name = None if keep else f"__vcs_diff_{number}"
+        found[item] = filtered(difference.relation(scope.session, name=name), item.where)
+    return found
+
+
+def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
+    """Compare two versions of tables.
+
+    The answer is the rows of the shape that is asked for; or `count`, their number; or `added`,
+    `removed` and `modified`, numbers of changes; or `kind`, `column`, `before`, `after` of each
+    difference of the schemas.
+
+    Raises:
+        NotFoundError: There is no such version; the message names near matches.
+        InputError: One is of a view, or there is no such column.
+        UnsupportedError: A column has types that can't be compared.
+    """
+    difference = _difference(
+        scope, statement.before, statement.after, statement.columns, statement.shape
+    )
+    match statement.output:
+        case "schema":
+            names = ("kind", "column", "before", "after")
+            changes = difference.two.schema
+            columns = {name: [getattr(item, name) for item in changes] for name in names}
+            table = pa.table(columns, pa.schema([(name, pa.string()) for name in names]))
+            return Outcome(rows=ArrowRows(table))
+        case "summary":
+            return _summary(scope, difference.two, statement)
+        case "count":
+            return _count(scope, difference, statement)
+    return _rows(scope, difference, statement)
+
+
+def _rows(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
+    if statement.where is None:
+        try:
+            table = difference.table()
+        except (TooLargeError, UnsupportedError):
+            pass  # the engine compares them
+        else:
+            if are_plain(table):
+                return Outcome(rows=ArrowRows(table.slice(0, statement.limit)))
+    text = filtered(difference.relation(scope.session, name=_ALONE), statement.where)
+    return Outcome(rows=scope.session.query(f"select * from {text}{_limit(statement)}"))
+
+
+def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
+    if statement.shape == "three_way":
+        raise InputError(
+            "`output summary` counts what differs between two versions; three_way compares both "
+            "with a third. Leave one of them out, or write `output count`."
+        )
+    if statement.where is not None and statement.shape != "wide":
+        raise InputError(
+            "`output summary` counts changes, and `where` chooses rows of a shape: only in wide "
+            "is one a row of the other. Write `as wide`, and the condition over diff_type, "
+            "from_<column> and to_<column>."
+        )
+    if statement.where is None and statement.limit is None:
+        try:
+            counts = difference.in_process().counts
+        except (TooLargeError, UnsupportedError):
+            pass  # the engine counts them
+        else:
+            numbers = {name: [number] for name, number in counts._asdict().items()}
+            return Outcome(rows=ArrowRows(pa.table(numbers)))
+    kinds = ("added", "removed", "modified")
+    counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
+    return _counted(
+        scope, difference.relation(scope.session, "wide", name=_ALONE), statement, counted
+    )
+
+
+def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
+    if statement.where is None and statement.limit is None:
+        try:
+            count = difference.table().num_rows
+        except (TooLargeError, UnsupportedError):
+            pass  # the engine counts them
+        else:
+            return Outcome(rows=ArrowRows(pa.table({"count": [count]})))
+    relation = difference.relation(scope.session, name=_ALONE)
+    return _counted(scope, relation, statement, "count(*) as `count`")
+
+
+def _counted(scope: Scope, relation: str, statement: SnapshotDiff, counted: str) -> Outcome:
+    text = filtered(relation, statement.where)
+    if statement.limit is not None:
+        text = f"(select * from {text}{_limit(statement)})"
+    return Outcome(rows=scope.session.query(f"select {counted} from {text}"))
+
+
+def _difference(
+    scope: Scope, before: TableAt, after: TableAt, columns: tuple[str, ...], shape: DiffShape
+) -> Shaped:
+    for name, _ in (before, after):
+        if scope.is_temporary(name):
+            raise InputError(
+                f"{name} is a temporary view, of which there are no versions. Compare the tables "
+                "that it reads."
+            )
+    old, new = (TableText(scope.name(name), at) for name, at in (before, after))
+    found = find_difference(
+        scope.overlay, old, new, columns, shape, lambda: zone_of(scope.session)
+    )
+    for read in found.inputs:
+        scope.note(read)
+    return found
+
+
+def _limit(statement: SnapshotDiff) -> str:
+    return "" if statement.limit is None else f" limit {statement.limit}"

@@ -1,0 +1,144 @@
+"""Merging one table into another: `snapshot merge` and `snapshot pick`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.diffs.diff_inputs import zone_of
+from dbt.adapters.vcs.handlers.versions.picks import picked_rows
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.table_merge import (
+    TableMerge,
+    TableMerged,
+    merge_tables,
+)
+from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import SnapshotMerge, SnapshotPick, TableAt
+from dbt.adapters.vcs.worktree.points import find_point
+
+_SHOWN = 5
+_LONGEST = 500
+"""Characters of a row that an error shows: a value may be megabytes."""
+
+
+def snapshot_merge(scope: Scope, statement: SnapshotMerge) -> Outcome:
+    """Take over what was changed in another version of a table, or in a clone of it.
+
+    The answer is one row: `relation`, `mode`, `how` (up_to_date | fast_forward | graft |
+    rewrite), `added`, `removed`, `modified`, `conflicts` (paper, section 4.3).
+
+    Raises:
+        NotFoundError: There is no such table or version.
+        ConflictError: Both changed the same rows in different ways, and the mode is `fail`; or
+            they declare different columns. Nothing was changed.
+        TooLargeError: Both changed more of the same rows than can be looked at one by one.
+    """
+    work = _work(scope, statement)
+    return _answer(scope, work, merge_tables(scope.overlay.repository, work, scope.engine))
+
+
+def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
+    """Take over the changes of chosen rows alone; the answer is that of `snapshot_merge`.
+
+    Where the source changed none of these rows, `how` is `nothing_picked`, a warning says so,
+    and nothing is changed.
+
+    Raises:
+        NotFoundError: There is no such table or version.
+        InputError: The keys don't fit the table's key, or its types don't hold a value.
+        ConflictError: As for `snapshot_merge`.
+    """
+    work = _work(scope, statement)
+    picked = picked_rows(scope, work, statement)
+    # Only now is it known what the condition read.
+    work = replace(work, only=picked, operation="pick", origin=scope.made_by())
+    found = merge_tables(scope.overlay.repository, work, scope.engine)
+    if isinstance(found, TableMerged) and not found.picked:
+        source = scope.name(statement.source.name)
+        scope.warnings.append(
+            f"Nothing picked: {source} changed no such row since it left {work.name}, which stays "
+            f"as it is. See what was changed: snapshot diff {work.name} and {source}"
+        )
+        return _row(work, "nothing_picked", 0, 0, 0, 0)
+    return _answer(scope, work, found)
+
+
+def _work(scope: Scope, statement: SnapshotMerge | SnapshotPick) -> TableMerge:
+    name = scope.name(statement.target.name)
+    scope.overlay.require_table(name)
+    entry = scope.overlay.require(name)
+    assert isinstance(entry, TableEntry)
+    theirs = _version(scope, statement.source)
+    override = Mode(statement.mode) if statement.mode else None
+    policy = Policy(override=override)
+    return TableMerge(
+        name=name,
+        ours=entry.snapshot,
+        theirs=theirs,
+        mode=policy.mode_of(name, scope.overlay.snapshot(theirs)),
+        based_on=_version(scope, statement.base) if statement.base else None,
+        dry_run=statement.dry_run,
+        origin=scope.made_by(),
+    )
+
+
+def _version(scope: Scope, table: TableAt) -> SnapshotId:
+    name = scope.name(table.name)
+    point = find_point(scope.overlay, name, table.at, lambda: zone_of(scope.session))
+    read = point.input()
+    if read is None or read.snapshot is None:
+        raise NotFoundError(f"There is no table {name} to merge from. Check its name and version.")
+    scope.note(read)
+    return SnapshotId(read.snapshot)
+
+
+def _answer(scope: Scope, work: TableMerge, found: TableMerged | Clash) -> Outcome:
+    if isinstance(found, Clash):
+        if not (work.dry_run and found.rows is not None):
+            raise _error(work.name, found)
+        return _row(work, "rewrite", 0, 0, 0, found.count)
+    if not work.dry_run and found.snapshot != work.ours:
+        scope.overlay.put(work.name, TableEntry(snapshot=found.snapshot))
+    return _row(work, found.how, found.added, found.removed, found.modified, found.conflicts)
+
+
+def _row(
+    work: TableMerge, how: str, added: int, removed: int, modified: int, conflicts: int
+) -> Outcome:
+    answer = {
+        "relation": [str(work.name)],
+        "mode": [str(work.mode)],
+        "how": [how],
+        "added": [added],
+        "removed": [removed],
+        "modified": [modified],
+        "conflicts": [conflicts],
+    }
+    return Outcome(rows=ArrowRows(pa.table(answer)), relation=work.name)
+
+
+def _error(name: RelationName, clash: Clash) -> ConflictError:
+    if clash.rows is None:
+        return ConflictError(
+            f"{name} can't be merged: {clash.message}. Nothing was changed. Make the definitions "
+            "agree on one side (alter table), then merge again."
+        )
+    rows = clash.rows.slice(0, _SHOWN).to_pylist()
+    shown = "; ".join(_brief(str(row)) for row in rows)
+    more = f" and {clash.count - len(rows)} more" if clash.count > len(rows) else ""
+    return ConflictError(
+        f"{name}: {clash.count} {clash.message}: {shown}{more}. Nothing was changed. Say which "
+        "side counts (when conflict skip | accept | cell), pick rows (snapshot pick), or merge "
+        "the branches to resolve them one by one (dbt-vcs merge)."
+    )
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

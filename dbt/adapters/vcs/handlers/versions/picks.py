@@ -1,0 +1,128 @@
+"""Picked rows: which rows of another version a `snapshot pick` asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timezone, tzinfo
+from typing import Any, Final
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Field, Snapshot
+from dbt.adapters.vcs.diffs.diff_inputs import zone_of
+from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.handlers.versions.time_travel import settled_text
+from dbt.adapters.vcs.merges.rowwise.row_policy import Pick
+from dbt.adapters.vcs.merges.table_merge import TableMerge, base_of, key_of
+from dbt.adapters.vcs.rows.key_values import key_value
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import SnapshotPick
+from dbt.adapters.vcs.statements.syntax.conditions import where_clause
+from dbt.adapters.vcs.worktree.pins import query_of_body, zone_named
+
+_AT_A_TIME: Final = 200
+"""Values that one query computes: each is a column of its own."""
+
+Keys = list[tuple[Any, ...]]
+
+
+def picked_rows(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Pick:
+    """Return the rows that a statement picks.
+
+    With `where` these are the rows that were changed and fulfil the condition, before or after.
+    Whatever the condition, the keys or the query read is made readable and noted as input.
+
+    Raises:
+        InputError: The keys don't fit the table's key, or its types don't hold a value.
+        EngineError: The engine refuses an expression.
+    """
+    if statement.where is not None:
+        return Pick(keys=_by_condition(scope, work, statement))
+    if statement.query is not None:
+        return Pick(keys=_by_query(scope, work, statement.query))
+    if statement.keys:
+        return Pick(keys=_by_keys(scope, work, statement.keys))
+    return Pick()
+
+
+def _by_keys(scope: Scope, work: TableMerge, keys: Sequence[Sequence[str]]) -> Keys:
+    columns = key_of(scope.overlay.snapshot(work.theirs))
+    _check_count(work, columns, len(keys[0]))
+    texts = [value for key in keys for value in key]
+    values: list[pa.Scalar] = []
+    for first in range(0, len(texts), _AT_A_TIME):
+        some = enumerate(texts[first : first + _AT_A_TIME])
+        query = "select " + ", ".join(f"({text}\n) as k{number}" for number, text in some)
+        values += (column[0] for column in _rows(scope, query).columns)
+    by_column = [values[place :: len(columns)] for place in range(len(columns))]
+    found = [_exact(scope, work, *pair) for pair in zip(columns, by_column, strict=True)]
+    return list(zip(*found, strict=True))
+
+
+def _by_query(scope: Scope, work: TableMerge, query: str) -> Keys:
+    columns = key_of(scope.overlay.snapshot(work.theirs))
+    rows = _rows(scope, query)
+    _check_count(work, columns, rows.num_columns)
+    found = [_exact(scope, work, *pair) for pair in zip(columns, rows.columns, strict=True)]
+    return list(zip(*found, strict=True))
+
+
+def _by_condition(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Keys:
+    """Return the keys of changed rows that fulfil a condition."""
+    repository = scope.overlay.repository
+    base = base_of(repository, work)
+    theirs: Snapshot = scope.overlay.snapshot(work.theirs)
+    difference = Difference(
+        repository=repository, before=scope.overlay.snapshot(base) if base else None, after=theirs
+    )
+    names = ", ".join(quoted(column.name) for column in key_of(theirs))
+    relation = difference.relation(scope.session, "changes")
+    alias = quoted(statement.source.name.identifier)
+    condition = query_of_body(settled_text(scope, query_of_body(statement.where or "")))
+    text = f"select distinct {names} from {relation} as {alias} {where_clause(condition.text)}"
+    with scope.reading(condition):
+        rows = scope.session.query(text).arrow()
+    return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+
+def _rows(scope: Scope, text: str) -> pa.Table:
+    query = query_of_body(settled_text(scope, query_of_body(text)))
+    with scope.reading(query):
+        return scope.session.query(query.text).arrow()
+
+
+def _exact(
+    scope: Scope, work: TableMerge, column: Field, values: Sequence[pa.Scalar] | pa.ChunkedArray
+) -> list[Any]:
+    """Return values as the column's type holds them."""
+    return list(_exactly(scope, work, column, values))
+
+
+def _exactly(
+    scope: Scope, work: TableMerge, column: Field, values: Sequence[pa.Scalar] | pa.ChunkedArray
+) -> Iterator[Any]:
+    is_key = column.id in scope.overlay.snapshot(work.theirs).primary_key
+    zone = _zone(scope, column)
+    for value in values:
+        if is_key and not value.is_valid:
+            raise InputError(
+                f"NULL is no value of the column {column.name} of {work.name}, which is in its "
+                "primary key. Leave this key out."
+            )
+        yield key_value(work.name, column.name, column.type, value, zone).as_py()
+
+
+def _zone(scope: Scope, column: Field) -> tzinfo:
+    """Return the session's time zone, where it matters."""
+    if not pa.types.is_temporal(arrow_type(column.type)):
+        return timezone.utc
+    return zone_named(zone_of(scope.session))
+
+
+def _check_count(work: TableMerge, columns: Sequence[Field], count: int) -> None:
+    if count != len(columns):
+        names = ", ".join(column.name for column in columns)
+        raise InputError(f"A key of {work.name} is a value for each of ({names}); give all.")

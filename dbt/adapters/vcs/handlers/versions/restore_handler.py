@@ -1,0 +1,195 @@
+"""Bringing versions back: what a relation was, put into an overlay again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import (
+    Entry,
+    FunctionEntry,
+    RelationName,
+    TableEntry,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.core.store.branch_names import is_name
+from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.scope.answer import Listing, Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import RestoreTable, UndropTable
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.worktree.pins import pinned
+
+
+class Past(NamedTuple):
+    """What a relation was.
+
+    Attributes:
+        entry: The version.
+        commit: The commit that it was found by; None if it was named by its own id.
+    """
+
+    entry: Entry
+    commit: CommitId | None
+
+
+class Split(NamedTuple):
+    """A commit that changed several relations, of which one alone is restored.
+
+    Attributes:
+        commit: The commit.
+        summary: First line of its message.
+        others: The relations that stay as the commit made them.
+    """
+
+    commit: CommitId
+    summary: str
+    others: tuple[RelationName, ...]
+
+
+def past_of(repository: Repository, name: RelationName, revision: str) -> Past:
+    """Return what a relation was at a revision; a table's named snapshots come first.
+
+    Raises:
+        NotFoundError: There was none, or the revision means none.
+        InputError: The revision means several.
+    """
+    named = is_name(revision) and repository.snapshots.find(name, revision) is not None
+    if not named:
+        try:
+            commit = repository.resolve(revision)
+        except InputError:
+            # It may yet be a version's id; if not, the error there says more.
+            pass
+        else:
+            entry = repository.tree(commit).entry(name)
+            if isinstance(entry, ViewEntry | FunctionEntry):
+                return Past(entry, commit)
+    found = find_version(repository, name, revision)
+    return Past(TableEntry(snapshot=found.snapshot), found.commit)
+
+
+def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
+    """Return what a relation was before it was dropped from a history.
+
+    Raises:
+        InputError: It is there.
+        NotFoundError: It never was.
+    """
+    if repository.tree(head).entry(name) is not None:
+        raise InputError(f"{name} is there. Only what was dropped can be brought back this way.")
+    for id, _ in repository.log(head):
+        entry = repository.tree(id).entry(name)
+        if entry is not None:
+            return Past(entry, id)
+    raise NotFoundError(
+        f"There never was a {name} in this branch's history. Check the name; "
+        "dbt-vcs restore --to <revision> brings back what another branch has."
+    )
+
+
+def put_back(overlay: Overlay, name: RelationName, past: Past, *, author: str) -> None:
+    """Let a relation be what it was, its schema with it if that is gone.
+
+    Raises:
+        NotFoundError: The rows have been collected.
+        RetryError: A collection is at work.
+    """
+    repository = overlay.repository
+    versions = [past.entry.snapshot] if isinstance(past.entry, TableEntry) else []
+    hold(repository, past.commit, versions, author=author, known=overlay.base)
+    if not overlay.has_schema(name.schema) and past.commit is not None:
+        ref = repository.tree(past.commit).schema_ref(name.schema)
+        overlay.put_schema(name.schema, comment=ref.comment, properties=dict(ref.properties))
+    overlay.put(name, past.entry)
+
+
+def splits(
+    repository: Repository, head: CommitId, name: RelationName, past: Past
+) -> tuple[Split, ...]:
+    """Return the commits that a restore of one relation alone takes apart, newest first.
+
+    Looked at are the commits, first parents alone, that changed the relation since it was what
+    it becomes again, or since that was made elsewhere; of those that changed others too, and
+    which these still are as then.
+    """
+    found: list[Split] = []
+    now = repository.tree(head)
+    oldest = repository.objects.commit(past.commit).committed_at if past.commit else 0
+    id = head
+    while now.entry(name) != past.entry:
+        commit = repository.objects.commit(id)
+        if not commit.parents or commit.committed_at < oldest:
+            break
+        if repository.tree(id).entry(name) == past.entry:
+            break
+        parent = commit.parents[0]
+        changes = repository.diff(parent, id).relations
+        if any(change.name == name for change in changes):
+            others = tuple(
+                change.name
+                for change in changes
+                if change.name != name and (now.entry(change.name) or None) == _entry(change.new)
+            )
+            if others:
+                found.append(Split(id, commit.summary, others))
+        id = parent
+    return tuple(found)
+
+
+def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
+    """Let a table be what it, or another one, was: `restore table`.
+
+    Answers `relation`, `snapshot`, `commit`, and `stays`: the relations that were changed
+    together with it and are not restored.
+
+    Raises:
+        NotFoundError: There is no such version.
+        InputError: The name stands for a view.
+    """
+    name, source = scope.name(statement.target.name), scope.name(statement.source.name)
+    standing = scope.overlay.entry(name)
+    if isinstance(standing, ViewEntry | FunctionEntry):
+        raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
+    if statement.source.at is None:
+        entry = scope.overlay.require(source)
+        past = Past(entry, scope.overlay.base)
+    else:
+        found = pinned(scope.overlay, scope.engine, source, statement.source.at)
+        past = Past(TableEntry(snapshot=found.snapshot), found.commit)
+    apart = splits(scope.overlay.repository, scope.overlay.base, name, past)
+    put_back(scope.overlay, name, past, author=scope.overlay.author)
+    others = sorted({str(other) for split in apart for other in split.others})
+    return _answer(name, past, ", ".join(others))
+
+
+def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
+    """Bring back what was dropped, as it was last: `undrop table`.
+
+    Raises:
+        InputError: It is there.
+        NotFoundError: It never was in the branch's history.
+    """
+    name = scope.name(statement.target.name)
+    overlay = scope.overlay
+    if overlay.entry(name) is None and isinstance(before := overlay.before(name), TableEntry):
+        past = Past(before, overlay.base)
+    else:
+        past = last_of(overlay.repository, overlay.base, name)
+    put_back(overlay, name, past, author=overlay.author)
+    return _answer(name, past, "")
+
+
+def _answer(name: RelationName, past: Past, stays: str) -> Outcome:
+    version = past.entry.version
+    rows = Listing.of(
+        ["relation", "snapshot", "commit", "stays"], [[str(name), version, past.commit, stays]]
+    )
+    return Outcome(rows=rows, relation=name)
+
+
+def _entry(entry: object) -> Entry | None:
+    return entry if isinstance(entry, Entry) else None

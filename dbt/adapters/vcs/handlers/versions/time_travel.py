@@ -1,0 +1,151 @@
+"""Time travel: statements that name versions of tables, made to read just these.
+
+A version gets a relation of its own, which takes the place of the name in the statement; what
+else the statement says goes to the engine as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Input, RelationName
+from dbt.adapters.vcs.diffs.diff_inputs import check_in_view
+from dbt.adapters.vcs.handlers.catalog import metadata_tables
+from dbt.adapters.vcs.handlers.versions.diff_handler import diff_relations
+from dbt.adapters.vcs.scope.mounts import table_mount
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements import (
+    AlterViewAs,
+    CreateTable,
+    CreateTemporaryView,
+    CreateView,
+    Delete,
+    DiffReference,
+    Insert,
+    Merge,
+    Query,
+    Reference,
+    SparkCommand,
+    Statement,
+    Update,
+)
+from dbt.adapters.vcs.statements.syntax.query import edited, renames
+from dbt.adapters.vcs.worktree.pins import pinned, reparsed
+
+S = TypeVar("S", bound="_Textual")
+
+
+class _Textual(Protocol):
+    """A statement whose references count from the start of all of its text."""
+
+    @property
+    def text(self) -> str: ...
+
+
+def settled(scope: Scope, statement: Statement) -> Statement:
+    """Return a statement that reads versions, their differences and `vcs.*` by their own names.
+
+    They are made readable now, and versions noted as inputs. The definition of a view stays as
+    it is: what it names is looked up whenever it is read.
+
+    Raises:
+        NotFoundError: There is no such version; the message names near matches.
+        InputError: The text means several versions, or names a version of what has none.
+    """
+    match statement:
+        case CreateView() | AlterViewAs():
+            return statement
+        case Query():
+            return settled_query(scope, statement)
+        case CreateTable(query=Query() as query):
+            return replace(statement, query=settled_query(scope, query))
+        case CreateTemporaryView(query=Query() as query):
+            new = settled_query(scope, query, keep=True)
+            if new is query:
+                return statement
+            return reparsed(CreateTemporaryView, statement.rewritten(new.text))
+        case SparkCommand():
+            return _in_text(scope, statement, statement.mentions, statement.diffs)
+        case Insert() | Update() | Delete() | Merge():
+            return _in_text(scope, statement, statement.reads, statement.diffs)
+    return statement
+
+
+def settled_query(scope: Scope, query: Query, *, keep: bool = False) -> Query:
+    """Do what `settled` does for a query, whose differences later statements read if `keep`."""
+    found = _found(scope, query.reads, query.diffs, keep=keep)
+    return reparsed(Query, query.rewritten(found)) if found else query
+
+
+def settled_text(scope: Scope, query: Query) -> str:
+    """Do what `settled` does for a query or an expression that is a part of a statement."""
+    return query.rewritten(_found(scope, query.reads, query.diffs))
+
+
+def replacements(scope: Scope, reads: Iterable[Reference]) -> Mapping[Reference, str]:
+    """Return the relations that take the place of some references, made readable now."""
+    found: dict[Reference, str] = {}
+    tables: dict[str, str] = {}
+    for read in reads:
+        if metadata_tables.is_meant(scope, read):
+            name = read.name.identifier.lower()
+            if name not in tables:
+                tables[name] = metadata_tables.mount(scope, read)
+            found[read] = tables[name]
+        elif read.at is not None:
+            found[read] = _mounted(scope, read)
+    return found
+
+
+def check_view(scope: Scope, query: Query, what: str = "view") -> None:
+    """Raise if a query can't be that of a view, or of something else, which a branch keeps.
+
+    Raises:
+        UnsupportedError: It reads `vcs.*`, which the engine holds for one statement alone.
+        InputError: It reads a difference of tables without their schemas.
+    """
+    for diff in query.diffs:
+        check_in_view(diff)
+    for read in query.reads:
+        if metadata_tables.is_meant(scope, read):
+            raise UnsupportedError(
+                f"A {what} can't read {read.name}: it tells of the repository at one moment. "
+                "Read it in a query, a temporary view, or create table ... as select."
+            )
+
+
+def _in_text(
+    scope: Scope, statement: S, reads: Iterable[Reference], diffs: Iterable[DiffReference]
+) -> S:
+    found = _found(scope, reads, diffs)
+    if not found:
+        return statement
+    return reparsed(type(statement), edited(statement.text, renames(found, statement.text)))
+
+
+def _found(
+    scope: Scope,
+    reads: Iterable[Reference],
+    diffs: Iterable[DiffReference],
+    *,
+    keep: bool = False,
+) -> Mapping[Reference | DiffReference, str]:
+    differences = diff_relations(scope, diffs, keep=keep)
+    return dict([*replacements(scope, reads).items(), *differences.items()])
+
+
+def _mounted(scope: Scope, read: Reference) -> str:
+    assert read.at is not None
+    if scope.is_temporary(read.name):
+        raise InputError(
+            f"{read.name} is a temporary view, of which there are no versions. Name the version "
+            "where the view reads its table."
+        )
+    name: RelationName = scope.name(read.name)
+    id = pinned(scope.overlay, scope.engine, name, read.at).snapshot
+    scope.note(Input(relation=str(name), snapshot=id))
+    snapshot = scope.overlay.snapshot(id)
+    return scope.session.mount_version(table_mount(scope.overlay, id, snapshot))

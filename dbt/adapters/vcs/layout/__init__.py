@@ -1,0 +1,1 @@
+"""Lines and grids of styled text for terminals, files and logs."""

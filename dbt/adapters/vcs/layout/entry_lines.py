@@ -1,0 +1,70 @@
+"""Entry lines: a line of a listing, made to fit a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from dbt.adapters.vcs.layout.cell_text import cell_width, shortened
+from dbt.adapters.vcs.layout.spans import Line, Span
+
+_PIECES: Final = re.compile(r"\s+|\S+")
+_INDENT: Final = 4
+_READABLE: Final = 8
+"""What gives way keeps as much."""
+
+
+def fitted_entry(entry: Line, room: int) -> Iterator[Line]:
+    """Yield a printable entry as one line, or several, no wider than a room of 1 or more.
+
+    First the span that gives way is shortened; if that is not enough, the line is wrapped
+    between words. A word that doesn't fit a line is shortened.
+    """
+    wide = sum(cell_width(span.text) for span in entry.spans) - room
+    if wide > 0 and entry.gives is not None:
+        span = entry.spans[entry.gives]
+        left = max(_READABLE, cell_width(span.text) - wide)
+        shorter = span._replace(text=shortened(span.text, left))
+        spans = (*entry.spans[: entry.gives], shorter, *entry.spans[entry.gives + 1 :])
+        entry = Line(spans, is_entry=True)
+        wide = sum(cell_width(span.text) for span in spans) - room
+    if wide <= 0:
+        yield entry
+    else:
+        yield from _wrapped(entry, room)
+
+
+def _wrapped(entry: Line, room: int) -> Iterator[Line]:
+    """Yield an entry in several lines, all but the first indented."""
+    indent = min(_INDENT, room // 4)
+    line: list[Span] = []
+    used = 0
+    for word in _words(entry):
+        width = sum(cell_width(span.text) for span in word)
+        if line and used + width > room:
+            yield Line(tuple(line), is_entry=True)
+            line, used = [Span(" " * indent)], indent
+            if all(span.text.isspace() for span in word):
+                continue
+        if width > room - used:
+            (span, *_) = word
+            word = [Span(shortened("".join(part.text for part in word), room - used), span.style)]
+            width = room - used
+        line += word
+        used += width
+    if line:
+        yield Line(tuple(line), is_entry=True)
+
+
+def _words(entry: Line) -> Iterator[list[Span]]:
+    """Yield words, and blanks between them, each as the spans that it is made of."""
+    word: list[Span] = []
+    for span in entry.spans:
+        for piece in _PIECES.findall(span.text):
+            if word and word[-1].text.isspace() != piece.isspace():
+                yield word
+                word = []
+            word.append(Span(piece, span.style))
+    if word:
+        yield word

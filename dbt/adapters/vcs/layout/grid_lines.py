@@ -1,0 +1,171 @@
+"""Grid lines: rows as aligned lines, read a page at a time, so that any number can be printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from dbt.adapters.vcs.layout.cell_text import (
+    MARK,
+    all_padded,
+    all_printable,
+    cell_width,
+    padded,
+    printable,
+    shortened,
+    widest,
+)
+from dbt.adapters.vcs.layout.fitting import GAP, Column, Fit, fit
+from dbt.adapters.vcs.layout.spans import Grid, Line, Span
+
+PAGE: Final = 200
+"""Rows that are read before the first of them is printed: columns are as wide as theirs."""
+
+_GAP: Final = " " * GAP
+
+Row = tuple[Span, ...]
+
+
+def plain_grid(grid: Grid) -> Iterator[str]:
+    """Yield a grid as text of any width, with nothing left out.
+
+    A column becomes wider where a later page needs it.
+    """
+    heads = [printable(head) for head in grid.heads]
+    widths = [cell_width(head) for head in heads]
+    rights = [head in grid.right for head in grid.heads]
+    is_begun = False
+    for page in _pages(grid.rows):
+        columns = _texts(page, len(heads))
+        widths = [
+            max(width, widest(column)) for width, column in zip(widths, columns, strict=True)
+        ]
+        if not is_begun:
+            yield _joined(heads, widths, rights)
+            is_begun = True
+        aligned = [
+            all_padded(column, width, right=right)
+            for column, width, right in zip(columns, widths, rights, strict=True)
+        ]
+        yield from (_GAP.join(cells).rstrip() for cells in zip(*aligned, strict=True))
+    if not is_begun:
+        yield _joined(heads, widths, rights)
+
+
+def fitted_grid(grid: Grid, room: int) -> Iterator[Line]:
+    """Yield a grid as lines that are no wider than a room of 1 or more.
+
+    Each page is laid out for itself: as `fitting.fit` says, and where that finds no way a line a
+    column. Heads are repeated when other columns are shown than before.
+    """
+    heads = [printable(head) for head in grid.heads]
+    last: Fit | None = None
+    is_begun = False
+    for page in _pages(grid.rows):
+        texts = _texts(page, len(heads))
+        found = _fit(grid, heads, page, texts, room, last)
+        if found is None:
+            yield from _records(heads, page, texts, room, is_begun=is_begun)
+        else:
+            yield from _table(grid, heads, page, texts, found, last)
+        last, is_begun = found, True
+    if not is_begun:
+        found = _fit(grid, heads, (), [[] for _ in heads], room, None)
+        if found is not None:
+            yield from _table(grid, heads, (), [[] for _ in heads], found, None)
+
+
+def _pages(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
+    reader = iter(rows)
+    while page := list(islice(reader, PAGE)):
+        yield page
+
+
+def _texts(page: Sequence[Row], count: int) -> list[Sequence[str]]:
+    """Return the printable texts of each column."""
+    return [all_printable([row[place].text for row in page]) for place in range(count)]
+
+
+def _joined(cells: Sequence[str], widths: Sequence[int], rights: Sequence[bool]) -> str:
+    aligned = [
+        padded(cell, width, right=right)
+        for cell, width, right in zip(cells, widths, rights, strict=True)
+    ]
+    return _GAP.join(aligned).rstrip()
+
+
+def _fit(
+    grid: Grid,
+    heads: Sequence[str],
+    page: Sequence[Row],
+    texts: Sequence[Sequence[str]],
+    room: int,
+    last: Fit | None,
+) -> Fit | None:
+    """Return what to show of a page, as the page before if that is possible."""
+    natural = [
+        max(cell_width(head), widest(column)) for head, column in zip(heads, texts, strict=True)
+    ]
+    kept = dict(zip(last.places, last.widths, strict=True)) if last else {}
+    steady = [max(width, kept.get(place, 0)) for place, width in enumerate(natural)]
+    if sum(steady) + GAP * (len(heads) - 1) <= room:
+        natural = steady
+    columns = [
+        Column(
+            width,
+            is_whole=head in grid.right or head in grid.whole,
+            is_first=head in grid.first or any(row[place].marked for row in page),
+        )
+        for place, (head, width) in enumerate(zip(grid.heads, natural, strict=True))
+    ]
+    return fit(columns, room)
+
+
+def _table(
+    grid: Grid,
+    heads: Sequence[str],
+    page: Sequence[Row],
+    texts: Sequence[Sequence[str]],
+    found: Fit,
+    last: Fit | None,
+) -> Iterator[Line]:
+    places = [(place, width) for place, width in zip(found.places, found.widths, strict=True)]
+    end = (Span(_GAP), Span(MARK, "faint")) if found.is_part else ()
+
+    def spans(cells: Iterable[Span]) -> Iterator[Span]:
+        for number, (cell, (place, width)) in enumerate(zip(cells, places, strict=True)):
+            if number:
+                yield Span(_GAP)
+            text = shortened(cell.text, width) if width else ""
+            right = grid.heads[place] in grid.right
+            is_last = number == len(places) - 1 and not end and not right
+            yield Span(text if is_last else padded(text, width, right=right), cell.style)
+        yield from end
+
+    if last is None or (last.places, last.is_part) != (found.places, found.is_part):
+        yield Line(tuple(spans(Span(heads[place], "heading") for place, _ in places)))
+    for number, row in enumerate(page):
+        yield Line(tuple(spans(Span(texts[p][number], row[p].style) for p, _ in places)))
+
+
+def _records(
+    heads: Sequence[str],
+    page: Sequence[Row],
+    texts: Sequence[Sequence[str]],
+    room: int,
+    *,
+    is_begun: bool,
+) -> Iterator[Line]:
+    """Yield a line a column, and an empty one between rows."""
+    width = min(max(map(cell_width, heads)), max(1, (room - GAP) // 2))
+    left = room - width - GAP
+    for number, row in enumerate(page):
+        if number or is_begun:
+            yield Line(())
+        for place, head in enumerate(heads):
+            if left < 1:
+                yield Line((Span(MARK, "faint"),))
+                continue
+            name = Span(padded(shortened(head, width), width) + _GAP, "heading")
+            yield Line((name, Span(shortened(texts[place][number], left), row[place].style)))

@@ -1,0 +1,111 @@
+"""Layout: lines and grids of text with styles, for a terminal, a file or dbt's log alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from dbt.adapters.vcs.layout.cell_text import printable
+from dbt.adapters.vcs.layout.entry_lines import fitted_entry
+from dbt.adapters.vcs.layout.grid_lines import fitted_grid, plain_grid
+from dbt.adapters.vcs.layout.spans import Block, Grid, Line, Span, Style, entry, line, short
+
+__all__ = [
+    "Block",
+    "Grid",
+    "Line",
+    "Span",
+    "Style",
+    "age",
+    "brief",
+    "counted",
+    "entry",
+    "fitted_lines",
+    "line",
+    "local_time",
+    "plain_lines",
+    "plain_text",
+    "printable",
+    "short",
+    "size",
+]
+
+_AGES: Final = (
+    (timedelta(days=365), "year"),
+    (timedelta(days=30), "month"),
+    (timedelta(days=7), "week"),
+    (timedelta(days=1), "day"),
+    (timedelta(hours=1), "hour"),
+    (timedelta(minutes=1), "minute"),
+)
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def plain_lines(blocks: Iterable[Block]) -> list[str]:
+    """Return blocks as text without styles, a line each, of any width."""
+    return list(plain_text(blocks))
+
+
+def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield blocks as text without styles, a line each, as they come; nothing is left out."""
+    for block in blocks:
+        if isinstance(block, Line):
+            yield "".join(printable(span.text) for span in block.spans).rstrip()
+        else:
+            yield from plain_grid(block)
+
+
+def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[Line]:
+    """Yield blocks as lines for a terminal that has room for so many columns, as they come.
+
+    Their text is printable. Lines of listings and of grids are no wider than the room, and have
+    `…` where something is left out; a sentence may be wider.
+    """
+    for block in blocks:
+        if isinstance(block, Grid):
+            yield from fitted_grid(block, room)
+            continue
+        shown = Line(
+            tuple(span._replace(text=printable(span.text)) for span in block.spans),
+            block.is_entry,
+            block.gives,
+        )
+        if shown.is_entry:
+            yield from fitted_entry(shown, room)
+        else:
+            yield shown
+
+
+def brief(text: str, length: int = 100) -> str:
+    """Return a text that fits a list: its end is left out if it is longer."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def local_time(moment: datetime) -> str:
+    """Return an instant in local time, to the second, in a form that `main@{...}` takes too."""
+    return moment.astimezone().isoformat(sep=" ", timespec="seconds")
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """Return how long ago an instant was, in its largest whole unit."""
+    gone = now - moment
+    for length, unit in _AGES:
+        if gone >= length:
+            return counted(gone // length, unit) + " ago"
+    return "just now"
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """Return a number of things: `1 row`, `2,000 rows`."""
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def size(number: int) -> str:
+    """Return a number of bytes in the largest unit that leaves 1 or more: `1.5 MiB`."""
+    value = float(number)
+    for unit in _UNITS:
+        if value < 1024 or unit == _UNITS[-1]:
+            break
+        value /= 1024
+    return f"{number} B" if unit == "B" else f"{value:.1f} {unit}"

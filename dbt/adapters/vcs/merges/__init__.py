@@ -1,0 +1,1 @@
+"""Three-way merges of trees and tables, and how they are published."""

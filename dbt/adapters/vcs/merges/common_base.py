@@ -1,0 +1,77 @@
+"""Crossing: the base of two versions whose lines merged each other, so that they have several.
+
+As git's recursive merge does, the bases are merged with each other first. Any one of them alone
+lacks what the other holds: an update that both sides have long had would look like a change of
+one side, and could win over what the other side made of it since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
+from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.merges.rowwise.row_merge import Narrow, SchemaConflictError, merge
+from dbt.adapters.vcs.rows.compare.row_bases import best_bases
+from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
+
+_DEEPEST: Final = 8
+"""Histories that crossed more often have the newest base from there on."""
+
+
+@dataclass(kw_only=True)
+class Crossing:
+    """Makes bases out of several; what it writes for that is to be forgotten afterwards."""
+
+    repository: Repository
+    limits: Limits = MERGE_LIMITS
+    narrow: Narrow | None = None
+    _folders: list[str] = field(default_factory=list)
+
+    def base(self, left: SnapshotId, right: SnapshotId, depth: int = 0) -> Snapshot | None:
+        """Return the version that two versions are compared with; None if nothing is common.
+
+        Of several bases that changed one row differently the newest counts for it; for all of
+        them where they don't merge at all: they declare the table differently, or are too large.
+        """
+        read = self.repository.objects.snapshot
+        found = best_bases(self.repository.objects, left, right)
+        if not found:
+            return None
+        newest, merged = found[0], read(found[0])
+        if depth < _DEEPEST:
+            for other in found[1:]:
+                merged = self._merged(merged, newest, other, depth + 1)
+        return merged
+
+    def forget(self) -> None:
+        """Delete the files that were written."""
+        for folder in self._folders:
+            for blob in list(self.repository.blobs.walk(folder)):
+                self.repository.blobs.delete(blob.path)
+
+    def _merged(
+        self, ours: Snapshot, newest: SnapshotId, other: SnapshotId, depth: int
+    ) -> Snapshot:
+        theirs = self.repository.objects.snapshot(other)
+        base = self.base(newest, other, depth)
+        try:
+            outcome = merge(
+                self.repository,
+                base,
+                ours,
+                theirs,
+                mode="skip",
+                limits=self.limits,
+                narrow=self.narrow,
+            )
+        except (SchemaConflictError, TooLargeError, UnsupportedError):
+            return ours
+        if outcome.how in ("up_to_date", "fast_forward"):
+            return ours if outcome.how == "up_to_date" else theirs
+        write = new_write_id()
+        self._folders.append(f"data/{ours.table}/w={write}")
+        return outcome.put(write=write, parents=(newest, other), created_at=ours.created_at)

@@ -1,0 +1,1 @@
+"""Conflicts of merges, kept until somebody decides them."""

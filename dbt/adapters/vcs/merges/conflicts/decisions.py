@@ -1,0 +1,75 @@
+"""Decisions: what was chosen by hand for the conflicts of one relation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.merges.conflicts.conflict_tables import ConflictTable
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
+from dbt.adapters.vcs.merges.rowwise.row_policy import Seen
+
+Key = tuple[Any, ...]
+
+
+class DecidedRow(NamedTuple):
+    """What was chosen for one row.
+
+    Attributes:
+        key: The values of the key's columns, or of all columns without a key.
+        choice: Whose row stands, that none does, or with `custom` that `row` does.
+        row: The other columns of that row, by name.
+        seen: What ours had then; None if the key doesn't tell one row.
+    """
+
+    key: Key
+    choice: Choice
+    row: Mapping[str, Any] | None = None
+    seen: Seen | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Choices for one relation.
+
+    Attributes:
+        whole: For the relation as one thing, or None.
+        rows: For rows.
+    """
+
+    whole: Choice | None = None
+    rows: tuple[DecidedRow, ...] = ()
+
+    @property
+    def has_values(self) -> bool:
+        """True if values were chosen for some row."""
+        return any(item.choice is Choice.CUSTOM for item in self.rows)
+
+
+def decided_rows(table: ConflictTable) -> tuple[DecidedRow, ...]:
+    """Return what was chosen for the rows of a conflict table.
+
+    Raises:
+        ConflictError: Nothing was chosen yet for some rows.
+    """
+    if table.open:
+        raise ConflictError(
+            f"{table.open} of {len(table.rows)} conflicts of {table.name} are not resolved yet. "
+            f"Choose for them: dbt-vcs resolve {table.name} --with ours|theirs|base|delete [--key "
+            "column=value], or --key column=value --set column=value"
+        )
+    ours = {name: table.side(Choice.OURS, name).to_pylist() for name in table.columns}
+
+    def seen(row: int) -> Seen | None:
+        if not table.key or row in table.repeated:
+            return None
+        is_there = table.has_row(Choice.OURS, row)
+        return Seen({name: values[row] for name, values in ours.items()} if is_there else None)
+
+    return tuple(
+        DecidedRow(key, choice, table.result(row) if choice is Choice.CUSTOM else None, seen(row))
+        for row, (key, choice) in enumerate(zip(table.keys, table.resolutions, strict=True))
+        if choice is not None
+    )

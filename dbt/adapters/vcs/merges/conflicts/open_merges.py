@@ -1,0 +1,141 @@
+"""Open merges: merges that wait on a branch of their own for conflicts to be resolved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.merges.conflicts.policy import Mode
+
+PREFIX: Final = "merges/"
+"""The conflicts of a merge into `main` are on the branch `merges/main`."""
+
+
+class Choice(str, Enum):
+    """What becomes of a conflict.
+
+    Ours stays, theirs is taken, the base is restored, the row is deleted, or it gets values that
+    somebody gives.
+    """
+
+    OURS = "ours"
+    THEIRS = "theirs"
+    BASE = "base"
+    DELETE = "delete"
+    CUSTOM = "custom"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @classmethod
+    def of(cls, text: str) -> Choice:
+        """Return the choice of a word; values are given otherwise.
+
+        Raises:
+            InputError: It is none.
+        """
+        known = [item.value for item in cls if item is not cls.CUSTOM]
+        if text.lower() in known:
+            return cls(text.lower())
+        raise InputError(
+            f"Found {text!r} as a resolution; expected one of {', '.join(known)}. Values of a row "
+            "are chosen with --key column=value --set column=value, in SQL with update ... set "
+            "result_<column> = <value>."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMerge:
+    """A merge that waits for its conflicts to be resolved.
+
+    Attributes:
+        source: The revision that is merged, as it was given.
+        theirs: The commit that it meant.
+        target: The branch that it is merged into.
+        mode: What was asked for, or None.
+        promotes: True if it is a promotion.
+        message: Message of the commit to be made, or None.
+        whole: For each relation that conflicts as a whole, what each side did.
+        choices: What was chosen for such relations.
+        head: The branch's head, which shows the conflict tables.
+    """
+
+    source: str
+    theirs: CommitId
+    target: str
+    mode: Mode | None
+    promotes: bool
+    message: str | None
+    whole: Mapping[RelationName, str] = field(default_factory=dict)
+    choices: Mapping[RelationName, Choice] = field(default_factory=dict)
+    head: CommitId
+
+    @property
+    def branch(self) -> str:
+        """The branch that keeps it."""
+        return PREFIX + self.target
+
+    @property
+    def state(self) -> dict[str, str]:
+        """The facts that the branch's log carries."""
+        return {
+            "merge": self.source,
+            "theirs": self.theirs,
+            "target": self.target,
+            "mode": str(self.mode or ""),
+            "promotes": "yes" if self.promotes else "no",
+            "message": self.message or "",
+            "whole": json.dumps({str(name): text for name, text in self.whole.items()}),
+            "choices": json.dumps({str(name): item.value for name, item in self.choices.items()}),
+        }
+
+
+def open_merge_of(branch: Branch) -> OpenMerge | None:
+    """Return the merge whose conflicts a branch keeps, or None if it is no such branch."""
+    state = branch.state
+    if "merge" not in state:
+        return None
+    return OpenMerge(
+        source=state["merge"],
+        theirs=CommitId(state["theirs"]),
+        target=state["target"],
+        mode=Mode(state["mode"]) if state["mode"] else None,
+        promotes=state["promotes"] == "yes",
+        message=state["message"] or None,
+        whole={_name(key): text for key, text in json.loads(state["whole"]).items()},
+        choices={_name(key): Choice(text) for key, text in json.loads(state["choices"]).items()},
+        head=branch.head,
+    )
+
+
+def find_open_merge(repository: Repository, target: str) -> OpenMerge:
+    """Return the merge into a branch that waits for its conflicts to be resolved.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    branch = repository.find_branch(PREFIX + target)
+    found = open_merge_of(branch) if branch else None
+    if found is None:
+        raise NotFoundError(
+            f"No merge into {target!r} waits for conflicts to be resolved. "
+            f"Begin one: dbt-vcs merge <source> {target}"
+        )
+    return found
+
+
+def open_merges(repository: Repository) -> list[OpenMerge]:
+    """Return every merge that waits, by target."""
+    return [found for b in repository.branches() if (found := open_merge_of(b)) is not None]
+
+
+def _name(text: str) -> RelationName:
+    schema, _, identifier = text.partition(".")
+    return RelationName(schema, identifier)

@@ -1,0 +1,282 @@
+"""Conflicts: what a merge could not decide, kept on a branch of its own until somebody does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import TreeId
+from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry, Tree
+from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
+from dbt.adapters.vcs.merges.conflicts.conflict_tables import RESOLUTION, ConflictTable
+from dbt.adapters.vcs.merges.conflicts.conflict_values import exact_values, given_row
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice, OpenMerge, open_merge_of
+from dbt.adapters.vcs.rows.exact_values import Given
+from dbt.adapters.vcs.rows.files.block_reader import Positions
+from dbt.adapters.vcs.rows.key_values import is_value, key_value
+
+Kind: TypeAlias = Literal["rows", "schema", "relation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """One relation that a merge could not decide.
+
+    Attributes:
+        name: The relation; with an empty identifier a schema's comment and properties.
+        kind: `rows`: some of its rows; `schema`: its columns; `relation`: the relation as a
+            whole, such as changed on one side and dropped on the other.
+        message: What each side did, as a clause.
+        rows: The rows in conflict: `base_*`, `our_*`, `their_*`, `our_diff_type`,
+            `their_diff_type`; None unless `kind` is `rows`.
+        columns: Types of the columns of `rows`.
+        key: Columns of the relation's primary key, in its order; empty without one.
+        required: Its columns that take no NULL.
+    """
+
+    name: RelationName
+    kind: Kind
+    message: str
+    rows: pa.Table | None = None
+    columns: tuple[Field, ...] = ()
+    key: tuple[str, ...] = ()
+    required: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        if self.rows is None:
+            return f"{self.subject}: {self.message}"
+        return f"{self.subject}: {self.rows.num_rows} {self.message}"
+
+    @property
+    def subject(self) -> str:
+        """The relation's name; or `schema s`, for a schema's comment and properties."""
+        return str(self.name) if self.name.identifier else f"schema {self.name.schema}"
+
+    @property
+    def count(self) -> int:
+        """Conflicts in it."""
+        return 1 if self.rows is None else int(self.rows.num_rows)
+
+
+def keep(
+    repository: Repository,
+    merge: OpenMerge,
+    clashes: Iterable[Clash],
+    *,
+    author: str,
+    decided: bool = False,
+) -> OpenMerge:
+    """Keep the conflicts of a merge, in place of an earlier one's into the same branch.
+
+    What was chosen for the same conflicts of the same commit before stays chosen. `merge.head` is
+    the target's head; what comes back stands on the new branch.
+
+    Args:
+        repository: The repository.
+        merge: The merge.
+        clashes: Its conflicts.
+        author: Whom it is recorded for.
+        decided: True if choices were made before and these conflicts are what is left: the
+            conflicts that were decided then are kept as well.
+    """
+    clashes = tuple(clashes)
+    whole = {item.name: item.message for item in clashes if item.rows is None}
+    tables = {
+        item.name: ConflictTable.of(
+            item.name, item.rows, item.columns, key=item.key, required=item.required
+        )
+        for item in clashes
+        if item.rows is not None
+    }
+    choices: dict[RelationName, Choice] = {}
+    branch = repository.find_branch(merge.branch)
+    earlier = open_merge_of(branch) if branch else None
+    if earlier is not None and earlier.theirs == merge.theirs:
+        choices = {
+            name: choice
+            for name, choice in earlier.choices.items()
+            if (decided and name not in whole) or earlier.whole[name] == whole.get(name)
+        }
+        whole = {**{name: earlier.whole[name] for name in choices}, **whole}
+        tables = _carried(tables, tables_of(repository, earlier), decided=decided)
+    merge = replace(merge, whole=whole, choices=choices)
+    if branch is not None:
+        repository.delete_branch(merge.branch, author=author, note="begun again")
+    # A tree of conflict tables alone: what the branch shows is what is to be decided.
+    changes = TreeChanges(
+        schemas={name.schema: SchemaInfo() for name in tables},
+        relations={
+            name: TableEntry(snapshot=table.put(repository)) for name, table in tables.items()
+        },
+    )
+    tree = repository.edit(TreeId(repository.objects.put(Tree())), changes)
+    # Made from the name of a branch that is there, which may be older than the rules of names.
+    branch = repository.create_branch(
+        merge.branch,
+        merge.head,
+        author=author,
+        note=f"merge {merge.source}",
+        state=merge.state,
+        check=False,
+    )
+    landed = repository.land(
+        merge.branch,
+        base=branch.head,
+        tree=tree,
+        author=author,
+        message=f"Conflicts of merging {merge.source} into {merge.target}",
+        allow_empty=True,
+    )
+    return replace(merge, head=landed.commit)
+
+
+def tables_of(repository: Repository, merge: OpenMerge) -> dict[RelationName, ConflictTable]:
+    """Return the rows in conflict of each relation, by name."""
+    tree = repository.tree(merge.head)
+    found: dict[RelationName, ConflictTable] = {}
+    for schema in tree.schemas():
+        for identifier, entry in tree.relations(schema).items():
+            if isinstance(entry, TableEntry):
+                name = RelationName(schema, identifier)
+                snapshot = repository.objects.snapshot(entry.snapshot)
+                found[name] = ConflictTable.read(repository, name, snapshot)
+    return found
+
+
+def resolve(
+    repository: Repository,
+    merge: OpenMerge,
+    name: RelationName,
+    choice: Choice | None,
+    key: Mapping[str, Given] | None = None,
+    values: Mapping[str, Given] | None = None,
+    *,
+    again: bool = False,
+    author: str,
+) -> tuple[OpenMerge, int]:
+    """Choose for a relation, or for the rows of a key alone; return how many conflicts that were.
+
+    Without a key it is what nothing was chosen for yet. `key` gives values of columns; rows count
+    in which any side has them, whatever was chosen before.
+
+    Args:
+        repository: The repository.
+        merge: The merge.
+        name: The relation.
+        choice: A side, or delete; None with values.
+        key: Values of columns.
+        values: Values by hand for columns of the rows of the key; the choice is the side that the
+            other columns are of, None for what `given_row` says.
+        again: True to choose again for what was chosen before, too.
+        author: Whom it is recorded for.
+
+    Raises:
+        NotFoundError: The relation has no conflict, or no row of that key.
+        InputError: A column isn't there, a value is none of its type, or the relation conflicts
+            as a whole.
+    """
+    if name in merge.whole:
+        return _resolved_whole(
+            repository, merge, name, choice, key or values, again=again, author=author
+        )
+    entry = repository.tree(merge.head).entry(name)
+    if not isinstance(entry, TableEntry):
+        known = sorted(map(str, [*merge.whole, *tables_of(repository, merge)]))
+        raise NotFoundError(f"{name} has no conflict; these have: {', '.join(known) or 'none'}.")
+    table = ConflictTable.read(repository, name, repository.objects.snapshot(entry.snapshot))
+    rows = _meant(table, key or {}, again=again)
+    if key and not len(rows):
+        shown = ", ".join(f"{column}={value}" for column, value in key.items())
+        raise NotFoundError(f"No conflict of {name} has the key {shown}.")
+    if not len(rows):
+        return merge, 0
+    if values:
+        exact = exact_values(table, values)
+        table = table.with_given(
+            {row: given_row(table, row, exact, choice) for row in rows.tolist()}
+        )
+    else:
+        table = table.chosen(rows, choice)
+    what = Choice.CUSTOM if values else choice
+    tree = repository.edit(
+        repository.tree(merge.head).id,
+        TreeChanges(relations={name: TableEntry(snapshot=table.put(repository))}),
+    )
+    landed = repository.land(
+        merge.branch,
+        base=merge.head,
+        tree=tree,
+        author=author,
+        message=f"Resolve {len(rows)} of {name} with {what}",
+    )
+    return replace(merge, head=landed.commit), len(rows)
+
+
+def _resolved_whole(
+    repository: Repository,
+    merge: OpenMerge,
+    name: RelationName,
+    choice: Choice | None,
+    rows: Mapping[str, Given] | None,
+    *,
+    again: bool,
+    author: str,
+) -> tuple[OpenMerge, int]:
+    if rows or choice is None:
+        raise InputError(
+            f"{name} conflicts as a whole ({merge.whole[name]}); give no key and no values, but "
+            "ours, theirs, base or delete."
+        )
+    if name in merge.choices and not again:
+        return merge, 0
+    chosen = replace(merge, choices={**merge.choices, name: choice})
+    repository.set_state(merge.branch, chosen.state, author=author)
+    return chosen, 1
+
+
+def _meant(table: ConflictTable, key: Mapping[str, Given], *, again: bool) -> Positions:
+    """Return the rows of a key; without one those that are open, or all."""
+    if not key:
+        word = table.rows.column(RESOLUTION)
+        is_open = pc.is_null(word).to_numpy(zero_copy_only=False)
+        return np.flatnonzero(is_open | again)
+    fits = pa.array([True] * len(table.rows), pa.bool_())
+    for column, given in key.items():
+        names = [f"{side}_{column}".lower() for side in ("base", "our", "their")]
+        there = [field for field in table.fields if field.name.lower() in names]
+        if not there:
+            raise InputError(f"{table.name} has no column {column!r} to look for {given!r} in.")
+        sides = [
+            is_value(
+                table.rows.column(field.name), key_value(table.name, column, field.type, given)
+            )
+            for field in there
+        ]
+        fits = pc.and_(fits, reduce(pc.or_, sides))
+    return np.flatnonzero(fits.to_numpy(zero_copy_only=False))
+
+
+def _carried(
+    new: Mapping[RelationName, ConflictTable],
+    old: Mapping[RelationName, ConflictTable],
+    *,
+    decided: bool,
+) -> dict[RelationName, ConflictTable]:
+    """Return conflict tables with the choices that earlier ones hold for the same conflicts."""
+    found = dict(new)
+    for name, before in old.items():
+        chosen = before.having_choice()
+        after = new.get(name)
+        if after is None:
+            if decided and len(chosen.rows):
+                found[name] = chosen
+        elif after.fields == before.fields and after.key == before.key:
+            found[name] = after.carrying(chosen, others=decided)
+    return found

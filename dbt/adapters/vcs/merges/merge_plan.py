@@ -1,0 +1,158 @@
+"""Merge plan: in which way a commit, or the work of a run, gets onto a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Absent, RelationName
+from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, info_of
+from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes, summarize
+from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
+from dbt.adapters.vcs.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.merges.trees import Combination, combine
+from dbt.adapters.vcs.runs.run_branch import RunBranch
+
+How: TypeAlias = Literal["up_to_date", "fast_forward", "merge", "conflict"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What is to be merged.
+
+    Attributes:
+        source: The revision that was given.
+        commit: What it means.
+        run: The run whose branch it is, or None.
+        policy: What to do about conflicts.
+        decisions: What was decided about single ones, by relation.
+    """
+
+    source: str
+    commit: CommitId
+    run: RunBranch | None
+    policy: Policy = field(default_factory=Policy)
+    decisions: Mapping[RelationName, Decisions] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePlan:
+    """How to merge.
+
+    Attributes:
+        work: What.
+        target: Into what, as it was when the plan was made.
+        how: In which way.
+        base: The commit that both sides are compared with.
+        combination: What changes on the target, if `how` is `merge` or `conflict`.
+    """
+
+    work: Work
+    target: Branch
+    how: How
+    base: CommitId
+    combination: Combination | None = None
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """What could not be decided, a line each."""
+        if self.combination is None:
+            return ()
+        return tuple(str(clash) for clash in self.combination.clashes)
+
+    def check_fast_forward(self) -> None:
+        """Raise if the target has commits that the source lacks.
+
+        Raises:
+            ConflictError: It has.
+        """
+        if self.how not in ("merge", "conflict"):
+            return
+        source, target = self.work.source, self.target.name
+        step = "Build again" if self.work.run else f"Merge {target!r} into {source!r} first"
+        raise ConflictError(
+            f"{target!r} has commits that {source!r} lacks, so it can't be fast-forwarded. "
+            f"Nothing was changed. {step}, or merge without --ff-only."
+        )
+
+
+def plan_merge(
+    repository: Repository, work: Work, target: Branch, sessions: Sessions
+) -> MergePlan:
+    """Return how to merge; nothing that a reader could see is written.
+
+    | base, the nearest common ancestor  | how                                                  |
+    |------------------------------------|------------------------------------------------------|
+    | is the source                      | `up_to_date`                                         |
+    | is the target's head               | `fast_forward`                                       |
+    | is neither                         | `merge`, `conflict` if something could not be decided |
+
+    The base of a run is where it forked, and a target that has the run's commit is up to date.
+    The engine's session is asked for where both changed more rows of a table than fit here.
+
+    Raises:
+        InputError: Both have no common history.
+    """
+    base = _base(repository, work, target)
+    if base == work.commit or (work.run and _has_run(repository, work.run, target.head)):
+        return MergePlan(work=work, target=target, how="up_to_date", base=base)
+    if base == target.head:
+        return MergePlan(work=work, target=target, how="fast_forward", base=base)
+    combination = combine(
+        repository,
+        base=base,
+        ours=target.head,
+        theirs=work.commit,
+        policy=work.policy,
+        decisions=work.decisions,
+        sessions=sessions,
+    )
+    how: How = "conflict" if combination.clashes else "merge"
+    return MergePlan(work=work, target=target, how=how, base=base, combination=combination)
+
+
+def planned_changes(repository: Repository, plan: MergePlan) -> tuple[ChangeSummary, ...]:
+    """Return how the target would change; for a conflict, what merges cleanly."""
+    if plan.how == "up_to_date":
+        return ()
+    if plan.combination is None:
+        return list_changes(repository, plan.target.head, plan.work.commit)
+    changes = plan.combination.changes
+    ours = repository.tree(plan.target.head)
+    relations = [
+        Change(name, ours.entry(name) or Absent, entry)
+        for name, entry in sorted(changes.relations.items())
+    ]
+    schemas = []
+    for name, info in sorted(changes.schemas.items()):
+        before = info_of(ours.schema_ref(name)) if ours.has_schema(name) else Absent
+        schemas.append(SchemaChange(name, before, info))
+    return summarize(repository, schemas, relations)
+
+
+def _base(repository: Repository, work: Work, target: Branch) -> CommitId:
+    if work.run is not None:
+        return work.run.fork
+    found = repository.merge_base(work.commit, target.head)
+    if found is None:
+        raise InputError(
+            f"{work.source!r} and {target.name!r} have no common history, so there is nothing to "
+            "compare their changes with."
+        )
+    return found
+
+
+def _has_run(repository: Repository, run: RunBranch, head: CommitId) -> bool:
+    """Tell whether a branch has the commit of a run, also if its publisher died before saying."""
+    forked_at = repository.objects.commit(run.fork).committed_at
+    for _, commit in repository.log(head):
+        if commit.committed_at <= forked_at:
+            return False
+        if commit.run is not None and commit.run.invocation == run.invocation:
+            return True
+    return False

@@ -1,0 +1,257 @@
+"""Narrowing: of many changed rows those that a merge has to look at, found by the engine.
+
+Every row of the pieces is tagged with who touched it, and grouped by a hash of its key:
+
+| block, or deletions from a block that all share | rows are tagged                          |
+|--------------------------------------------------|------------------------------------------|
+| only ours has it otherwise than base             | `ours`, all of them                      |
+| only theirs has it so, and so has the graft      | `theirs`, all of them                    |
+| anything else                                    | each by the states in which it is live   |
+
+The rows of a group with a tag of each side are wanted, and each row that the graft has otherwise
+than `ours + theirs - base`. A hash that two groups share costs a look at both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.delta import Deletion
+from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import State, Triple
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.diffs.diff_query import files_mount, image_relations
+from dbt.adapters.vcs.engines.port import Session, Sessions
+from dbt.adapters.vcs.rows.compare.located import Places
+from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.statements.syntax.conditions import where_clause
+
+CANDIDATES: Final = Limits(rows=20_000_000, bytes=2 * 2**30)
+"""More rows than this, or a larger part of the files, are not read into this process."""
+
+_KEYS: Final = "__vcs_keys"
+_STATES: Final = ("base", "ours", "theirs", "graft")
+
+
+class _Kind(NamedTuple):
+    """How rows are tagged: all alike, or by the states that have their block."""
+
+    ours: bool = False
+    theirs: bool = False
+    states: int = 0
+
+
+class Narrowing:
+    """`Narrow` by an engine, which is started when it is called."""
+
+    def __init__(self, blobs: Blobs, sessions: Sessions, limits: Limits = CANDIDATES) -> None:
+        """Take the repository's store and what gives the engine's session."""
+        self._blobs = blobs
+        self._sessions = sessions
+        self._limits = limits
+
+    def __call__(
+        self,
+        pieces: Sequence[Piece],
+        triple: Triple,
+        graft: State,
+        by: Sequence[Field],
+        keys: pa.Table | None = None,
+    ) -> Places:
+        """Return where the rows are of the groups that a merge has to look at.
+
+        Raises:
+            TooLargeError: They are too many to be read.
+        """
+        session = self._sessions()
+        search = _Search(session, Files(self._blobs), (*triple[:3], graft), by)
+        query = search.query(pieces, keys)
+        if sum(piece.rows for piece in pieces) > self._limits.rows:
+            counted = f"select count(distinct {_PLACE}) from ({query})"
+            self._check(session.query(counted).fetch()[0][0], 0)
+        found = session.query(
+            f"select {FILE_COLUMN}, collect_list({POSITION_COLUMN}) from ({query}) "
+            f"group by {FILE_COLUMN}"
+        ).arrow()
+        lists = found.column(1).combine_chunks()
+        places = {
+            path: np.unique(lists[number].values.to_numpy())
+            for number, path in enumerate(found.column(0).to_pylist())
+        }
+        infos = {piece.block: piece.info for piece in pieces if piece.info and piece.info.rows}
+        share = (
+            infos[path].bytes * len(rows) // infos[path].rows
+            for path, rows in places.items()
+            if path in infos
+        )
+        self._check(sum(map(len, places.values())), sum(share))
+        return places
+
+    def _check(self, rows: int, size: int) -> None:
+        if rows > self._limits.rows or size > self._limits.bytes:
+            raise TooLargeError(
+                f"Both sides changed the same rows of one table: {rows:,} of them have to be "
+                f"looked at one by one, and at most {self._limits.rows:,} rows and "
+                f"{self._limits.bytes:,} bytes are. Nothing was changed. Merge an earlier commit "
+                "of the source first, or choose a side for the whole table: restore it on one "
+                "side as the other has it, then merge again."
+            )
+
+
+class _Search:
+    """The query for the rows of the groups to look at, over some pieces."""
+
+    def __init__(
+        self, session: Session, files: Files, states: Sequence[State], by: Sequence[Field]
+    ) -> None:
+        self._session = session
+        self._files = files
+        self._states = states
+        self._by = by
+        self._holes = [_by_block(state) for state in states]
+        self._hash = f"xxhash64({', '.join(_hashable(field) for field in by)})"
+
+    def query(self, pieces: Sequence[Piece], keys: pa.Table | None) -> str:
+        """Return the query for `__vcs_file` and `__vcs_pos`; a place may come out twice."""
+        blocks: dict[_Kind, list[str]] = {}
+        images: dict[_Kind, list[Deletion]] = {}
+        mixed: set[str] = set()
+        for piece in pieces:
+            kind = self._kind(piece)
+            if kind.states:
+                mixed.add(piece.block)
+            if piece.image is None:
+                blocks.setdefault(kind, []).append(piece.block)
+            else:
+                deletion = Deletion(piece.image, piece.block, piece.rows)
+                images.setdefault(kind, []).append(deletion)
+        dead = " union all ".join(self._dead(mixed))
+        gone = f"select {_PLACE}, bit_or(state) gone from ({dead}) group by {_PLACE}"
+        parts = [
+            _tagged(rows, kind, gone if dead else None)
+            for kind in {**blocks, **images}
+            for rows in (
+                *self._of_blocks(blocks.get(kind, ())),
+                *self._of_images(images.get(kind, ())),
+            )
+        ]
+        return (
+            f"with touched as ({' union all '.join(parts)}), "
+            "met as (select code from touched group by code "
+            "having bool_or(ours) and bool_or(theirs)) "
+            f"select {_PLACE} from touched left join met on touched.code = met.code "
+            f"where (odd or met.code is not null){self._asked_for(keys)}"
+        )
+
+    def _asked_for(self, keys: pa.Table | None) -> str:
+        """Return the condition that a row is of one of some keys."""
+        if keys is None:
+            return ""
+        shown = self._session.mount_arrow(_KEYS, keys)
+        columns = ", ".join(
+            f"cast({quoted(field.id)} as {field.type}) {quoted(field.id)}" for field in self._by
+        )
+        codes = f"select {self._hash} from (select {columns} from {shown})"
+        return f" and touched.code in ({codes})"
+
+    def _kind(self, piece: Piece) -> _Kind:
+        path, is_shared = piece.block, piece.image is not None
+        there = [is_shared or path in state.blocks for state in self._states]
+        base, ours, theirs, graft = (
+            (present, holes.get(path, frozenset()))
+            for present, holes in zip(there, self._holes, strict=True)
+        )
+        if ours == base and graft == theirs:
+            return _Kind(theirs=True)
+        if theirs == base and graft == ours:
+            return _Kind(ours=True)
+        return _Kind(states=sum(present << number for number, present in enumerate(there)))
+
+    def _dead(self, blocks: set[str]) -> Iterator[str]:
+        """Yield queries for the places that states have deleted from blocks, and in which."""
+        found: dict[Deletion, int] = {}
+        for number, state in enumerate(self._states):
+            for (image, block), rows in state.deletions_from(blocks).items():
+                item = Deletion(image, block, rows)
+                found[item] = found.get(item, 0) | 1 << number
+        for mask in sorted(set(found.values())):
+            images = [item for item, states in found.items() if states == mask]
+            for relation, wanted in image_relations(self._session, images, ()):
+                yield f"select {_PLACE}, {mask} state from {relation} {where_clause(wanted)}"
+
+    def _of_blocks(self, paths: Sequence[str]) -> Iterator[str]:
+        if paths:
+            relation = self._session.mount_located(files_mount(paths, self._by))
+            yield f"select {_PLACE}, {self._hash} code from {relation}"
+
+    def _of_images(self, images: Sequence[Deletion]) -> Iterator[str]:
+        lacking = {
+            path for path in {item.path for item in images} if self._files.lacking(path, self._by)
+        }
+        whole = [item for item in images if item.path not in lacking]
+        for relation, wanted in image_relations(self._session, whole, self._by):
+            yield f"select {_PLACE}, {self._hash} code from {relation} {where_clause(wanted)}"
+        part = [item for item in images if item.path in lacking]
+        if part:
+            # Their table had dropped a column that counts; the blocks still hold it.
+            places = " union all ".join(
+                f"select {_PLACE} from {relation} {where_clause(wanted)}"
+                for relation, wanted in image_relations(self._session, part, ())
+            )
+            (rows,) = self._of_blocks(sorted({item.block for item in part}))
+            yield f"select * from ({rows}) left semi join ({places}) using ({_PLACE})"
+
+
+_PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
+
+
+def _tagged(rows: str, kind: _Kind, gone: str | None) -> str:
+    """Return the query for `code`, the place, `ours`, `theirs` and `odd` of some rows."""
+    if not kind.states:
+        tags = f"{kind.ours} ours, {kind.theirs} theirs, false odd"
+        return f"select code, {_PLACE}, {tags} from ({rows})"
+    live = str(kind.states)
+    if gone is not None:
+        rows = f"({rows}) left join ({gone}) using ({_PLACE})"
+        live = f"{live} & ~coalesce(gone, 0)"
+    else:
+        rows = f"({rows})"
+    bits = ", ".join(
+        f"shiftright(live, {number}) & 1 {state}" for number, state in enumerate(_STATES)
+    )
+    return (
+        f"select code, {_PLACE}, ours <> base ours, theirs <> base theirs, "
+        f"graft <> ours + theirs - base odd from (select code, {_PLACE}, {bits} from "
+        f"(select code, {_PLACE}, {live} live from {rows}))"
+    )
+
+
+def _hashable(field: Field) -> str:
+    """Return SQL for what two equal values of a column have in common, and Spark can hash.
+
+    Spark takes NaN for NaN and -0.0 for 0.0 when it hashes.
+    """
+    column, type_ = quoted(field.id), field.type.lower()
+    if type_ == "variant":
+        return f"to_json({column})"
+    if type_.count("map<") + type_.count("variant") == 0:
+        return column
+    if type_.startswith("map<") and type_.count("map<") == 1 and "variant" not in type_:
+        keys = f"array_sort(map_keys({column}))"
+        return f"{keys}, transform({keys}, key -> {column}[key])"
+    return f"{column} is null"
+
+
+def _by_block(state: State) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for image, block in state.deletions:
+        found.setdefault(block, set()).add(image)
+    return {block: frozenset(images) for block, images in found.items()}

@@ -1,0 +1,152 @@
+"""Rules: what a project's `vcs.yml` says of its branches and merges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+import yaml  # type: ignore[import-untyped]
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import DEMANDS, Protection, Repository
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+
+FILE: Final = "vcs.yml"
+"""Name of the file, beside `dbt_project.yml`."""
+
+TOP: Final[Mapping[str, str]] = {
+    "on_conflict": "What merges do where both sides changed a row and nothing nearer says it: "
+    "`fail` (unless given), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
+    "relations": "Rules of single relations, by `schema.table`.",
+    "branches": "Rules of branches, by name or pattern (`*`, `?`, `[...]`); the first that fits "
+    "counts.",
+}
+"""What the file may say, and what it means."""
+
+OF_RELATION: Final[Mapping[str, str]] = {
+    "on_conflict": "The same for this relation; it wins over the model's config.",
+}
+"""What it may say of a relation."""
+
+OF_BRANCH: Final[Mapping[str, str]] = {
+    "protected": "`true` lets the branch take promotions alone.",
+    "require": "What a promotion asks for beside: `[tests]`, that passed on the very versions. "
+    "Needs `protected: true`.",
+}
+"""What it may say of branches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchRule:
+    """What is asked of the branches whose names fit a pattern (`*`, `?`, `[...]`)."""
+
+    pattern: str
+    protection: Protection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What one project asks.
+
+    Attributes:
+        policy: Modes of merges.
+        branches: Protections; the first that fits a branch's name counts.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    branches: tuple[BranchRule, ...] = ()
+
+    def protection_of(self, branch: str) -> Protection | None:
+        """Return what is asked of a branch, or None."""
+        fits = (rule for rule in self.branches if fnmatchcase(branch, rule.pattern))
+        return next((rule.protection for rule in fits), None)
+
+    def apply(self, repository: Repository, branch: str, *, author: str) -> None:
+        """Put on a branch what is asked of it, so that every writer is bound by it.
+
+        A protection that the branch has already is not taken away: `dbt-vcs branch unprotect`
+        does that.
+        """
+        wanted = self.protection_of(branch)
+        found = repository.find_branch(branch)
+        if wanted is not None and found is not None and found.protection != wanted:
+            repository.protect(branch, wanted, author=author)
+
+
+def read_rules(folder: Path) -> Rules:
+    """Return the rules of the project in a folder; none if it has no such file.
+
+    Raises:
+        InputError: The file is no YAML, or says what is not known.
+    """
+    path = folder / FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Rules()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Can't read {path}: {error}.") from error
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise InputError(f"{path}{line} is no YAML. Correct it.") from error
+    top = _mapping({} if found is None else found, str(path))
+    _known(top, TOP, str(path))
+    return Rules(policy=_policy(top, path), branches=_branches(top.get("branches"), path))
+
+
+def _policy(top: Mapping[str, Any], path: Path) -> Policy:
+    modes: dict[RelationName, Mode] = {}
+    for name, value in _mapping(top.get("relations") or {}, f"relations in {path}").items():
+        where = f"relations.{name} in {path}"
+        schema, dot, identifier = name.lower().partition(".")
+        if not (schema and dot and identifier):
+            raise InputError(f"Found {name!r} under relations in {path}; expected schema.table.")
+        given = _mapping(value, where)
+        _known(given, OF_RELATION, where)
+        if "on_conflict" in given:
+            modes[RelationName(schema, identifier)] = Mode.of(given["on_conflict"], where)
+    default = Mode.of(top.get("on_conflict", "fail"), f"on_conflict in {path}")
+    return Policy(relations=modes, default=default)
+
+
+def _branches(given: Any, path: Path) -> tuple[BranchRule, ...]:
+    rules: list[BranchRule] = []
+    for pattern, value in _mapping(given or {}, f"branches in {path}").items():
+        where = f"branches.{pattern} in {path}"
+        rule = _mapping(value, where)
+        _known(rule, OF_BRANCH, where)
+        protected, require = rule.get("protected", False), rule.get("require") or []
+        if not isinstance(protected, bool):
+            raise InputError(f"Found protected: {protected!r} in {where}; expected true or false.")
+        if isinstance(require, str):
+            require = [require]
+        unknown = [item for item in require if item not in DEMANDS]
+        if unknown or not isinstance(require, list):
+            raise InputError(
+                f"Found require: {require!r} in {where}; expected a list out of: "
+                f"{', '.join(DEMANDS)}."
+            )
+        if require and not protected:
+            raise InputError(f"{where} says require without protected: true. Add that.")
+        if protected:
+            rules.append(BranchRule(pattern=pattern, protection=Protection(tuple(require))))
+    return tuple(rules)
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"Found {value!r} at {where}; expected names with values.")
+    return {str(key): item for key, item in value.items()}
+
+
+def _known(given: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise InputError(f"Found {unknown[0]!r} in {where}; expected one of {', '.join(known)}.")

@@ -1,0 +1,277 @@
+"""Repairs: what has to be deleted from and added to a graft so that every group comes out right.
+
+Only groups that both sides touched, and those of rows that the graft of whole files leaves
+otherwise than `ours + theirs - base`, can be wrong. For each of their rows
+
+    repair = rows wanted (decide.py) - rows that the graft has
+
+where less than nothing becomes deletions at known places, more than nothing rows in new files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import State, Triple
+from dbt.adapters.vcs.merges.rowwise.candidates import any_in_group, suspects
+from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
+from dbt.adapters.vcs.merges.rowwise.decide import CUSTOM, UNDECIDED, Groups, decide
+from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
+from dbt.adapters.vcs.merges.rowwise.touched import TouchedRows, touched_rows
+from dbt.adapters.vcs.rows.compare.equality import Codes, group_ids, ids_within
+from dbt.adapters.vcs.rows.compare.located import Places
+from dbt.adapters.vcs.rows.compare.net import fast_first, ranks, sums, table_columns
+from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, is_readable
+
+MAX_DELETED: Final = 0.5
+"""A block of theirs of which more than this part would be deleted is not grafted; the rest of
+its rows is written anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """How a graft becomes the merged version.
+
+    Attributes:
+        state: Blocks and deletions of the graft.
+        deleted: Rows to delete from it, as a tombstone's file holds them.
+        inserted: Rows to add, columns by field id.
+        made: How many of these, the last ones, no side has: merged column by column, or given.
+        given: How many keys were met whose rows were given by hand.
+        conflicts: What both sides changed differently.
+        rows: The rows that were looked at.
+        units: For each of them a number, the same for equal rows of one group.
+        wanted: How many rows the merge wants, by that number.
+        has_changes: Whether theirs has any of the rows otherwise than base, by content.
+    """
+
+    state: State
+    deleted: pa.Table
+    inserted: pa.Table
+    made: int
+    given: int
+    conflicts: Conflicts
+    rows: TouchedRows
+    units: Codes
+    wanted: Positions
+    has_changes: bool
+
+
+def repair(
+    files: Files,
+    pieces: Sequence[Piece],
+    triple: Triple,
+    state: State,
+    *,
+    fields: Sequence[Field],
+    key: Sequence[Field],
+    policy: Policy,
+    places: Places | None = None,
+) -> Repair:
+    """Return what mends a graft.
+
+    Args:
+        files: Reads files.
+        pieces: Those that can hold rows which both sides touched, or were picked.
+        triple: Base, ours, theirs.
+        state: The graft, no row deleted twice; ours where rows are picked.
+        fields: The table's columns.
+        key: Those of them that tell rows apart; none if only their whole content does.
+        policy: What to do about conflicts, and which rows are picked.
+        places: Where all rows of the groups are that can be wrong; None if that is not known.
+
+    Raises:
+        UnsupportedError: Some have to be decided on, and Arrow can't read a column.
+    """
+    found = _attempt(files, pieces, triple, state, fields, key, policy, places)
+    poor = _mostly_deleted(triple, found)
+    if poor:
+        less = State(
+            {path: block for path, block in state.blocks.items() if path not in poor},
+            {pair: count for pair, count in state.deletions.items() if pair[1] not in poor},
+        )
+        if places is not None:
+            # What is left of these blocks is written anew; nobody else touched those rows.
+            whole = {path: np.arange(state.blocks[path].rows) for path in poor}
+            places = {**places, **whole}
+        found = _attempt(files, pieces, triple, less, fields, key, policy, places)
+    return found.repair()
+
+
+def _attempt(
+    files: Files,
+    pieces: Sequence[Piece],
+    triple: Triple,
+    state: State,
+    fields: Sequence[Field],
+    key: Sequence[Field],
+    policy: Policy,
+    places: Places | None,
+) -> _Attempt:
+    rows = touched_rows(files, pieces, triple, state, places)
+    by = key or fields
+    if len(rows):
+        _check_readable(by)
+    if policy.only is None:
+        rows, group = suspects(files, rows, by)
+    else:
+        values = rows.located.read(files, fields)
+        group = group_ids(table_columns(values)(by), len(rows))
+        picked = any_in_group(
+            group, policy.only.rows(values, by, fields) & (rows.theirs != rows.base)
+        )
+        rows, group = rows.take(picked[group]), group[picked[group]]
+    return _Attempt(files, rows, group, state, fields, by, bool(key), policy)
+
+
+class _Attempt:
+    """The repair of one graft."""
+
+    def __init__(
+        self,
+        files: Files,
+        rows: TouchedRows,
+        group: Codes,
+        state: State,
+        fields: Sequence[Field],
+        by: Sequence[Field],
+        keyed: bool,
+        policy: Policy,
+    ) -> None:
+        self.state = state
+        self.rows = rows
+        if len(rows):
+            _check_readable(fields)
+        self._files = files
+        self._fields = fields
+        self._keyed = keyed
+        group = group_ids([pa.array(group)], len(rows))
+        masks = (rows.base, rows.ours, rows.theirs)
+        content = self._contents(group, by) if keyed else group
+        self.groups = Groups.of(group, content, masks, keyed=keyed)
+        decided, indexes = policy.decided(lambda some: rows.located.read(files, some), group, by)
+        self.met = int((decided == CUSTOM).sum())
+        ours = self.groups.row_of(self.groups.ours)
+        decided[policy.outdated(indexes, ours, self._read, fields)] = UNDECIDED
+        chosen = np.flatnonzero(decided == CUSTOM)
+        _check_single(self.groups, chosen)
+        self.given = policy.rows(indexes[chosen], by, fields)
+        self.verdict = decide(
+            self.groups, decided, self._read, mode=policy.mode, cells=policy.cells
+        )
+        units = self.groups.unit
+        rank = ranks(units * 2 + self.rows.grafted)
+        wanted = self.verdict.wanted[units] if len(units) else units
+        self.deleted = self.rows.grafted & (rank >= wanted)
+
+    def repair(self) -> Repair:
+        """Return the rows to delete and to add."""
+        units = self.groups.unit
+        have = sums(units, self.rows.grafted.astype(np.int64))
+        missing = np.maximum(self.verdict.wanted - have, 0)
+        made = self._made()
+        return Repair(
+            state=self.state,
+            deleted=self._deleted(),
+            inserted=pa.concat_tables([self._read(np.repeat(self.groups.first, missing)), made]),
+            made=made.num_rows,
+            given=self.met,
+            conflicts=Conflicts.of(
+                self.groups, self.verdict, self._read, self._fields, keyed=self._keyed
+            ),
+            rows=self.rows,
+            wanted=self.verdict.wanted,
+            units=units,
+            has_changes=bool((self.groups.theirs != self.groups.base).any()),
+        )
+
+    def _read(self, rows: Positions) -> pa.Table:
+        return self.rows.located.read_at(self._files, self._fields, rows)
+
+    def _contents(self, group: Codes, key: Sequence[Field]) -> Codes:
+        """Return a number for each row, the same for rows of one key that are equal."""
+        several = np.bincount(group)[group] > 1
+        located = self.rows.located.take(several)
+        others = [field for field in self._fields if field not in key]
+        columns = (
+            located.read(self._files, [field]).column(field.id)
+            for field in chain(*fast_first(others))
+        )
+        content = np.arange(len(group))
+        content[several] = ids_within(group[several], columns)
+        return content
+
+    def _deleted(self) -> pa.Table:
+        rows = self.rows.located.take(self.deleted)
+        images = rows.read(self._files, self._fields)
+        images = images.add_column(0, POSITION_COLUMN, pa.array(rows.position, pa.int64()))
+        return images.add_column(0, FILE_COLUMN, rows.blocks())
+
+    def _made(self) -> pa.Table:
+        """Return rows that have their columns from different rows, then those given by hand."""
+        located = self.rows.located
+        made = self._read(np.empty(0, np.int64))
+        if self.verdict.made:
+            columns = [
+                located.read_at(self._files, [field], source).column(field.id)
+                for field, source in zip(self._fields, self.verdict.made, strict=True)
+            ]
+            made = pa.table(columns, names=[field.id for field in self._fields])
+        return pa.concat_tables([made, self.given.cast(made.schema)])
+
+
+def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:
+    """Return the blocks that theirs added and that little would be left of."""
+    located = attempt.rows.located.take(attempt.deleted)
+    deleted: dict[str, int] = {}
+    numbers, counts = np.unique(located.piece, return_counts=True)
+    for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+        deleted[located.pieces[number].block] = count
+    for (_, block), rows in attempt.state.deletions.items():
+        if block in deleted:
+            deleted[block] += rows
+    return {
+        path
+        for path, rows in deleted.items()
+        if path in attempt.state.blocks
+        and path not in triple.ours.blocks
+        and rows > MAX_DELETED * attempt.state.blocks[path].rows
+    }
+
+
+def _check_single(groups: Groups, chosen: Positions) -> None:
+    """Raise where values were given for a key that stands for several rows.
+
+    Raises:
+        InputError: They were.
+    """
+    if not groups.single[chosen].all():
+        raise InputError(
+            "Values were chosen for a key that stands for several rows on one side, so it is not "
+            "known which row they are of. Choose a side for it, or delete."
+        )
+
+
+def _check_readable(fields: Sequence[Field]) -> None:
+    """Raise where rows have to be decided on that Arrow can't read.
+
+    Raises:
+        UnsupportedError: It can't.
+    """
+    names = [f"{field.name} ({field.type})" for field in fields if not is_readable(field)]
+    if names:
+        raise UnsupportedError(
+            f"Both sides changed the same rows, which have columns that can't be merged row by "
+            f"row: {', '.join(names)}. Nothing was changed. Choose a side for the whole table "
+            "(restore it on one side as the other has it, then merge again), or build it anew."
+        )

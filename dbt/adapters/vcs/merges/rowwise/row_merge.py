@@ -1,0 +1,271 @@
+"""Three-way merge of two versions of a table, row by row, in this process.
+
+| what the sides did                                   | how                                     |
+|------------------------------------------------------|-----------------------------------------|
+| theirs changed nothing                               | `up_to_date`                            |
+| ours changed nothing                                 | `fast_forward`                          |
+| bounds of keys say: never one row both               | `graft`, nothing is read                |
+| keys say: never one row both                         | `graft`, keys are read                  |
+| both changed some rows                               | `rewrite` of those rows                 |
+
+Where there are more keys than fit this process, an engine finds the rows that count (`Narrow`).
+
+What follows is in `core/plan/states.py` (graft), `decide.py` (which row stands), `repair.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.model import Block, Field, Snapshot
+from dbt.adapters.vcs.core.plan.pieces import Piece, meeting, shared_targets, touched_pieces
+from dbt.adapters.vcs.core.plan.schema_merge import (
+    Definition,
+    SchemaConflict,
+    Side,
+    merge_definitions,
+)
+from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
+from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.repair import Repair, repair
+from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, Policy, key_table
+from dbt.adapters.vcs.merges.rowwise.touched import without_overlaps
+from dbt.adapters.vcs.rows.compare.located import Places
+from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
+from dbt.adapters.vcs.rows.files.footers import check_not_null
+from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
+
+_PREFERRED: Mapping[Mode, Side] = {"skip": "ours", "accept": "theirs"}
+
+
+class Narrow(Protocol):
+    """Finds, among many rows, the few that have to be read; an engine does it."""
+
+    def __call__(
+        self,
+        pieces: Sequence[Piece],
+        triple: Triple,
+        graft: State,
+        by: Sequence[Field],
+        keys: pa.Table | None,
+    ) -> Places:
+        """Return where some rows are; of more groups than necessary, or more rows, is as good.
+
+        A group is the rows that are equal in the columns `by`. Wanted are all rows of each group
+        of which ours has a row otherwise than base, and theirs, too. Of other groups it is the
+        rows that the graft has otherwise than `ours + theirs - base`: what it has right can be
+        left out of the reckoning, since one side has all of such a group as base has it.
+
+        Args:
+            pieces: The rows that count.
+            triple: Base, ours, theirs.
+            graft: What theirs comes to on ours.
+            by: The key's columns; all without a key.
+            keys: The only groups that are wanted, columns `by` by field id; None for all.
+        """
+
+
+class SchemaConflictError(ConflictError):
+    """Both sides declared a table differently.
+
+    Attributes:
+        conflicts: What.
+    """
+
+    def __init__(self, conflicts: Sequence[SchemaConflict]) -> None:
+        self.conflicts = tuple(conflicts)
+        super().__init__(
+            "Both sides changed the table's definition differently: "
+            f"{'; '.join(map(str, conflicts))}. Nothing was changed. Make the definitions agree "
+            "on one side, then merge again."
+        )
+
+
+def merge(
+    repository: Repository,
+    base: Snapshot | None,
+    ours: Snapshot,
+    theirs: Snapshot,
+    *,
+    mode: Mode = "fail",
+    cells: bool = False,
+    decisions: Sequence[Decided] = (),
+    only: Pick | None = None,
+    limits: Limits = MERGE_LIMITS,
+    narrow: Narrow | None = None,
+) -> MergeOutcome:
+    """Merge what theirs changed since base into ours; nothing is written before `put`.
+
+    Args:
+        repository: Where the versions are.
+        base: The version that both come from. Without one, what both have in common stands for
+            it: equal rows agree, nothing is deleted, rows of one key that differ are a conflict.
+        ours: The version that is changed.
+        theirs: The version whose changes are wanted.
+        mode: What to do about conflicts: `fail` tells them, `skip` keeps ours, `accept` takes
+            theirs.
+        cells: Whether to merge rows in conflict column by column first.
+        decisions: What was decided about single conflicts; those about what is no conflict mean
+            nothing.
+        only: The rows whose changes are wanted; None for all. With it, the definition of ours
+            stays.
+        limits: What is read at most to find out which rows both changed.
+        narrow: Finds that out where it is more, or where Arrow can't read the columns.
+
+    Raises:
+        SchemaConflictError: The definitions don't merge.
+        UnsupportedError: Both changed rows, and Arrow can't read a column: VARIANT, intervals.
+        TooLargeError: There are too many rows to compare, and nothing narrows them down.
+        ConflictError: A decision gives values of a row that was not changed on both sides.
+        InputError: A decision or a picked key doesn't fit the key's columns, or a value given by
+            hand is NULL where none may be.
+    """
+    policy = Policy(mode=mode, cells=cells, decisions=decisions, only=only)
+    definition = _definition(base, ours, theirs, policy)
+    policy.check(_key(definition))
+    triple = compare(base, ours, theirs, repository.objects.segment)
+
+    def outcome(how: How, state: State, mend: Repair | None = None) -> MergeOutcome:
+        schema = definition.schema
+        _check_given(policy, mend)
+        conflicts = Conflicts.none(schema.fields, keyed=bool(definition.primary_key))
+        return MergeOutcome(
+            repository=repository,
+            base=base,
+            ours=ours,
+            theirs=theirs,
+            how=how,
+            definition=definition,
+            conflicts=mend.conflicts if mend else conflicts,
+            is_blocked=bool(mend and mode == "fail" and mend.conflicts),
+            triple=triple,
+            state=state,
+            repair=mend if mend and _is_needed(mend) else None,
+            limits=limits,
+            picked=only is None or bool(mend and mend.has_changes),
+        )
+
+    if triple.theirs == triple.base and definition == Definition.of(ours):
+        return outcome("up_to_date", triple.ours)
+    if base is not None and only is None and _is_same(base, ours):
+        return outcome("fast_forward", graft(triple))
+    state = graft(triple) if only is None else triple.ours.copy()
+    _check_layout(definition, triple, state)
+    by = _key(definition) or definition.schema.fields
+    pieces = _to_read(repository, ours, triple, by, everything=only is not None)
+    if not pieces:
+        return outcome("graft" if only is None else "up_to_date", state)
+    if narrow is None:
+        limits.check(pieces)
+    files = Files(repository.blobs)
+    state = without_overlaps(files, triple, state)
+    places = None
+    if narrow is not None and not (limits.allow(pieces) and all(map(is_readable, by))):
+        keys = only.keys if only is not None else None
+        asked = None if keys is None else key_table(keys, by)
+        places = narrow(pieces, triple, state, by, asked)
+    mend = repair(
+        files,
+        pieces,
+        triple,
+        state,
+        fields=definition.schema.fields,
+        key=_key(definition),
+        policy=policy,
+        places=places,
+    )
+    if _is_needed(mend):
+        return outcome("rewrite", mend.state, mend)
+    return outcome("graft" if only is None else "up_to_date", mend.state, mend)
+
+
+def _check_given(policy: Policy, mend: Repair | None) -> None:
+    """Raise if values that were given by hand would not be in the result.
+
+    Raises:
+        ConflictError: Some are of rows that are not changed on both sides any more.
+    """
+    lost = policy.given - (mend.given if mend else 0)
+    if lost:
+        rows = "a row that is" if lost == 1 else f"{lost} rows that are"
+        raise ConflictError(
+            f"Values were chosen for {rows} not changed on both sides any more. Nothing was "
+            "changed. Begin again (dbt-vcs merge --abort, then merge), and set the values with an "
+            "update."
+        )
+
+
+def _definition(
+    base: Snapshot | None, ours: Snapshot, theirs: Snapshot, policy: Policy
+) -> Definition:
+    if policy.only is not None:
+        return Definition.of(ours)
+    merged = merge_definitions(base, ours, theirs, prefer=_PREFERRED.get(policy.mode))
+    if merged.conflicts:
+        raise SchemaConflictError(merged.conflicts)
+    return merged.definition
+
+
+def _is_same(base: Snapshot, ours: Snapshot) -> bool:
+    return ours.segments == base.segments and Definition.of(ours) == Definition.of(base)
+
+
+def _is_needed(mend: Repair) -> bool:
+    return bool(mend.deleted.num_rows or mend.inserted.num_rows)
+
+
+def _key(definition: Definition) -> tuple[Field, ...]:
+    fields = {field.id: field for field in definition.schema.fields}
+    return tuple(fields[id] for id in definition.primary_key)
+
+
+def _to_read(
+    repository: Repository,
+    ours: Snapshot,
+    triple: Triple,
+    by: Sequence[Field],
+    *,
+    everything: bool,
+) -> tuple[Piece, ...]:
+    """Return the files that can hold rows which both sides touched; or that theirs touched."""
+    infos = _infos(repository, ours, shared_targets(triple))
+    touched = touched_pieces(triple, infos)
+    if everything:
+        return tuple(item.piece for item in touched)
+    return meeting(touched, by)
+
+
+def _infos(repository: Repository, version: Snapshot, paths: Iterable[str]) -> dict[str, Block]:
+    """Return the entries of some blocks of a version."""
+    wanted = set(paths)
+    found: dict[str, Block] = {}
+    for ref in reversed(version.segments):
+        if len(found) == len(wanted):
+            break
+        for block in repository.objects.segment(ref.id).blocks:
+            if block.path in wanted:
+                found[block.path] = block
+    return found
+
+
+def _check_layout(definition: Definition, triple: Triple, state: State) -> None:
+    """Refuse files that don't fit what the merged table is declared to be.
+
+    Raises:
+        SchemaConflictError: One side partitioned the table otherwise, and the other added files.
+        InputError: One side declared a column NOT NULL, and the other added NULLs.
+    """
+    added = [block for path, block in state.blocks.items() if path not in triple.base.blocks]
+    wanted = set(definition.partition_by)
+    if any(set(block.partition) != wanted for block in added):
+        raise SchemaConflictError(
+            [SchemaConflict("partition_by", "", None, ", ".join(sorted(wanted)) or None, None)]
+        )
+    check_not_null(added, definition.schema)

@@ -1,0 +1,180 @@
+"""Outcome: what a merge comes to, and how it is put into the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
+from dbt.adapters.vcs.core.model import Block, Field, Origin, Snapshot, Tombstone
+from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
+from dbt.adapters.vcs.core.plan.schema_merge import Definition
+from dbt.adapters.vcs.core.plan.states import State, Triple
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
+from dbt.adapters.vcs.merges.rowwise.repair import Repair
+from dbt.adapters.vcs.merges.rowwise.verify import verify
+from dbt.adapters.vcs.rows.compare.net import Counts, net_changes
+from dbt.adapters.vcs.rows.compare.signed import signed_rows
+from dbt.adapters.vcs.rows.files.footers import check_not_null, read_blocks
+from dbt.adapters.vcs.rows.files.row_files import write_rows
+from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.rows.manifests import edited
+
+How: TypeAlias = Literal["up_to_date", "fast_forward", "graft", "rewrite"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOutcome:
+    """A merge of one table, nothing of it written yet.
+
+    Attributes:
+        how: `up_to_date`: ours has it all; `fast_forward`: theirs is the result; `graft`: files
+            of theirs follow ours, none is written; `rewrite`: rows are deleted and written, too.
+        conflicts: What both sides changed differently and nobody decided.
+        is_blocked: True if the merge can't be put before the conflicts are decided.
+        definition: Columns, key and properties of the result.
+        repair: Rows that have to be deleted and added, None if there are none.
+        picked: False if rows were to be picked, and theirs changed none of these.
+    """
+
+    repository: Repository
+    ours: Snapshot
+    theirs: Snapshot
+    base: Snapshot | None
+    how: How
+    definition: Definition
+    conflicts: Conflicts
+    is_blocked: bool
+    triple: Triple
+    state: State
+    repair: Repair | None
+    limits: Limits
+    picked: bool = True
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Rows that ours gains, loses and has modified.
+
+        The first time it reads what theirs changed, unless its rows come only, or go only.
+
+        Raises:
+            TooLargeError: There are too many rows; an engine has to count them.
+        """
+        change = self._delta()
+        is_plain = self.repair is None and not (change.rows_added and change.rows_removed)
+        if is_plain:
+            return Counts(change.rows_added, change.rows_removed, 0)
+        signed = signed_rows(self.repository.blobs, change, limits=self.limits)
+        fields = self.definition.schema.fields
+        mended: tuple[tuple[int, pa.Table], ...] = ()
+        if self.repair is not None:
+            mended = (-1, self.repair.deleted), (1, self.repair.inserted)
+        sign = np.concatenate([signed.sign, *(np.full(x.num_rows, s) for s, x in mended)])
+
+        def columns(wanted: Sequence[Field]) -> list[pa.ChunkedArray]:
+            ids = [field.id for field in wanted]
+            parts = [signed.read(wanted), *(table.select(ids) for _, table in mended)]
+            found: list[pa.ChunkedArray] = pa.concat_tables(parts).columns
+            return found
+
+        key = tuple(f for id in self.definition.primary_key for f in fields if f.id == id)
+        return net_changes(columns, sign, fields, key).counts
+
+    def put(
+        self,
+        *,
+        write: WriteId,
+        parents: tuple[SnapshotId, ...],
+        created_at: Micros,
+        operation: str = "merge",
+        origin: Origin | None = None,
+    ) -> Snapshot:
+        """Write what has to be written and return the merged version, which nobody sees yet.
+
+        Its files and segments are there; it is for the caller to put it and let a name stand for
+        it. Where `how` is `up_to_date` or `fast_forward` there is nothing to put: use the id of
+        ours or theirs.
+
+        Args:
+            write: Names the folder of new files; used by no other write.
+            parents: Ours and theirs; ours alone if rows were picked.
+            created_at: When.
+            operation: What made it.
+            origin: Its lineage, if any.
+
+        Raises:
+            ConflictError: It is blocked.
+            MergeCheckError: What was written is not what was planned; nothing is lost.
+        """
+        if self.is_blocked:
+            raise ConflictError(
+                f"Both sides changed {len(self.conflicts)} rows differently. Nothing was "
+                "changed. Decide on each, or merge with skip or accept."
+            )
+        blocks, tombstones = self._written(write)
+        deleted_from = {path for stone in tombstones for path in stone.targets}
+        sources = [self.theirs, *([self.base] if self.base else [])]
+        segments = edited(
+            self.repository.objects,
+            self.ours,
+            sources,
+            self.triple.edit(self.state, deleted_from),
+            self.triple.sizes,
+            blocks=blocks,
+            tombstones=tombstones,
+        )
+        definition = self.definition
+        result = msgspec.structs.replace(
+            self.ours,
+            schema=definition.schema,
+            segments=segments,
+            created_at=created_at,
+            operation=operation,
+            parents=parents,
+            primary_key=definition.primary_key,
+            partition_by=definition.partition_by,
+            cluster_by=definition.cluster_by,
+            comment=definition.comment,
+            properties=dict(definition.properties),
+            origin=origin or Origin(),
+        )
+        verify(self.repository, self.ours, result, self.triple, self.repair, blocks)
+        return result
+
+    def _written(self, write: WriteId) -> tuple[tuple[Block, ...], tuple[Tombstone, ...]]:
+        if self.repair is None:
+            return (), ()
+        blobs, definition = self.repository.blobs, self.definition
+        folder = f"data/{self.ours.table}/w={write}"
+        paths = write_rows(
+            blobs, self.repair.inserted, folder=folder, partition_by=definition.partition_by
+        )
+        blocks = read_blocks(blobs, paths, definition.schema, definition.partition_by)
+        check_not_null(blocks, definition.schema)
+        if not self.repair.deleted.num_rows:
+            return blocks, ()
+        return blocks, (write_tombstone(blobs, self.repair.deleted, folder=folder),)
+
+    def _delta(self) -> Delta:
+        """Return what the graft changes in ours, as a delta."""
+        ours, result = self.triple.ours, self.state
+
+        def lost(one: State, other: State) -> tuple[Deletion, ...]:
+            pairs = (item for item in one.deletions.items() if item[0] not in other.deletions)
+            return tuple(Deletion(*key, rows) for key, rows in pairs)
+
+        return Delta(
+            added=tuple(b for path, b in result.blocks.items() if path not in ours.blocks),
+            removed=tuple(b for path, b in ours.blocks.items() if path not in result.blocks),
+            deleted=lost(result, ours),
+            restored=lost(ours, result),
+        )

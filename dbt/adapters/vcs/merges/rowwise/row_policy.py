@@ -1,0 +1,261 @@
+"""Policy: what a merge does where both sides changed one row, and which rows it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, Decision, Mode
+from dbt.adapters.vcs.rows.compare.equality import Codes, group_ids
+from dbt.adapters.vcs.rows.compare.located import Mask
+from dbt.adapters.vcs.rows.compare.matching import hits
+from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
+from dbt.adapters.vcs.rows.types import arrow_type
+
+
+class Seen(NamedTuple):
+    """The row of ours that somebody saw who decided: its values by column, None for no row."""
+
+    row: Mapping[str, Any] | None
+
+
+class Decided(NamedTuple):
+    """What was decided about one conflict.
+
+    Attributes:
+        key: The values of the primary key, in its order; without one, of all columns.
+        decision: Whose row stands, or that none does, or that `row` does.
+        row: With `custom` the other columns of that row, by name.
+        seen: What ours had then; where it has another row by now, nothing is decided. None if
+            that doesn't matter.
+    """
+
+    key: tuple[Any, ...]
+    decision: Decision
+    row: Mapping[str, Any] | None = None
+    seen: Seen | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """Rows whose changes are to be taken over, no others; without keys and condition all.
+
+    Attributes:
+        keys: Their keys, in the order of the primary key; without one, all columns.
+        where: What a row has to fulfil, in theirs or in the base, columns by name.
+    """
+
+    keys: Sequence[tuple[Any, ...]] | None = None
+    where: pc.Expression | None = None
+
+    def rows(self, table: pa.Table, key: Sequence[Field], fields: Sequence[Field]) -> Mask:
+        """Tell which rows are asked for.
+
+        Args:
+            table: The rows, all columns by field id.
+            key: The key's columns; all without a key.
+            fields: All columns.
+        """
+        is_all = self.keys is None and self.where is None
+        chosen = np.full(table.num_rows, is_all, np.bool_)
+        if self.keys is not None:
+            chosen[matches(table, self.keys, key)[0]] = True
+        if self.where is not None:
+            chosen[hits(table.rename_columns([item.name for item in fields]), self.where)] = True
+        return chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How to merge.
+
+    Attributes:
+        mode: What to do about conflicts.
+        cells: Whether to merge rows in conflict column by column first.
+        decisions: What was decided about single conflicts, the last one of a key; those about
+            what is no conflict mean nothing.
+        only: The rows whose changes are wanted; None for all.
+    """
+
+    mode: Mode = "fail"
+    cells: bool = False
+    decisions: Sequence[Decided] = ()
+    only: Pick | None = None
+
+    def check(self, key: Sequence[Field]) -> None:
+        """Refuse what can't be decided about a table with this key.
+
+        Raises:
+            InputError: Rows without a key are to be deleted: how many there are is not read.
+        """
+        if not key and any(item.decision == "delete" for item in self.decisions):
+            raise InputError(
+                "Without a primary key a conflict is about how often a row is there: decide for "
+                "ours, theirs or base. Delete rows with a statement, or give the table a key."
+            )
+        if not key and any(item.decision == "custom" for item in self.decisions):
+            raise InputError(
+                "Without a primary key no row is told from its like, so no values can be chosen "
+                "for one: decide for ours, theirs or base, or give the table a key."
+            )
+
+    @property
+    def given(self) -> int:
+        """For how many keys the values of a row were given by hand."""
+        last = {repr(item.key): item.decision for item in self.decisions}
+        return sum(decision == "custom" for decision in last.values())
+
+    def decided(
+        self,
+        read: Callable[[Sequence[Field]], pa.Table],
+        group: Codes,
+        fields: Sequence[Field],
+    ) -> tuple[Positions, Positions]:
+        """Return for each group the number of what was decided, -1 where nothing was.
+
+        And the index of the decision that says so.
+
+        Args:
+            read: Reads columns of rows, by field id; asked only where something was decided.
+            group: The group of each row, dense from 0.
+            fields: The key's columns.
+        """
+        choices = np.full(int(group.max(initial=-1)) + 1, -1)
+        indexes = choices.copy()
+        if self.decisions:
+            rows, number = matches(read(fields), [item.key for item in self.decisions], fields)
+            codes = np.array([CHOICES[item.decision] for item in self.decisions], np.int64)
+            choices[group[rows]] = codes[number]
+            indexes[group[rows]] = number
+        return choices, indexes
+
+    def outdated(
+        self,
+        indexes: Positions,
+        ours: Positions,
+        read: Callable[[Positions], pa.Table],
+        fields: Sequence[Field],
+    ) -> Mask:
+        """Tell of which groups ours has another row by now than was seen for the decision.
+
+        Args:
+            indexes: For each group the index of its decision, -1 for none.
+            ours: For each group the number of its row in ours, -1 for none.
+            read: Reads all columns of rows, by field id.
+            fields: All columns.
+        """
+        found = np.zeros(len(indexes), np.bool_)
+        seen = [
+            (group, item.row)
+            for group, index in enumerate(indexes.tolist())
+            if index >= 0 and (item := self.decisions[index].seen) is not None
+        ]
+        if not seen:
+            return found
+        groups = np.array([group for group, _ in seen], np.int64)
+        rows = [row for _, row in seen]
+        names = {field.name for field in fields}
+        same = np.array(
+            [
+                is_there == (row is not None) and (row is None or row.keys() == names)
+                for row, is_there in zip(rows, (ours[groups] >= 0).tolist(), strict=True)
+            ]
+        )
+        same &= _are_equal([row or {} for row in rows], read(ours[groups]), fields)
+        found[groups[~same]] = True
+        return found
+
+    def rows(self, indexes: Positions, key: Sequence[Field], fields: Sequence[Field]) -> pa.Table:
+        """Return the rows that decisions give, columns by field id.
+
+        Args:
+            indexes: Which decisions; each gives a row.
+            key: The key's columns.
+            fields: All columns.
+
+        Raises:
+            InputError: They give other columns than the table has now.
+        """
+        some = [self.decisions[index] for index in indexes]
+        rows = []
+        for item in some:
+            known = {field.id: value for field, value in zip(key, item.key, strict=True)}
+            given = dict(item.row or {})
+            others = [field for field in fields if field.id not in known]
+            if {field.name for field in others} != given.keys():
+                now = ", ".join(field.name for field in others)
+                raise InputError(
+                    f"Values were chosen for {', '.join(given)}, and by now the columns are "
+                    f"{now}. Begin again: dbt-vcs merge --abort, then merge, and choose."
+                )
+            rows.append({**known, **{field.id: given[field.name] for field in others}})
+        columns = [pa.array([row[f.id] for row in rows], shown_type(f)) for f in fields]
+        return pa.table(columns, names=[field.id for field in fields])
+
+
+def _are_equal(
+    rows: Sequence[Mapping[str, Any]], table: pa.Table, fields: Sequence[Field]
+) -> Mask:
+    """Tell which rows equal those of a table, one by one."""
+    columns = []
+    for field in fields:
+        column = table.column(field.id)
+        try:
+            old = pa.array([row.get(field.name) for row in rows], column.type)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            # The column was of another type then.
+            return np.zeros(len(rows), np.bool_)
+        columns.append(pa.chunked_array([old, *column.chunks]))
+    codes = group_ids(columns, 2 * len(rows))
+    return np.asarray(codes[: len(rows)] == codes[len(rows) :])
+
+
+def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Table:
+    """Return keys as columns by field id.
+
+    Raises:
+        InputError: A key has not as many values as there are columns, or one of another type.
+        UnsupportedError: Arrow has no such type.
+    """
+    for key in keys:
+        if len(key) != len(fields):
+            names = ", ".join(field.name for field in fields)
+            raise InputError(f"A key is a value for each of ({names}); found {key!r}.")
+    columns = []
+    for place, item in enumerate(fields):
+        type_ = arrow_type(item.type)
+        try:
+            columns.append(pa.array([key[place] for key in keys], type_))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"The values of column '{item.name}' in a key must be {item.type}: {error}."
+            ) from error
+    return pa.table(columns, names=[item.id for item in fields])
+
+
+def matches(
+    keys: pa.Table, wanted: Sequence[tuple[Any, ...]], fields: Sequence[Field]
+) -> tuple[Positions, Positions]:
+    """Return which rows have one of some keys: numbers of rows, and of the keys that they have.
+
+    Raises:
+        InputError: A key has not as many values as there are columns, or one of another type.
+    """
+    asked = key_table(wanted, fields)
+    columns = [
+        pa.chunked_array([*keys.column(item.id).chunks, *asked.column(item.id).chunks])
+        for item in fields
+    ]
+    codes = group_ids(columns, keys.num_rows + len(wanted))
+    number = np.full(int(codes.max(initial=-1)) + 1, -1)
+    number[codes[keys.num_rows :]] = np.arange(len(wanted))
+    found = number[codes[: keys.num_rows]]
+    rows = np.flatnonzero(found >= 0)
+    return rows, found[rows]

@@ -1,0 +1,105 @@
+"""Touched rows: in which of base, ours and theirs each row of some files is live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import State, Triple
+from dbt.adapters.vcs.rows.compare.first_seen import Grid
+from dbt.adapters.vcs.rows.compare.located import Located, Mask, Places, locate
+from dbt.adapters.vcs.rows.files.block_reader import Files
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedRows:
+    """Physical rows that base, ours, theirs and their graft don't have alike; each row once.
+
+    Attributes:
+        located: Where they are.
+        base: Which of them are live in base.
+        ours: The same of ours.
+        theirs: The same of theirs.
+        grafted: The same of the graft.
+    """
+
+    located: Located
+    base: Mask
+    ours: Mask
+    theirs: Mask
+    grafted: Mask
+
+    def __len__(self) -> int:
+        return len(self.located)
+
+    def take(self, chosen: Mask) -> TouchedRows:
+        """Return some of the rows."""
+        return TouchedRows(
+            self.located.take(chosen),
+            self.base[chosen],
+            self.ours[chosen],
+            self.theirs[chosen],
+            self.grafted[chosen],
+        )
+
+
+def touched_rows(
+    files: Files,
+    pieces: Sequence[Piece],
+    triple: Triple,
+    graft: State,
+    places: Places | None = None,
+) -> TouchedRows:
+    """Return the rows of pieces that base, ours, theirs and a graft don't have alike.
+
+    Only tombstones are read. With places it is the rows at these.
+    """
+    located = locate(files, pieces, places)
+    grid = Grid(located.parts())
+    first = grid.first()
+    if not first.all():
+        # Two tombstones can hold one row.
+        located = located.take(first)
+        grid = Grid(located.parts())
+    states = (*triple[:3], graft)
+    base, ours, theirs, grafted = (_live_in(files, pieces, grid, state) for state in states)
+    rows = TouchedRows(located, base, ours, theirs, grafted)
+    return rows.take((base != ours) | (base != theirs) | (base != grafted))
+
+
+def dead_rows(files: Files, grid: Grid, deletions: Iterable[tuple[str, str]]) -> Mask:
+    """Tell which rows are deleted, given the tombstones and from which block each deletes."""
+    tombstones: dict[str, list[str]] = {}
+    for image, block in deletions:
+        if block in grid.blocks:
+            tombstones.setdefault(block, []).append(image)
+    return grid.among((block, files.dead(images, block)) for block, images in tombstones.items())
+
+
+def without_overlaps(files: Files, triple: Triple, result: State) -> State:
+    """Return a graft without those deletions of theirs whose rows ours deletes, too.
+
+    A row must not be deleted twice. What else these deletions are for is left to be repaired.
+    """
+    ours = [pair for pair in result.deletions if pair in triple.ours.deletions]
+    blocks = {block for _, block in ours}
+    others = result.deletions.keys() - set(ours)
+    theirs = [pair for pair in others if pair[1] in blocks]
+    grid = Grid([(block, files.deleted(image, block)[0]) for image, block in theirs])
+    twice = {theirs[number] for number in grid.parts(dead_rows(files, grid, ours))}
+    kept = {pair: rows for pair, rows in result.deletions.items() if pair not in twice}
+    return State(result.blocks, kept)
+
+
+def _live_in(files: Files, pieces: Sequence[Piece], grid: Grid, state: State) -> Mask:
+    """Tell which rows a state has.
+
+    A row of an image is of a block that every state has; a state that says nothing of the block
+    has it.
+    """
+    shared: dict[str, bool] = {}
+    for piece in pieces:
+        shared.setdefault(piece.block, piece.image is not None)
+    there = grid.spread([item.block in state.blocks or shared[item.block] for item in pieces])
+    return there & ~dead_rows(files, grid, state.deletions)

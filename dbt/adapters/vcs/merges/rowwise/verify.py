@@ -1,0 +1,112 @@
+"""Verification: a merged version is read again before anybody sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.model import Block, Snapshot
+from dbt.adapters.vcs.core.plan.delta import Delta, delta
+from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import Triple
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.merges.rowwise.repair import Repair
+from dbt.adapters.vcs.merges.rowwise.touched import dead_rows
+from dbt.adapters.vcs.rows.compare.equality import group_ids
+from dbt.adapters.vcs.rows.compare.first_seen import Grid
+from dbt.adapters.vcs.rows.compare.located import Mask, locate
+from dbt.adapters.vcs.rows.compare.net import sums
+from dbt.adapters.vcs.rows.files.block_reader import Files
+
+
+class MergeCheckError(VcsError):
+    """A merge wrote something else than it planned: report it; nothing was changed."""
+
+
+def verify(
+    repository: Repository,
+    ours: Snapshot,
+    result: Snapshot,
+    triple: Triple,
+    repair: Repair | None,
+    written: Sequence[Block],
+) -> None:
+    """Check a merged version against its plan.
+
+    From its manifests: it has as many rows as ours and what its delta to ours adds and takes
+    away. And from its files: of each row that was decided on, as many copies are live in it as
+    were wanted; the files written for it hold what they had to.
+
+    Raises:
+        MergeCheckError: It is not so.
+    """
+    change = delta(ours, result, repository.objects.segment, with_moves=True)
+    expected = ours.rows + change.rows_added - change.rows_removed
+    if result.rows != expected:
+        raise _wrong(f"it has {result.rows} rows where {expected} were expected")
+    if repair is None or not len(repair.rows):
+        return
+    files = Files(repository.blobs)
+    live = _live(files, triple, repair, change)
+    if not {block.path for block in written} <= {block.path for block in change.added}:
+        raise _wrong("a file that was written is not in it")
+    new = locate(files, [Piece(block.path, block.rows, info=block) for block in written])
+    if len(new) != repair.inserted.num_rows:
+        raise _wrong(f"{len(new)} rows were written where {repair.inserted.num_rows} had to be")
+    ids = repair.inserted.column_names
+    fields = [field for id in ids for field in result.schema.fields if field.id == id]
+    read = new.read(files, fields)
+    columns = [
+        pa.chunked_array([*one.chunks, *other.chunks])
+        for one, other in zip(repair.inserted.columns, read.columns, strict=True)
+    ]
+    content = group_ids(columns, 2 * len(new))
+    signs = np.repeat([1, -1], len(new))
+    if sums(content, signs).any():
+        raise _wrong("the rows that were written read back as others")
+    have = sums(repair.units, live.astype(np.int64))
+    if (have > repair.wanted).any():
+        raise _wrong("rows that had to be deleted are still there")
+    copies = int((repair.wanted - have).sum())
+    if copies != len(new) - repair.made:
+        raise _wrong(f"{len(new) - repair.made} rows were copied where {copies} had to be")
+
+
+def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:
+    """Tell which of the rows that were decided on the written manifests make live."""
+    located = repair.rows.located
+    added = {block.path for block in change.added}
+    gone = {block.path for block in change.removed} | _unsettled(triple, change)
+    grid = Grid(located.parts())
+    deleted, restored = (
+        dead_rows(files, grid, [(item.path, item.block) for item in part])
+        for part in (change.deleted, change.restored)
+    )
+    there = repair.rows.ours | restored | grid.spread([x.block in added for x in located.pieces])
+    return there & ~deleted & ~grid.spread([x.block in gone for x in located.pieces])
+
+
+def _unsettled(triple: Triple, change: Delta) -> set[str]:
+    """Return blocks that ours has only as its compactions were settled, and the result hasn't.
+
+    Where a compaction was undone and then kept, its inputs are there by what stands for them.
+    """
+    removed = {block.path for block in change.removed}
+    kept = {
+        path
+        for item in triple.undone
+        if set(item.outputs) <= triple.stored.blocks.keys() - removed
+        for path in item.inputs
+    }
+    added = {block.path for block in change.added}
+    return set(triple.settled.blocks.keys() - triple.stored.blocks.keys()) - added - kept
+
+
+def _wrong(what: str) -> MergeCheckError:
+    return MergeCheckError(
+        f"The merged version is not what was planned: {what}. Nothing was changed. This is a "
+        "defect of dbt-vcs: report it, with the two versions if you can."
+    )

@@ -1,0 +1,305 @@
+"""Table merge: the rows of one table that two lines of history both changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
+from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.merges.common_base import Crossing
+from dbt.adapters.vcs.merges.conflicts.decisions import DecidedRow
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
+from dbt.adapters.vcs.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.narrow_spark import Narrowing
+from dbt.adapters.vcs.merges.rowwise.decide import Decision
+from dbt.adapters.vcs.merges.rowwise.decide import Mode as RowMode
+from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
+from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick
+from dbt.adapters.vcs.rows.compare.net import Counts
+from dbt.adapters.vcs.rows.compare.row_bases import merge_base
+from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.rows.types import plain_type_text
+from dbt.adapters.vcs.writes.checks import check_merged, checks_of
+
+_KINDS = ("added", "removed", "modified")
+_SIDES = ("base", "our", "their")
+_MODES: Mapping[Mode, RowMode] = {
+    Mode.FAIL: "fail",
+    Mode.SKIP: "skip",
+    Mode.ACCEPT: "accept",
+    Mode.CELL: "fail",
+    Mode.CELL_SKIP: "skip",
+    Mode.CELL_ACCEPT: "accept",
+}
+_CHOICES: Mapping[Choice, Decision] = {
+    Choice.OURS: "ours",
+    Choice.THEIRS: "theirs",
+    Choice.BASE: "base",
+    Choice.DELETE: "delete",
+    Choice.CUSTOM: "custom",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMerge:
+    """What is to be merged.
+
+    Attributes:
+        name: The table, for messages.
+        ours: The version that is changed.
+        theirs: The version whose changes are wanted.
+        mode: What to do about conflicts.
+        base: Where both come from, if the tables' own history doesn't tell.
+        based_on: Where both are said to come from, whatever history tells.
+        decisions: What was chosen for single rows.
+        only: The rows whose changes are wanted; None for all.
+        dry_run: Write nothing; the version told is ours.
+        operation: What makes the new version.
+        origin: Its lineage.
+    """
+
+    name: RelationName
+    ours: SnapshotId
+    theirs: SnapshotId
+    mode: Mode
+    base: SnapshotId | None = None
+    based_on: SnapshotId | None = None
+    decisions: tuple[DecidedRow, ...] = ()
+    only: Pick | None = None
+    dry_run: bool = False
+    operation: str = "merge"
+    origin: Origin = field(default_factory=Origin)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMerged:
+    """What a merge of one table came to.
+
+    Attributes:
+        snapshot: The merged version; stored, and shown by nothing yet.
+        how: In which way.
+        added: Rows that ours gains.
+        removed: Rows that it loses.
+        modified: Rows that it has with other values.
+        conflicts: Rows that both sides changed differently and that the mode decided.
+        picked: False if rows were to be picked, and theirs changed none of these.
+    """
+
+    snapshot: SnapshotId
+    how: How
+    added: int
+    removed: int
+    modified: int
+    conflicts: int
+    picked: bool = True
+
+
+def merge_tables(
+    repository: Repository,
+    work: TableMerge,
+    sessions: Sessions | None,
+    *,
+    limits: Limits = MERGE_LIMITS,
+) -> TableMerged | Clash:
+    """Merge two versions of a table; what could not be decided comes back as a clash.
+
+    The base is the nearest common ancestor of the two versions, through clones and earlier
+    merges, of several what they come to together; where there is none, the one given, such as
+    the table of a common commit.
+
+    Args:
+        repository: Where they are.
+        work: What to merge.
+        sessions: Gives the engine's session, which is asked for only where both changed more
+            rows than fit this process; without it that is refused.
+        limits: What fits this process.
+
+    Raises:
+        TooLargeError: Both changed more of the same rows than can be looked at one by one.
+        UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
+    """
+    read = repository.objects.snapshot
+    narrow = Narrowing(repository.blobs, sessions) if sessions is not None else None
+    crossing = Crossing(repository=repository, limits=limits, narrow=narrow)
+    try:
+        base = None if work.based_on else crossing.base(work.ours, work.theirs)
+        given = work.based_on or work.base
+        if base is None and given:
+            base = read(given)
+        return _merge(repository, work, base, sessions, limits, narrow)
+    finally:
+        crossing.forget()
+
+
+def _merge(
+    repository: Repository,
+    work: TableMerge,
+    base: Snapshot | None,
+    sessions: Sessions | None,
+    limits: Limits,
+    narrow: Narrowing | None,
+) -> TableMerged | Clash:
+    read = repository.objects.snapshot
+    ours, theirs = read(work.ours), read(work.theirs)
+    decisions = [
+        Decided(key, _CHOICES[choice], row, seen) for key, choice, row, seen in work.decisions
+    ]
+    try:
+        outcome = merge(
+            repository,
+            base,
+            ours,
+            theirs,
+            mode=_MODES[work.mode],
+            cells=work.mode.is_by_cell,
+            decisions=decisions,
+            only=work.only,
+            limits=limits,
+            narrow=narrow,
+        )
+    except SchemaConflictError as error:
+        return Clash(
+            name=work.name,
+            kind="schema",
+            message="both declared it differently: " + "; ".join(map(str, error.conflicts)),
+        )
+    if outcome.is_blocked:
+        return _clash(work.name, outcome)
+    return _merged(repository, work, outcome, sessions)
+
+
+def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:
+    """Return the version that both sides are compared with; None if they have none."""
+    return work.based_on or merge_base(repository.objects, work.ours, work.theirs) or work.base
+
+
+def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -> bool:
+    """Tell whether a version holds rows that were all computed anew since another one."""
+    seen: set[SnapshotId] = set()
+    todo = [tip]
+    while todo:
+        id = todo.pop()
+        if id == base or id in seen:
+            continue
+        seen.add(id)
+        snapshot = objects.snapshot(id)
+        if snapshot.operation in ("create", "rebuild"):
+            return True
+        todo += snapshot.parents
+    return False
+
+
+def key_of(snapshot: Snapshot) -> tuple[Field, ...]:
+    """Return the columns that tell rows apart: the key's, all without one."""
+    fields = {item.id: item for item in snapshot.schema.fields}
+    return tuple(fields[id] for id in snapshot.primary_key) or snapshot.schema.fields
+
+
+def _merged(
+    repository: Repository, work: TableMerge, outcome: MergeOutcome, sessions: Sessions | None
+) -> TableMerged:
+    try:
+        counts: Counts | None = outcome.counts
+    except (TooLargeError, UnsupportedError):
+        if sessions is None:
+            raise
+        counts = None
+    write = new_write_id()
+    if outcome.how == "up_to_date":
+        version = outcome.ours
+    elif outcome.how == "fast_forward":
+        version = outcome.theirs
+    elif work.dry_run and counts is not None and not checks_of(outcome.definition.properties):
+        version = outcome.ours
+    else:
+        parents = (work.ours,) if work.only is not None else (work.ours, work.theirs)
+        version = outcome.put(
+            write=write,
+            parents=parents,
+            created_at=repository.clock(),
+            operation=work.operation,
+            origin=work.origin,
+        )
+        check_merged(
+            repository,
+            work.name,
+            version,
+            outcome.ours,
+            outcome.theirs,
+            verbatim=_is_verbatim(work, outcome),
+            sessions=sessions,
+        )
+    if counts is None:
+        assert sessions is not None
+        counts = _counted(repository, outcome.ours, version, sessions)
+    if work.dry_run:
+        _forget(repository, f"data/{outcome.ours.table}/w={write}")
+    return TableMerged(
+        snapshot=work.ours if work.dry_run else SnapshotId(repository.objects.put(version)),
+        how=outcome.how,
+        added=counts.added,
+        removed=counts.removed,
+        modified=counts.modified,
+        conflicts=len(outcome.conflicts),
+        picked=outcome.picked,
+    )
+
+
+def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
+    """Tell whether every row of a merge is one of ours or of theirs."""
+    others = (Choice.BASE, Choice.CUSTOM)
+    is_mixed = work.mode.is_by_cell or any(item.choice in others for item in work.decisions)
+    return outcome.repair is None or not is_mixed
+
+
+def _counted(
+    repository: Repository, before: Snapshot, after: Snapshot, sessions: Sessions
+) -> Counts:
+    """Count by the engine how rows differ."""
+    session = sessions()
+    difference = Difference(repository=repository, before=before, after=after)
+    kinds = ", ".join(f"count_if(diff_type = '{kind}')" for kind in _KINDS)
+    text = f"select {kinds} from ({difference.by_engine(session, 'wide')})"
+    return Counts(*session.query(text).fetch()[0])
+
+
+def _forget(repository: Repository, folder: str) -> None:
+    """Delete files that were written to be counted alone."""
+    for blob in list(repository.blobs.walk(folder)):
+        repository.blobs.delete(blob.path)
+
+
+def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
+    rows, definition = outcome.conflicts.table, outcome.definition
+    schema = definition.schema
+    return Clash(
+        name=name,
+        kind="rows",
+        message="row changed differently" if rows.num_rows == 1 else "rows changed differently",
+        rows=rows,
+        columns=_columns(rows, schema),
+        key=tuple(f.name for id in definition.primary_key for f in schema.fields if f.id == id),
+        required=frozenset(field.name for field in schema.fields if not field.nullable),
+    )
+
+
+def _columns(table: pa.Table, schema: Schema) -> tuple[Field, ...]:
+    types = {f"{side}_{f.name}": f.type for side in _SIDES for f in schema.fields}
+    return tuple(
+        Field(
+            id="",
+            name=column,
+            type=types.get(column) or plain_type_text(table.schema.field(column).type) or "string",
+        )
+        for column in table.column_names
+    )

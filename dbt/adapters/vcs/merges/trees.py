@@ -1,0 +1,268 @@
+"""Combining: two lines of history made one, relation by relation, and row by row within them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.plan.tree_merge import TreeMerge, Triple, merge_trees
+from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
+from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt, merge_tables
+
+_SHOWN: Final = 20
+_WHOLE: Final[Mapping[Mode, Choice]] = {
+    Mode.SKIP: Choice.OURS,
+    Mode.CELL_SKIP: Choice.OURS,
+    Mode.ACCEPT: Choice.THEIRS,
+    Mode.CELL_ACCEPT: Choice.THEIRS,
+}
+_REBUILT: Final = (
+    "both computed it anew, and it has no primary key to tell its rows apart (give the model one: "
+    "config primary_key)"
+)
+
+How: TypeAlias = Literal["up_to_date", "fast_forward", "graft", "rewrite"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """How one relation was merged.
+
+    Attributes:
+        name: The relation.
+        mode: What was to become of conflicts.
+        how: `up_to_date`: theirs has nothing new; `fast_forward`: ours had nothing new, so
+            theirs is taken as it is; `graft`: the files of both sides, none was read for it;
+            `rewrite`: some rows were written for it.
+        added: Rows that ours gains; `removed`: loses; `modified`: gains with other values. Not
+            counted here where theirs is taken as it is: a summary of the changes has them.
+        is_exact: False if these are the most that it can be.
+        conflicts: Rows that both sides changed in different ways, decided by the mode or by hand.
+    """
+
+    name: RelationName
+    mode: Mode
+    how: How
+    added: int = 0
+    removed: int = 0
+    modified: int = 0
+    is_exact: bool = True
+    conflicts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """What becomes of ours, and what could not be decided.
+
+    Attributes:
+        changes: What to put into the tree of ours; complete only if there are no clashes.
+        merged: Every relation that theirs changed, by name.
+        clashes: What nobody decided, by name; schemas' comments and properties included.
+    """
+
+    changes: TreeChanges
+    merged: tuple[Merged, ...]
+    clashes: tuple[Clash, ...]
+
+    def told(self) -> str:
+        """Return what clashes in one line, the first of many named."""
+        more = f"; and {len(self.clashes) - _SHOWN} more" if len(self.clashes) > _SHOWN else ""
+        return "; ".join(map(str, self.clashes[:_SHOWN])) + more
+
+
+def combine(
+    repository: Repository,
+    *,
+    base: CommitId,
+    ours: CommitId,
+    theirs: CommitId,
+    policy: Policy,
+    decisions: Mapping[RelationName, Decisions] | None = None,
+    sessions: Sessions | None,
+) -> Combination:
+    """Merge the tree of one commit into that of another, both seen from a common ancestor.
+
+    Per relation the rule of `core.plan.trees`; a table that both changed is merged row by row,
+    everything else that both changed follows the policy as a whole. Every conflict of every
+    relation is found before anything is written that a reader could see. The engine is asked
+    only where both changed more rows of a table than fit this process; without sessions that is
+    refused.
+    """
+    read = repository.objects
+    old, our, their = (read.tree(read.commit(id).tree) for id in (base, ours, theirs))
+    merge = merge_trees(old, our, their, read.schema_tree)
+    work = _Work(repository, merge, repository.tree(ours), policy, decisions or {}, sessions)
+    return work.run()
+
+
+@dataclass
+class _Work:
+    """One call of `combine`."""
+
+    repository: Repository
+    merge: TreeMerge
+    ours: TreeReader
+    policy: Policy
+    decisions: Mapping[RelationName, Decisions]
+    sessions: Sessions | None
+    relations: dict[RelationName, Entry | AbsentType] = field(default_factory=dict)
+    schemas: dict[str, SchemaInfo | AbsentType] = field(default_factory=dict)
+    merged: list[Merged] = field(default_factory=list)
+    clashes: list[Clash] = field(default_factory=list)
+
+    def run(self) -> Combination:
+        self.relations.update(self.merge.relations)
+        self.schemas.update(self.merge.schemas)
+        self._check_values()
+        for name, entry in self.merge.relations.items():
+            self.merged.append(self._taken(name, entry))
+        for name, triple in self.merge.conflicts.items():
+            self._conflict(name, triple)
+        for schema, infos in self.merge.schema_conflicts.items():
+            self._schema(schema, infos)
+        return Combination(
+            changes=TreeChanges(relations=self.relations, schemas=self.schemas),
+            merged=tuple(sorted(self.merged, key=lambda item: item.name)),
+            clashes=tuple(sorted(self.clashes, key=lambda item: item.name)),
+        )
+
+    def _check_values(self) -> None:
+        """Raise if values were chosen for rows of a table that isn't merged row by row any more.
+
+        Raises:
+            ConflictError: They were.
+        """
+        for name in self.decisions.keys() - self.merge.conflicts.keys():
+            self._check_no_values(name)
+
+    def _check_no_values(self, name: RelationName) -> None:
+        decided = self.decisions.get(name)
+        if decided is not None and decided.has_values:
+            raise ConflictError(
+                f"Values were chosen for rows of {name}, whose rows are not changed on both sides "
+                "any more. Nothing was changed. Begin again (dbt-vcs merge --abort, then merge), "
+                "and set the values with an update."
+            )
+
+    def _taken(self, name: RelationName, entry: Entry | AbsentType) -> Merged:
+        """Return what is told of a relation that theirs alone changed."""
+        mode = self.policy.mode_of(name, self._snapshot(entry))
+        return Merged(name=name, mode=mode, how="fast_forward")
+
+    def _conflict(self, name: RelationName, triple: Triple[Entry]) -> None:
+        ours, theirs = self._snapshot(triple.ours), self._snapshot(triple.theirs)
+        mode = self.policy.mode_of(name, theirs)
+        decided = self.decisions.get(name, Decisions())
+        if ours is None or theirs is None:
+            self._whole(name, triple, mode)
+            return
+        assert isinstance(triple.ours, TableEntry)
+        assert isinstance(triple.theirs, TableEntry)
+        if not theirs.primary_key and self._both_rebuilt(triple):
+            # Row by row, what both computed anew would all be kept, as rows that each added.
+            self._whole(name, triple, mode, _REBUILT)
+            return
+        found = merge_tables(
+            self.repository,
+            TableMerge(
+                name=name,
+                base=triple.base.snapshot if isinstance(triple.base, TableEntry) else None,
+                ours=triple.ours.snapshot,
+                theirs=triple.theirs.snapshot,
+                mode=mode,
+                decisions=decided.rows,
+            ),
+            self.sessions,
+        )
+        if isinstance(found, Clash):
+            if found.kind == "rows":
+                self.clashes.append(found)
+            else:
+                self._whole(name, triple, mode, found.message)
+            return
+        self.relations[name] = TableEntry(snapshot=found.snapshot)
+        self.merged.append(
+            Merged(
+                name=name,
+                mode=mode,
+                how=found.how,
+                added=found.added,
+                removed=found.removed,
+                modified=found.modified,
+                conflicts=found.conflicts,
+            )
+        )
+
+    def _both_rebuilt(self, triple: Triple[Entry]) -> bool:
+        """Tell whether both sides computed a whole table anew since the base."""
+        base = triple.base.snapshot if isinstance(triple.base, TableEntry) else None
+        tips = [
+            side.snapshot for side in (triple.ours, triple.theirs) if isinstance(side, TableEntry)
+        ]
+        return all(is_rebuilt(self.repository.objects, tip, base) for tip in tips)
+
+    def _whole(
+        self,
+        name: RelationName,
+        triple: Triple[Entry],
+        mode: Mode,
+        message: str | None = None,
+    ) -> None:
+        """Decide a relation as one thing."""
+        self._check_no_values(name)
+        choice = self._choice(name, mode)
+        if choice is None:
+            kind: Literal["relation", "schema"] = "schema" if message else "relation"
+            self.clashes.append(Clash(name=name, kind=kind, message=message or _described(triple)))
+            return
+        chosen: Mapping[Choice, Entry | AbsentType] = {
+            Choice.OURS: triple.ours,
+            Choice.THEIRS: triple.theirs,
+            Choice.BASE: triple.base,
+            Choice.DELETE: Absent,
+        }
+        if chosen[choice] != triple.ours:
+            self.relations[name] = chosen[choice]
+        how: How = "up_to_date" if chosen[choice] == triple.ours else "fast_forward"
+        self.merged.append(Merged(name=name, mode=mode, how=how, conflicts=1))
+
+    def _schema(self, schema: str, infos: Triple[SchemaInfo]) -> None:
+        """Decide a schema's comment and properties, for which the default mode counts."""
+        name = RelationName(schema, "")
+        mode = self.policy.override or self.policy.default
+        choice = self._choice(name, mode)
+        if choice is None:
+            message = f"comment or properties, {_described(infos)}"
+            self.clashes.append(Clash(name=name, kind="relation", message=message))
+        elif choice is not Choice.OURS:
+            self.schemas[schema] = infos.theirs if choice is Choice.THEIRS else infos.base
+
+    def _choice(self, name: RelationName, mode: Mode) -> Choice | None:
+        """Return what was decided for a thing as a whole, by hand or by the mode."""
+        decided = self.decisions.get(name, Decisions()).whole
+        return decided or _WHOLE.get(mode)
+
+    def _snapshot(self, entry: Entry | AbsentType) -> Snapshot | None:
+        if not isinstance(entry, TableEntry):
+            return None
+        return self.repository.objects.snapshot(entry.snapshot)
+
+
+def _described(triple: Triple[Entry] | Triple[SchemaInfo]) -> str:
+    words = []
+    for side, value in (("ours", triple.ours), ("theirs", triple.theirs)):
+        if value is Absent:
+            words.append(f"{side} dropped it")
+        else:
+            words.append(f"{side} {'created' if triple.base is Absent else 'changed'} it")
+    return ", ".join(words)

@@ -1,0 +1,1 @@
+"""dbt's run-operations: verbs by name with arguments by name."""

@@ -1,0 +1,1 @@
+"""dbt's side: the invocation, its run, its documents."""

@@ -1,0 +1,372 @@
+"""The environment of one dbt invocation: its repository, its workspace, its run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dbt.adapters.contracts.connection import AdapterRequiredConfig
+from dbt.adapters.events.logging import AdapterLogger
+
+from dbt.adapters.vcs.core.branches import Branch
+from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError
+from dbt.adapters.vcs.core.header import check_vacant
+from dbt.adapters.vcs.core.model import Origin
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.opening import located, open_blobs
+from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.merges.protection import Rules, read_rules
+from dbt.adapters.vcs.project.advice import outdated_warning
+from dbt.adapters.vcs.project.externals import externals_of
+from dbt.adapters.vcs.project.invocation import current_invocation
+from dbt.adapters.vcs.project.manifest import Project
+from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
+from dbt.adapters.vcs.runs.run_branch import (
+    PREFIX,
+    RunBranch,
+    Status,
+    check_mergeable,
+    runs,
+    steps_of,
+)
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.mounts import Externals
+from dbt.adapters.vcs.storage_configs import check_storage
+from dbt.adapters.vcs.verbs.revision_names import check_free
+from dbt.adapters.vcs.workspace.direct import landed
+from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
+from dbt.adapters.vcs.workspace.run_line import RunLine
+from dbt.adapters.vcs.workspace.upkeep import Upkeep
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+logger = AdapterLogger("Vcs")
+
+
+class Environment:
+    """What one invocation works with; made by the adapter, opened by the first statement.
+
+    A command that only reads sees one commit throughout. A command that may write gets a run.
+    Where no command runs, or none any more, a program holds the adapter: each statement sees the
+    branch as it is then, and what it changes is committed at once.
+    """
+
+    def __init__(
+        self,
+        config: AdapterRequiredConfig,
+        *,
+        manifest: Callable[[], Any],
+        say: Callable[[str], None],
+    ) -> None:
+        """Take the profile; `manifest` gives dbt's, once it is parsed."""
+        self._config = config
+        self._project = Project(manifest)
+        self._say = say
+        self._lock = threading.RLock()
+        # Now, on the main thread: other threads don't see which command was typed.
+        self.invocation = current_invocation(config)
+        self._workspace: Workspace | None = None
+        self._life: RunLife | None = None
+        self._reading: Overlay | None = None
+        self._tried: dict[str, Overlay] = {}
+        self._externals: Externals | None = None
+
+    @property
+    def credentials(self) -> VcsCredentials:
+        """The profile's output."""
+        credentials = self._config.credentials
+        assert isinstance(credentials, VcsCredentials)
+        return credentials
+
+    @property
+    def time_zone(self) -> str:
+        """The zone of times that have none."""
+        return str(self.credentials.spark_config.get("spark.sql.session.timeZone", "UTC"))
+
+    @property
+    def life(self) -> RunLife | None:
+        """The run, if the command may write and has begun."""
+        return self._life
+
+    @property
+    def workspace(self) -> Workspace:
+        """The branch as this invocation sees it; the first use opens the repository.
+
+        Raises:
+            VcsError: The repository or the branch can't be opened.
+        """
+        with self._lock:
+            if self._workspace is None:
+                self._workspace = self._open()
+            return self._workspace
+
+    def execute(self, connection: Connection, name: str, text: str) -> Outcome:
+        """Carry out a statement that dbt sends over the connection of a name."""
+        life, origin = self._begun(name), self._project.origin(name, self.invocation.id)
+        if life is not None:
+            return life.execute(connection, name, text, origin)
+        if self.invocation.is_direct:
+            return landed(
+                self.workspace,
+                lambda overlay: connection.execute(text, overlay, origin=origin),
+                text,
+            )
+        if self.invocation.is_compiling:
+            return self._try(connection, name, text, origin)
+        return connection.execute(text, self.overlay(name), origin=origin, read_only=True)
+
+    def change(
+        self,
+        connection: Connection,
+        name: str,
+        work: Callable[[Connection, Overlay, Origin], Outcome],
+    ) -> Outcome:
+        """Do work that no statement says, such as loading a seed, as `execute` does."""
+        life, origin = self._begun(name), self._project.origin(name, self.invocation.id)
+        if life is None and self.invocation.is_direct:
+            return landed(self.workspace, lambda overlay: work(connection, overlay, origin), name)
+        if life is None:
+            return work(connection, self.overlay(name), origin)
+        return life.change(name, lambda overlay: work(connection, overlay, origin))
+
+    def overlay(self, name: str) -> Overlay:
+        """Return what the connection of a name sees; not for changes."""
+        life = self._begun(name)
+        if life is not None:
+            return life.overlay(name)
+        if self.invocation.is_direct:
+            return self.workspace.begin()
+        with self._lock:
+            if name in self._tried:
+                return self._tried[name]
+            if self._reading is None:
+                self._reading = self.workspace.begin()
+            return self._reading
+
+    def close(self) -> None:
+        """End the command and let go of the engine; who goes on is a program."""
+        with self._lock:
+            if self._workspace is not None:
+                self._workspace.close()
+            self._workspace = self._life = self._reading = None
+            self._tried.clear()
+            self.invocation = replace(self.invocation, command="", retry_of=None)
+
+    def check_nodes(self, nodes: Sequence[Any]) -> None:
+        """Look at the configs of the nodes that a command is to build, before anything runs.
+
+        Raises:
+            UnsupportedError: Some ask for a storage that versioned tables don't have.
+        """
+        if self.invocation.is_building:
+            mode = self.credentials.storage_configs
+            check_storage(nodes, mode=mode, warn=logger.warning)
+
+    def open_repository(self) -> Repository:
+        """Return the repository; a command that may write makes it where there is none.
+
+        A command that only reads sees an empty one instead, and leaves no trace.
+
+        Raises:
+            VcsError: The place is no repository and holds other things, or can't be read.
+        """
+        try:
+            return self.existing_repository()
+        except NotFoundError:
+            blobs, author = self._blobs(), self.invocation.author
+            if not self._only_reads:
+                return Repository.create(blobs, author=author)
+        check_vacant(blobs)
+        return Repository.create(MemoryBlobs(), author=author)
+
+    def existing_repository(self) -> Repository:
+        """Return the repository that is there.
+
+        Raises:
+            NotFoundError: There is none.
+            VcsError: It can't be read.
+        """
+        return Repository.open(self._blobs())
+
+    def make_engine(self, repository: Repository) -> SparkEngine:
+        """Return an engine as the profile wants it; nothing starts before it is used."""
+        return SparkEngine(
+            repository.blobs,
+            settings=self.credentials.spark_config,
+            storage_options=self.credentials.storage_options,
+        )
+
+    def _blobs(self) -> Blobs:
+        """Return the store; a relative place is in the project's folder, wherever dbt runs."""
+        place = located(self.credentials.repository, self.invocation.project_root)
+        return open_blobs(place, self.credentials.storage_options)
+
+    def _try(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
+        """Carry out what a model's Jinja sends while it is compiled.
+
+        What it changes is seen by that model alone, and dropped with the command; refused, it
+        would keep such a project from having docs. Rows are not written: a model's statement is
+        refused, and a hook's is left out, since nobody reads what a hook compiles to.
+        """
+        overlay = self._tried.get(name) or self.workspace.begin()
+        is_left_out = False
+        try:
+            outcome = connection.execute(text, overlay, origin=origin)
+        except ReadOnlyError:
+            if not is_hook(name):
+                raise
+            outcome, is_left_out = Outcome(), True
+        if (is_left_out or not overlay.is_empty) and name not in self._tried:
+            logger.warning(
+                f"dbt {self.invocation.command} only reads: what {name} changes while it is "
+                "compiled is dropped."
+            )
+            with self._lock:
+                self._tried[name] = overlay
+        return outcome
+
+    def _begun(self, name: str) -> RunLife | None:
+        """Return the run, begun now if it must be; None if the command only reads.
+
+        Raises:
+            EngineError: The name is of a node, whose command has ended: it was interrupted, and
+                what is left of it must not be taken for a program.
+        """
+        with self._lock:
+            if self.invocation.is_direct and is_node(name):
+                raise EngineError(f"No dbt command runs any more, so {name} can't go on.")
+            if self._workspace is None:
+                self._workspace = self._open()
+            return self._life
+
+    def _open(self) -> Workspace:
+        repository = self.open_repository()
+        invocation, credentials = self.invocation, self.credentials
+        line: Line
+        run_line: RunLine | None = None
+        if self._only_reads:
+            shown = self._shown(repository)
+            why = f"dbt {invocation.command} only reads"
+            line = PinnedLine(lambda: shown.head, why, branch=shown.name)
+        elif invocation.is_direct:
+            self._make_target(repository)
+            line = BranchLine(repository, credentials.branch, invocation.author)
+        else:
+            line = run_line = self._run_line(repository)
+        workspace = Workspace(
+            repository,
+            line,
+            lambda: self.make_engine(repository),
+            schema=credentials.schema,
+            externals=self.externals,
+        )
+        if run_line is not None:
+            self._life = RunLife(
+                workspace,
+                run_line,
+                invocation,
+                self._project,
+                publish=credentials.publish,
+                policy=self.rules().policy,
+                upkeep=Upkeep(
+                    workspace,
+                    run_line,
+                    auto=credentials.auto_optimize,
+                    warn=logger.warning,
+                ),
+                say=self._say,
+            )
+        return workspace
+
+    @property
+    def _only_reads(self) -> bool:
+        """True if nothing that the command runs may change the branch."""
+        invocation = self.invocation
+        if invocation.is_freshness:
+            return not (invocation.runs_hooks and self._project.has_hooks)
+        return invocation.is_read_only
+
+    def _shown(self, repository: Repository) -> Branch:
+        """Return the branch to read: the target, or what it would start from."""
+        credentials = self.credentials
+        target = repository.find_branch(credentials.branch)
+        return (
+            target
+            or repository.find_branch(credentials.base)
+            or repository.branch(repository.default_branch)
+        )
+
+    def _run_line(self, repository: Repository) -> RunLine:
+        credentials, invocation = self.credentials, self.invocation
+        self._make_target(repository)
+        self.rules().apply(repository, credentials.branch, author=invocation.author)
+        resumed = self._resumed(repository)
+        if resumed is not None:
+            self._say(f"Going on with {resumed.name}.")
+            outdated = self._project.outdated(steps_of(repository, resumed))
+            if outdated and invocation.retry_of:
+                logger.warning(outdated_warning(outdated))
+        return RunLine(
+            repository,
+            invocation=invocation.id,
+            target=credentials.branch,
+            command=invocation.command,
+            author=invocation.author,
+            resumes=resumed,
+            on_error=lambda error: logger.warning(f"The run's lease was not renewed: {error}"),
+        )
+
+    def rules(self) -> Rules:
+        """Return what the project's vcs.yml asks of its branches and merges."""
+        return read_rules(self.invocation.project_root)
+
+    def _make_target(self, repository: Repository) -> None:
+        target, base = self.credentials.branch, self.credentials.base
+        if target.startswith(PREFIX):
+            raise InputError(
+                f"branch: {target} is the branch of a run, which dbt makes by itself. Name a "
+                f"branch of your own; base: {target} starts it from what the run made."
+            )
+        if repository.find_branch(target) is not None:
+            return
+        check_free(repository, "branch", target)
+        check_mergeable(repository, base)
+        author = self.invocation.author
+        repository.create_branch(
+            target, repository.branch(base).head, author=author, note=f"from {base}"
+        )
+        self._say(f"Created branch {target} from {base}.")
+
+    def _resumed(self, repository: Repository) -> RunBranch | None:
+        """Return the run to go on with: the one retried, or the one that waits for its tests."""
+        target = self.credentials.branch
+        # What an operation did before it failed must not be there when it runs from its start.
+        retry_of = None if self.invocation.is_operation else self.invocation.retry_of
+        known = (
+            [run for run in runs(repository) if run.target == target]
+            if (retry_of or self.credentials.publish == "after_tests")
+            else []
+        )
+        if retry_of:
+            retried = [run for run in known if run.invocation == retry_of]
+            if retried and retried[0].status is Status.INTERRUPTED:
+                raise InputError(
+                    f"{retried[0].name} was stopped before its end ({retried[0].note}), so dbt "
+                    "retry would leave something out. Run the same command again instead."
+                )
+            return next((run for run in retried if run.status is Status.FAILED), None)
+        waiting = [run for run in known if run.status is Status.PASSED]
+        return waiting[0] if waiting else None
+
+    def externals(self) -> Externals:
+        """Return the project's sources that are files outside the repository."""
+        with self._lock:
+            if self._externals is None:
+                root = self.invocation.project_root
+                self._externals = externals_of(self._project.sources, root)
+            return self._externals

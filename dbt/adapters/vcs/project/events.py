@@ -1,0 +1,147 @@
+"""What dbt's own events say about the life of a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.model import NodeRun
+from dbt.adapters.vcs.project.interruption import complete_record, running_task
+from dbt.adapters.vcs.project.run import RunLife, is_node
+
+
+class RunListener:
+    """Turns dbt's events into steps of a run's life.
+
+    dbt has no adapter hook for "the run is over", but fires events in a fixed order:
+    ConcurrencyLine before anything runs, NodeFinished
+    for each node, EndRunResult with dbt's own verdict, ArtifactWritten once run_results.json is
+    written, CommandCompleted. A publish that fails is raised when run_results.json is safe. On
+    Ctrl-C there is no EndRunResult, nor after an error that stops dbt, such as one that a hook's
+    Jinja raises: MainEncounteredError comes instead. Nor is there one of source freshness, whose
+    last event is FreshnessCheckComplete.
+
+    Errors are raised as dbt's: of any other dbt shows the stack.
+    """
+
+    def __init__(
+        self,
+        life: Callable[[], RunLife | None],
+        close: Callable[[], None],
+        check: Callable[[Sequence[Any]], None],
+    ) -> None:
+        """Take what gives the run, None before it begins.
+
+        `close` lets go of the engine; `check` is handed the nodes before the first of them runs.
+        """
+        self._life = life
+        self._close = close
+        self._check = check
+        self._error: VcsError | None = None
+        self._stopped_by: str | None = None
+        self._handlers: dict[str, Callable[[RunLife, Any], None]] = {
+            "NodeFinished": self._node_finished,
+            "LogHookEndLine": self._hook_ended,
+            "EndRunResult": self._end_run_result,
+            "ArtifactWritten": self._artifact_written,
+            "EndOfRunSummary": self._end_of_run_summary,
+            "FreshnessCheckComplete": self._freshness_check_complete,
+            "MainEncounteredError": self._main_encountered_error,
+            "CommandCompleted": self._command_completed,
+        }
+
+    def __call__(self, message: Any) -> None:
+        """Take one event.
+
+        Raises:
+            DbtRuntimeError: What the event asks for failed.
+        """
+        if message.info.name == "ConcurrencyLine":
+            self._about_to_run()
+        handler = self._handlers.get(message.info.name)
+        if handler is None:
+            return
+        life = self._life()
+        if life is not None:
+            try:
+                handler(life, message.data)
+            except VcsError as error:
+                raise DbtRuntimeError(str(error)) from error
+        if message.info.name == "CommandCompleted":
+            self._close()
+
+    def _about_to_run(self) -> None:
+        try:
+            self._check(getattr(running_task(), "_flattened_nodes", None) or ())
+        except VcsError as error:
+            raise DbtRuntimeError(str(error)) from error
+
+    def _node_finished(self, life: RunLife, data: Any) -> None:
+        node, result = data.node_info, data.run_result
+        relation = node.node_relation
+        named = relation.schema and relation.alias and is_node(node.unique_id)
+        life.end_node(
+            NodeRun(
+                id=node.unique_id,
+                status=str(result.status).lower(),
+                seconds=round(result.execution_time, 3),
+                relation=f"{relation.schema}.{relation.alias}".lower() if named else None,
+            )
+        )
+
+    def _hook_ended(self, life: RunLife, data: Any) -> None:
+        life.end_hook(data.statement, str(data.status).lower())
+
+    def _end_run_result(self, life: RunLife, data: Any) -> None:
+        if life.is_ended:
+            return
+        try:
+            life.end(bool(data.success), float(data.elapsed_time))
+        except VcsError as error:
+            self._error = error
+
+    def _artifact_written(self, life: RunLife, data: Any) -> None:
+        if data.artifact_type != "RunExecutionResult":
+            return
+        if not life.is_ended:
+            # No verdict came before the artifact: Ctrl-C. What still runs is not kept.
+            is_complete = complete_record(life.interrupt())
+            life.abandon(can_go_on=is_complete)
+        self._raise()
+
+    def _end_of_run_summary(self, life: RunLife, data: Any) -> None:
+        # With --no-write-json no artifact is written.
+        self._raise()
+
+    def _freshness_check_complete(self, life: RunLife, data: Any) -> None:
+        if not life.is_ended:
+            life.end(not life.has_failed, life.seconds)
+
+    def _main_encountered_error(self, life: RunLife, data: Any) -> None:
+        # dbt fires it while it handles the error, which knows more than the text in the event.
+        error = sys.exc_info()[1]
+        if not isinstance(error, KeyboardInterrupt | SystemExit):
+            self._stopped_by = _clause(error)
+
+    def _command_completed(self, life: RunLife, data: Any) -> None:
+        if not life.is_ended:
+            life.abandon(can_go_on=False, error=self._stopped_by)
+
+    def _raise(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+
+def _clause(error: BaseException | None) -> str:
+    """Say what an error stopped: a hook, if it was raised while one's Jinja was rendered."""
+    trace = error.__traceback__ if error is not None else None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name == "get_hook_sql":
+            return f"the hook {trace.tb_frame.f_locals['hook'].name} failed"
+        trace = trace.tb_next
+    return "an error stopped dbt"

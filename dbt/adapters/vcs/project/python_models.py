@@ -1,0 +1,200 @@
+"""Python models: the user's function run in this process, its frame made a table by SQL."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import EngineError, InputError
+from dbt.adapters.vcs.core.model import Origin, RelationName
+from dbt.adapters.vcs.engines.spark.process.spark_errors import words_of
+from dbt.adapters.vcs.engines.spark.session import SparkView
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.statements.syntax.names import Name, split_name
+from dbt.adapters.vcs.workspace.line_workspace import Connection
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MODEL: Final = "# --- the model --- #\n"
+"""What the macro `vcs_write_python` puts before the model, so that lines are the file's."""
+
+STATEMENT: Final = "__vcs_statement"
+"""What it calls the statement that makes the table."""
+
+FRAME: Final = "__vcs_frame"
+"""What that statement calls the frame."""
+
+_LINES: Final = 3
+_CALL: Final = re.compile(r"\b(?:(\w+)`?\.`?)?\b(\w+)`?\(")
+
+
+def run_python_model(
+    connection: Connection,
+    overlay: Overlay,
+    origin: Origin,
+    code: str,
+    *,
+    model: str,
+    reads: Iterable[RelationName],
+) -> Outcome:
+    """Run a compiled model, and the statement at its end on the frame that it returns.
+
+    The model sees the branch as its SQL would. `dbt.ref` and `dbt.source` give Spark frames;
+    `session` reads by name what the model depends on, and the table that it is to replace. It may
+    return a Spark frame, or one of pandas, Arrow, or anything else that speaks Arrow.
+
+    Args:
+        connection: The node's connection.
+        overlay: What it sees and changes.
+        origin: Who runs it.
+        code: dbt's compiled code, the statement behind it.
+        model: Its name, for errors.
+        reads: The relations that it depends on, and its own.
+
+    Raises:
+        EngineError: The user's code failed; the message has its last lines.
+        InputError: It returned something that is no frame.
+    """
+    scope = connection.scope(code, overlay, origin)
+    session = connection.session()
+    if not isinstance(session, SparkView):
+        raise InputError(f"{model} is a Python model, which needs method: session.")
+    known = [name for name in reads if overlay.entry(name) is not None or name in scope.externals]
+    scope.calls = _calls(code)
+    scope.show(known)
+    read = dict.fromkeys(known)
+
+    def load(text: str) -> DataFrame:
+        name = _name_of(text)
+        read[name] = None
+        with scope.shown([name]):
+            return session.spark.table(text)
+
+    # One name a run: threads share nothing, and what a model leaves behind meets nobody.
+    view = f"vcs_frame_{uuid.uuid4().hex}"
+    with session.running():
+        namespace = _executed(code.partition(MODEL)[2], model, session)
+        frame = _called(namespace, model, session, load)
+        _show(frame, view, model, session)
+    connection.frames[view] = tuple(read)
+    try:
+        text = namespace[STATEMENT].replace(FRAME, view)
+        return connection.execute(text, overlay, origin=scope.made_by())
+    finally:
+        connection.frames.pop(view, None)
+        session.spark.catalog.dropTempView(view)
+
+
+def relations_of(parsed_model: Mapping[str, Any], manifest: Any) -> tuple[RelationName, ...]:
+    """Return what a model depends on, and its own relation."""
+    nodes = {**getattr(manifest, "nodes", {}), **getattr(manifest, "sources", {})}
+    found = [(parsed_model["schema"], parsed_model["alias"])]
+    for id in parsed_model["depends_on"]["nodes"]:
+        node = nodes.get(id)
+        if node is not None:
+            identifier = getattr(node, "identifier", None) or getattr(node, "alias", node.name)
+            found.append((node.schema, identifier))
+    return tuple(RelationName(schema.lower(), identifier.lower()) for schema, identifier in found)
+
+
+def _executed(code: str, model: str, session: SparkView) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": f"dbt.{model}", "spark": session.spark}
+    place = _place(model)
+    # Lets a traceback quote the lines.
+    linecache.cache[place] = (len(code), None, code.splitlines(keepends=True), place)
+    try:
+        exec(compile(code, place, "exec"), namespace)
+    except Exception as error:
+        raise _failure(model, error) from error
+    return namespace
+
+
+def _called(namespace: Mapping[str, Any], model: str, session: SparkView, load: Any) -> Any:
+    try:
+        return namespace["model"](namespace["dbtObj"](load), session.spark)
+    except Exception as error:
+        raise _failure(model, error) from error
+
+
+def _show(frame: Any, view: str, model: str, session: SparkView) -> None:
+    """Make a frame a temporary view."""
+    from pyspark.sql import DataFrame
+
+    if type(frame).__module__.startswith("pyspark.pandas"):
+        frame = frame.to_spark()
+    if isinstance(frame, DataFrame):
+        _of_session(frame, session.spark).createOrReplaceTempView(view)
+    else:
+        session.mount_arrow(view, _arrow(frame, model))
+
+
+def _of_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
+    """Return a frame as one of a session: pandas on Spark makes its own in Spark's default one."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    if frame.sparkSession is spark:
+        return frame
+    jvm: Any = spark._jvm
+    datasets = jvm.org.apache.spark.sql.classic.Dataset
+    return DataFrame(datasets.ofRows(spark._jsparkSession, frame._jdf.logicalPlan()), spark)
+
+
+def _arrow(frame: Any, model: str) -> pa.Table:
+    try:
+        if isinstance(frame, pa.Table):
+            table = frame
+        elif type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        elif isinstance(frame, pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__"):
+            table = pa.table(frame)
+        else:
+            raise InputError(
+                f"The Python model {model} returned {type(frame).__name__}; expected a frame of "
+                "Spark, pandas or Arrow."
+            )
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(
+            f"The frame that the Python model {model} returned can't be made a table: {error}. "
+            "Give each column values of one type."
+        ) from error
+    return table.replace_schema_metadata(None).cast(
+        pa.schema([_plain(field) for field in table.schema])
+    )
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    """Return a column without dictionary: pandas' categories, which Spark doesn't know."""
+    if pa.types.is_dictionary(field.type):
+        return field.with_type(field.type.value_type)
+    return field
+
+
+def _calls(code: str) -> tuple[Name, ...]:
+    """Return what SQL inside of a model's code may call; whether it does is for others to say."""
+    found = dict.fromkeys(_CALL.findall(code))
+    return tuple(Name(schema=schema or None, identifier=name) for schema, name in found)
+
+
+def _name_of(text: str) -> RelationName:
+    parts = split_name(text)
+    return RelationName(parts[-2].lower() if len(parts) > 1 else "default", parts[-1].lower())
+
+
+def _place(model: str) -> str:
+    return f"<{model}.py>"
+
+
+def _failure(model: str, error: Exception) -> EngineError:
+    """Return the user's error, with the lines of the model that led to it."""
+    place = _place(model)
+    frames = [item for item in traceback.extract_tb(error.__traceback__) if item.filename == place]
+    lines = [f"  line {item.lineno}, in {item.name}: {item.line}" for item in frames[-_LINES:]]
+    return EngineError("\n".join([f"The Python model {model} failed: {words_of(error)}", *lines]))

@@ -1,0 +1,374 @@
+"""The life of one dbt invocation: a run branch, a commit a node, one publish at the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.model import Input, NodeRun, Origin, Run, TableEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.merges.publishing import publish
+from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
+from dbt.adapters.vcs.project.invocation import Invocation
+from dbt.adapters.vcs.project.manifest import Project
+from dbt.adapters.vcs.project.published import published
+from dbt.adapters.vcs.runs.run_branch import Status, steps_of
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.mounts import relation_of
+from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.workspace.run_line import RunLine
+from dbt.adapters.vcs.workspace.upkeep import Upkeep
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+_NODES = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
+
+
+def is_node(name: str) -> bool:
+    """Tell whether a connection's name is that of a node that dbt runs."""
+    return name.startswith(_NODES)
+
+
+def is_hook(name: str) -> bool:
+    """Tell whether a connection's name is that of a hook of the project that dbt compiles."""
+    return name.startswith("operation.")
+
+
+class RunLife:
+    """One invocation that may change its target branch.
+
+    What a node does is gathered in a step and committed to the run branch when the node ends
+    well; what a node that ends in an error did is dropped. Statements outside nodes (schemas,
+    hooks, operations) are committed one by one. The target branch moves once, at the end.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        line: RunLine,
+        invocation: Invocation,
+        project: Project,
+        *,
+        publish: str,
+        policy: Policy,
+        upkeep: Upkeep,
+        say: Callable[[str], None],
+    ) -> None:
+        """Take the workspace over a run line, and the nodes; `say` puts a line into dbt's log.
+
+        `policy` decides where others changed the same rows meanwhile; `upkeep` looks after what
+        each node wrote.
+        """
+        self.workspace = workspace
+        self.line = line
+        self.invocation = invocation
+        self.is_ended = False
+        self._project = project
+        self._publish_mode = publish
+        self._policy = policy
+        self._upkeep = upkeep
+        self._say = say
+        self._lock = threading.Lock()
+        self._landing = threading.Lock()
+        self._is_interrupted = False
+        self._steps: dict[str, _Step] = {}
+        self._nodes: list[NodeRun] = []
+        self._failed_hooks: list[str] = []
+
+    @property
+    def repository(self) -> Repository:
+        """The repository."""
+        return self.workspace.repository
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the run began."""
+        return (self.repository.clock() - self.line.run.started_at) / 1_000_000
+
+    @property
+    def has_failed(self) -> bool:
+        """True if a node or a hook has failed; for commands of which dbt gives no verdict."""
+        failed = any(node.status in FAILED for node in self._nodes)
+        return failed or bool(self._failed_hooks)
+
+    def execute(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
+        """Carry out a statement that dbt sends over the connection of a name."""
+        if is_node(name):
+            step = self._step(name)
+            with step.lock:
+                outcome = connection.execute(text, step.overlay(self.workspace), origin=origin)
+                step.note(outcome.inputs)
+                return outcome
+        overlay = self.workspace.begin()
+        outcome = connection.execute(text, overlay, origin=origin)
+        self.land(overlay, name)
+        return outcome
+
+    def change(self, name: str, work: Callable[[Overlay], Outcome]) -> Outcome:
+        """Do work on the overlay of a connection's name, as `execute` does a statement."""
+        if is_node(name):
+            step = self._step(name)
+            with step.lock:
+                return work(step.overlay(self.workspace))
+        overlay = self.workspace.begin()
+        outcome = work(overlay)
+        self.land(overlay, name)
+        return outcome
+
+    def overlay(self, name: str) -> Overlay:
+        """Return what a connection's name sees now; not for changes."""
+        if is_node(name):
+            return self._step(name).overlay(self.workspace)
+        return self.workspace.begin()
+
+    def land(self, overlay: Overlay, message: str, run: Run | None = None) -> None:
+        """Commit an overlay to the run branch, unless it changes nothing."""
+        if not overlay.is_empty:
+            self.line.land(overlay, message, run)
+
+    def end_node(self, node: NodeRun) -> None:
+        """Keep or drop what a node did, now that it ended."""
+        step = self._step(node.id)
+        with step.lock, self._landing:
+            overlay = step.take()
+            if self._is_interrupted:
+                return
+            if overlay is not None and node.status not in UNDONE:
+                node = msgspec.structs.replace(
+                    node,
+                    rows=_rows(overlay, node.relation),
+                    file_checksum=self._project.digest(node.id),
+                )
+                self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
+            if node.id.startswith("test."):
+                node = msgspec.structs.replace(node, inputs=step.read())
+            self._nodes.append(node)
+        if overlay is not None and node.status not in UNDONE:
+            self._upkeep.look(overlay)
+
+    def end_hook(self, name: str, status: str) -> None:
+        """Note how a hook of the project ended; what it did was committed as it went."""
+        if status in FAILED:
+            self._failed_hooks.append(name)
+
+    def end(self, success: bool, seconds: float) -> None:
+        """Publish if the run succeeded, else keep its branch for inspection.
+
+        Raises:
+            VcsError: It could not be published; the run branch says why and stays.
+        """
+        self.is_ended = True
+        self._upkeep.tell()
+        if not self.line.has_changes and any(node.inputs for node in self._nodes):
+            self._record_tests(success)
+        elif not success and not self._publishes_part():
+            self._keep_failed(self._what_failed(), self._next_step())
+        elif not self.line.has_changes:
+            self.line.end(Status.PUBLISHED, "nothing changed")
+            self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
+        elif self._is_due():
+            self._publish(success, seconds)
+        else:
+            self._keep_passed()
+
+    def interrupt(self) -> frozenset[str]:
+        """Keep nothing from now on; return the ids of the nodes whose work was kept."""
+        with self._landing:
+            self._is_interrupted = True
+            return frozenset(node.id for node in self._nodes if node.status not in UNDONE)
+
+    def abandon(self, *, can_go_on: bool, error: str | None = None) -> None:
+        """Keep the branch of a run that was stopped before its verdict.
+
+        `can_go_on` tells whether dbt's record names every node, so that dbt retry can go on;
+        `error` is the clause that says what stopped it, None if somebody did.
+        """
+        self.is_ended = True
+        if can_go_on:
+            self._keep_failed("it was interrupted", "Type: dbt retry")
+            return
+        run = self.line.end(Status.INTERRUPTED, error or "it was interrupted")
+        kept = f"; {run.name} keeps what was done" if self.line.has_changes else ""
+        if error is not None:
+            self._say(
+                f"Not published: {error}. {run.target} stays as it is{kept}. Mend the cause and "
+                "run the same command again."
+            )
+        elif kept:
+            self._say(
+                f"Interrupted: {run.target} stays as it is{kept}. Run the same command again."
+            )
+
+    def _record_tests(self, success: bool) -> None:
+        """Keep what tests found of versions that the target has already."""
+        command = self.invocation.command
+        self.line.record(f"dbt {command}: tests alone", self._record(self._nodes))
+        tested = success and self.invocation.is_testing
+        status = Status.PUBLISHED if success else Status.FAILED
+        note = "nothing changed" if success else self._what_failed()
+        self.line.end(status, note, tested=tested)
+        if success:
+            self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
+
+    def _publishes_part(self) -> bool:
+        """Tell whether what succeeded is published although something failed."""
+        return self._publish_mode == "always" and self.line.has_changes and self._is_due()
+
+    def _is_due(self) -> bool:
+        if self.repository.branch(self.line.run.target).protection is not None:
+            return False
+        if self._publish_mode == "after_tests":
+            return self.invocation.is_testing
+        return self._publish_mode in ("on_success", "always")
+
+    def _publish(self, success: bool, seconds: float) -> None:
+        run = self.line.run
+        before = self.repository.branch(run.target).head
+        try:
+            landed = publish(
+                self.repository,
+                run,
+                policy=self._policy,
+                author=self.invocation.author,
+                message=f"dbt {self.invocation.command} --target {self.invocation.target}",
+                record=self._published(seconds),
+                sessions=lambda: self.workspace.open_session("publish"),
+            )
+        except VcsError as error:
+            self.line.end(Status.FAILED, f"it could not be published: {error}")
+            raise self._explained(error) from error
+        self.line.end(Status.PUBLISHED, tested=success and self.invocation.is_testing)
+        if not success:
+            self._say(f"{self._what_failed()}; what succeeded is published (publish: always).")
+        if not landed.moved:
+            self._say(f"Nothing changed: {run.target} stays as it is.")
+            return
+        for line in published(self.repository, run.target, landed.before, landed.commit, seconds):
+            self._say(line)
+        if landed.before != before or before != run.fork:
+            self._say(f"  {run.target} had moved meanwhile; the run was merged onto it.")
+
+    def _explained(self, error: VcsError) -> VcsError:
+        run = self.line.run
+        text = (
+            f"The run was not published to {run.target}, which stays as it is: {error} "
+            f"Its branch {run.name} keeps the work. Run the same command again to build on the "
+            f"new {run.target}, or look at it: dbt-vcs show {run.name}"
+        )
+        return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)
+
+    def _what_failed(self) -> str:
+        if self.invocation.is_operation:
+            return "the operation failed"
+        return what_failed(self._nodes, self._failed_hooks)
+
+    def _next_step(self) -> str:
+        tests = [node.id for node in self._nodes if node.status in FAILED]
+        return next_step(
+            self.invocation,
+            self._nodes,
+            outdated=self._project.outdated(steps_of(self.repository, self.line.run)),
+            tested=self._project.read_by(id for id in tests if id.startswith("test.")),
+        )
+
+    def _keep_failed(self, why: str, step: str) -> None:
+        if self.line.has_changes and (rest := self._unrecorded()):
+            # A retry asks which files they were built from.
+            self.line.record(f"dbt {self.invocation.command}: no change", self._record(rest))
+        run = self.line.end(Status.FAILED, why)
+        if not self.line.has_changes:
+            return
+        self._say(
+            f"Not published: {why}. {run.target} stays as it is; {run.name} keeps the work. {step}"
+        )
+
+    def _keep_passed(self) -> None:
+        tested = self.invocation.is_testing
+        found = [node for node in self._nodes if node.inputs]
+        if found:
+            # Whoever publishes it later asks which versions the tests saw.
+            self.line.record(f"dbt {self.invocation.command}: tests", self._record(found))
+        run = self.line.end(Status.PASSED, "it waits to be published", tested=tested)
+        if self.repository.branch(run.target).protection is not None:
+            why, step = f"{run.target} is protected", f"dbt-vcs promote {run.name} {run.target}"
+        elif self._publish_mode == "after_tests":
+            why, step = "publish: after_tests", "dbt test"
+        else:
+            why = f"publish: {self._publish_mode}"
+            step = f"dbt-vcs merge {run.name} {run.target}"
+        self._say(f"Not published yet ({why}). Next: {step}")
+
+    def _unrecorded(self) -> list[NodeRun]:
+        """Return the nodes that ended well and changed nothing, so that no commit names them."""
+        recorded = {step.id for step in steps_of(self.repository, self.line.run)}
+        return [
+            msgspec.structs.replace(node, file_checksum=self._project.digest(node.id))
+            for node in self._nodes
+            if node.status == "success" and node.id not in recorded
+        ]
+
+    def _record(self, nodes: Iterable[NodeRun], **facts: Any) -> Run:
+        invocation = self.invocation
+        return Run(
+            invocation=invocation.id,
+            command=invocation.command,
+            target=invocation.target,
+            dbt_version=invocation.dbt_version,
+            started_at=self.line.run.started_at,
+            nodes=tuple(sorted(nodes, key=lambda node: node.id)),
+            **facts,
+        )
+
+    def _published(self, seconds: float) -> Run:
+        """Return the record of the whole run, the nodes of a run that it resumed included."""
+        run = self.line.run
+        nodes = {node.id: node for node in steps_of(self.repository, run)}
+        nodes.update((node.id, node) for node in self._nodes)
+        return self._record(
+            [msgspec.structs.replace(node, file_checksum=None) for node in nodes.values()],
+            seconds=round(seconds, 3),
+            git_sha=self.invocation.git_sha(),
+            head=run.head,
+        )
+
+    def _step(self, name: str) -> _Step:
+        with self._lock:
+            return self._steps.setdefault(name, _Step())
+
+
+def _rows(overlay: Overlay, relation: str | None) -> int | None:
+    """Return the rows of the table that a node built; None if it built none."""
+    entry = overlay.relations.get(relation_of(relation)) if relation else None
+    return overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else None
+
+
+class _Step:
+    """What one node has done so far; the lock keeps a node's parallel batches apart."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._inputs: dict[tuple[str, str], Input] = {}
+        self._overlay: Overlay | None = None
+
+    def overlay(self, workspace: Workspace) -> Overlay:
+        with self.lock:
+            if self._overlay is None:
+                self._overlay = workspace.begin()
+            return self._overlay
+
+    def note(self, inputs: Iterable[Input]) -> None:
+        """Note what it read: a difference reads two versions of one relation."""
+        for item in inputs:
+            self._inputs[item.relation, item.version] = item
+
+    def read(self) -> tuple[Input, ...]:
+        """Return the versions that it read, by relation name."""
+        return tuple(self._inputs[key] for key in sorted(self._inputs))
+
+    def take(self) -> Overlay | None:
+        overlay, self._overlay = self._overlay, None
+        return overlay

@@ -1,0 +1,122 @@
+"""Seeds: the rows of a CSV file as dbt read them, made Arrow without passing through SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Field, Schema
+from dbt.adapters.vcs.rows.files.parquet import arrow_schema
+
+if TYPE_CHECKING:
+    import agate
+
+_ZONED: Final = r":\d\d\S*(Z|[+-]\d\d(:?\d\d)?)$"
+"""A time with a zone, as Arrow reads one."""
+
+_TIME_OF_DAY: Final = r"^(\S+?)[ T].*$"
+"""What Spark leaves out where a date is asked for."""
+
+_LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
+
+
+def seed_rows(table: agate.Table, schema: Schema, time_zone: str) -> pa.Table:
+    """Return a seed's rows with the columns and types of its table, in the seed's order.
+
+    Text that is to be of another type (`column_types`) is cast as Arrow does, but for a date's
+    time of day, which goes as in Spark; times without a zone are taken to be in `time_zone`.
+
+    Raises:
+        InputError: A value is not of its column's type.
+    """
+    target = arrow_schema(schema)
+    arrays = []
+    names = []
+    for name in table.column_names:
+        field = schema.field(name)
+        values = list(table.columns[name].values())
+        arrays.append(_array(values, field, target.field(field.id).type, time_zone))
+        names.append(field.id)
+    return pa.table(arrays, names=names)
+
+
+def _array(values: Sequence[Any], field: Field, type: pa.DataType, time_zone: str) -> pa.Array:
+    try:
+        if any(isinstance(value, str) for value in values):
+            return _of_text(pa.array(values, pa.string()), field, type, time_zone)
+        if pa.types.is_string(type):
+            texts = pa.array([None if v is None else str(v) for v in values], type)
+            return _of_length(texts, field)
+        if pa.types.is_floating(type):
+            return pa.array([None if v is None else float(v) for v in values], type)
+        if pa.types.is_integer(type):
+            return pa.array([None if v is None else _whole(v, type) for v in values], type)
+        if pa.types.is_timestamp(type):
+            return _of_times(values, type, time_zone)
+        return pa.array(values).cast(type)
+    except (pa.ArrowException, ValueError, OverflowError, TypeError) as error:
+        raise InputError(
+            f"The column {field.name} of the seed holds a value that is no {field.type}: {error}. "
+            "Mend the file, or give the column another type: column_types in the seed's config."
+        ) from error
+
+
+def _whole(value: Any, type: pa.DataType) -> int:
+    number = int(value)
+    if number != value:
+        raise ValueError(f"{value} is no whole number")
+    if number.bit_length() >= type.bit_width and number != -(2 ** (type.bit_width - 1)):
+        raise ValueError(f"{value} is too large")
+    return number
+
+
+def _of_times(values: Sequence[Any], type: pa.DataType, time_zone: str) -> pa.Array:
+    is_zoned = [isinstance(value, datetime) and value.tzinfo is not None for value in values]
+    if not any(is_zoned):
+        return _zoned(pa.array(values, pa.timestamp("us")), type, time_zone).cast(type)
+    pairs = list(zip(values, is_zoned, strict=True))
+    zoned = pa.array([v if z else None for v, z in pairs], pa.timestamp("us", "UTC"))
+    plain = pa.array([None if z else v for v, z in pairs], pa.timestamp("us"))
+    if type.tz is None:
+        raise ValueError(f"{next(v for v, z in pairs if z)} has a time zone")
+    return pc.coalesce(zoned, _zoned(plain, type, time_zone).cast(zoned.type)).cast(type)
+
+
+def _of_text(array: pa.Array, field: Field, type: pa.DataType, time_zone: str) -> pa.Array:
+    if pa.types.is_string(type):
+        return _of_length(array, field)
+    if pa.types.is_binary(type):
+        return array.cast(type)
+    trimmed = pc.utf8_trim_whitespace(array)
+    if pa.types.is_date(type):
+        return pc.replace_substring_regex(trimmed, _TIME_OF_DAY, r"\1").cast(type)
+    if not pa.types.is_timestamp(type) or type.tz is None:
+        return trimmed.cast(type)
+    is_zoned = pc.match_substring_regex(trimmed, _ZONED)
+    nothing = pa.scalar(None, pa.string())
+    zoned = pc.if_else(is_zoned, trimmed, nothing).cast(pa.timestamp("us", "UTC"))
+    plain = pc.if_else(is_zoned, nothing, trimmed).cast(pa.timestamp("us"))
+    return pc.coalesce(zoned, _zoned(plain, type, time_zone).cast(zoned.type)).cast(type)
+
+
+def _of_length(array: pa.Array, field: Field) -> pa.Array:
+    """Return text of a `varchar(n)` or `char(n)` column, which Arrow knows as plain text."""
+    match = _LENGTH.fullmatch(field.type)
+    longest = pc.max(pc.utf8_length(array)).as_py()
+    if match is not None and longest is not None and longest > int(match[1]):
+        raise ValueError(f"one has {longest} characters")
+    return array
+
+
+def _zoned(array: pa.Array, type: pa.DataType, time_zone: str) -> pa.Array:
+    """Give times without a zone the session's, where the column's type has one."""
+    if type.tz is None:
+        return array
+    # Of an hour that the clock shows twice Spark takes the first, too.
+    return pc.assume_timezone(array, time_zone, ambiguous="earliest")

@@ -1,0 +1,87 @@
+"""Statistics: what `dbt docs` shows of a relation beside its columns, from manifests alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.ids import Micros, datetime_of
+from dbt.adapters.vcs.core.lineage import introductions
+from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+FAR_BACK: Final = 1_000
+"""Commits that are looked through for the one that a relation comes from."""
+
+_SHOWN: Final = 12
+
+
+class Statistic(NamedTuple):
+    """One fact about a relation.
+
+    Attributes:
+        id: Its name in catalog.json.
+        label: Its name for people.
+        value: The fact.
+        description: What it means.
+    """
+
+    id: str
+    label: str
+    value: str | int
+    description: str
+
+
+class Statistics:
+    """The statistics of some relations of a branch.
+
+    Args:
+        overlay: Where they are.
+        names: Those that will be asked for; their commits are looked up together.
+    """
+
+    def __init__(self, overlay: Overlay, names: Iterable[RelationName]) -> None:
+        self._overlay = overlay
+        committed = [name for name in names if overlay.entry(name) == overlay.before(name)]
+        self._commits = introductions(overlay.repository, overlay.base, committed, limit=FAR_BACK)
+
+    def of(self, name: RelationName, entry: Entry) -> list[Statistic]:
+        """Return what is known of a relation.
+
+        Always the branch; of a table its rows, bytes, files, version and time; the commit that
+        made it what it is, unless that is not committed yet or more than `FAR_BACK` commits ago.
+        """
+        table = self._table(entry) if isinstance(entry, TableEntry) else ()
+        found = self._commits.get(name)
+        commit = () if found is None else _commit(found.id, found.commit)
+        branch = self._overlay.branch
+        shown = (Statistic("branch", "Branch", branch, "Where it was read"),) if branch else ()
+        return list(chain(table, shown, commit))
+
+    def _table(self, entry: TableEntry) -> Iterator[Statistic]:
+        snapshot = self._overlay.snapshot(entry.snapshot)
+        blocks = sum(ref.blocks for ref in snapshot.segments)
+        yield Statistic("rows", "Rows", snapshot.rows, "Rows that a reader sees")
+        yield Statistic("bytes", "Bytes", snapshot.bytes, "Size of the files")
+        yield Statistic("files", "Files", blocks, "Parquet files that hold the rows")
+        changed = _time(snapshot.created_at)
+        yield Statistic("last_modified", "Last changed", changed, "When this version was made")
+        version = entry.snapshot[:_SHOWN]
+        yield Statistic("snapshot", "Version", version, "The table's version shown here")
+
+
+def _commit(id: str, commit: Commit) -> Iterator[Statistic]:
+    yield Statistic("commit", "Commit", id[:_SHOWN], "The commit that made it what it is")
+    yield Statistic("committed_at", "Committed", _time(commit.committed_at), "When that was")
+    yield Statistic("author", "Author", commit.author, "Who made the commit")
+    yield Statistic("message", "Message", commit.summary, "What the commit says")
+    run = commit.run
+    if run is not None:
+        yield Statistic("invocation", "Run", run.invocation, "dbt's invocation id of the run")
+    if run is not None and run.git_sha:
+        yield Statistic("git_sha", "Code", run.git_sha[:_SHOWN], "The project's git commit")
+
+
+def _time(at: Micros) -> str:
+    return datetime_of(at).isoformat(sep=" ", timespec="seconds")

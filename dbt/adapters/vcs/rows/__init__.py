@@ -1,0 +1,1 @@
+"""Rows of Parquet files, read, compared and written in this process."""

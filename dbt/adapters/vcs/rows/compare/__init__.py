@@ -1,0 +1,1 @@
+"""Rows compared: which are equal, which are new, which are gone."""

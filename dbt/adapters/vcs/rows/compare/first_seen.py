@@ -1,0 +1,84 @@
+"""Grids: rows of many blocks looked at as one, so that it takes no step for each block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, KeysView, Sequence
+from itertools import accumulate, pairwise
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from dbt.adapters.vcs.rows.compare.located import Mask
+from dbt.adapters.vcs.rows.files.block_reader import Positions
+
+Part: TypeAlias = tuple[str, Positions]
+"""The path of a block, and positions in it."""
+
+_SPARSE: Final = 64
+"""With more places than that for each row, rows are sorted, not marked."""
+
+_MARKED: Final = 2**28
+"""Nor are they marked if there are more places than that: a mark is a byte."""
+
+
+class Grid:
+    """Rows in some parts; a place is a position in a block, and has a number."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Take the parts; a block may have several."""
+        self._extents: dict[str, int] = {}
+        for block, positions in parts:
+            extent = int(positions.max(initial=-1)) + 1
+            self._extents[block] = max(extent, self._extents.get(block, 0))
+        starts = list(accumulate(self._extents.values(), initial=0))
+        self._starts = dict(zip(self._extents, starts, strict=False))
+        self._size = starts[-1]
+        self._counts = np.array([len(positions) for _, positions in parts], np.int64)
+        self._places = self._numbered(parts)
+
+    @property
+    def blocks(self) -> KeysView[str]:
+        """The paths of the blocks."""
+        return self._extents.keys()
+
+    def among(self, parts: Iterable[Part]) -> Mask:
+        """Tell which rows are at some places; those of other blocks mean nothing."""
+        some = self._numbered(
+            (block, positions[positions < self._extents[block]])
+            for block, positions in parts
+            if block in self._extents
+        )
+        if self._is_too_wide(len(self._places) + len(some)):
+            return np.isin(self._places, some)
+        marks = np.zeros(self._size, np.bool_)
+        marks[some] = True
+        return marks[self._places]
+
+    def first(self) -> Mask:
+        """Tell which rows are at a place at which no part before has one."""
+        found = np.zeros(len(self._places), np.bool_)
+        if self._is_too_wide(len(found)):
+            found[np.unique(self._places, return_index=True)[1]] = True
+            return found
+        seen = np.zeros(self._size, np.bool_)
+        for start, end in pairwise(accumulate(self._counts, initial=0)):
+            here = self._places[start:end]
+            found[start:end] = ~seen[here]
+            seen[here] = True
+        return found
+
+    def spread(self, of_parts: Sequence[bool]) -> Mask:
+        """Tell of each row what is told of its part."""
+        return np.repeat(np.array(of_parts, np.bool_), self._counts)
+
+    def parts(self, rows: Mask) -> set[int]:
+        """Return the numbers of the parts that some rows are in."""
+        numbers = np.repeat(np.arange(len(self._counts)), self._counts)
+        return set(np.unique(numbers[rows]).tolist())
+
+    def _numbered(self, parts: Iterable[Part]) -> Positions:
+        found = [self._starts[block] + positions for block, positions in parts]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def _is_too_wide(self, rows: int) -> bool:
+        return self._size > min(rows * _SPARSE, _MARKED)

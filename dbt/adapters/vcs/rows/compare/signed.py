@@ -1,0 +1,62 @@
+"""Signed rows: the rows that a delta adds (1) and takes away (-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.plan.delta import Delta
+from dbt.adapters.vcs.core.plan.pieces import signed_pieces
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.compare.located import Located, is_among, locate
+from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRows:
+    """Rows with a sign each; rows that are equal and of opposite sign are still there.
+
+    Attributes:
+        sign: 1 or -1.
+        located: Where each row is.
+        files: What reads them.
+    """
+
+    sign: Positions
+    located: Located
+    files: Files
+
+    def read(self, fields: Sequence[Field]) -> pa.Table:
+        """Return columns of the rows by field id; only these columns are read."""
+        return self.located.read(self.files, fields)
+
+    def columns(self, fields: Sequence[Field]) -> list[pa.ChunkedArray]:
+        """Return columns of the rows in the order asked for; only these are read."""
+        found: list[pa.ChunkedArray] = self.read(fields).columns
+        return found
+
+
+def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> SignedRows:
+    """Return the signed rows of a delta, those that go first; no row is read yet.
+
+    Raises:
+        TooLargeError: There are too many of them to be read in this process.
+    """
+    signed = signed_pieces(delta)
+    pieces = [item.piece for item in signed]
+    limits.check(pieces)
+    files = Files(blobs)
+    located = locate(files, pieces)
+    sign = np.array([item.sign for item in signed], np.int64)[located.piece]
+    live = np.ones(len(located), np.bool_)
+    for number, item in enumerate(signed):
+        if item.without:
+            here = located.of([number])
+            dead = files.dead(item.without, item.piece.block)
+            live[here[is_among(located.position[here], dead)]] = False
+    return SignedRows(sign[live], located.take(live), files)

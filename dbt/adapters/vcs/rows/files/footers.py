@@ -1,0 +1,178 @@
+"""What the footers of Parquet files tell about a write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.files.bounds import is_nested, stats_of_chunks, stats_of_partition
+from dbt.adapters.vcs.rows.partition_values import partition_values
+
+_TAIL: Final = 64 * 1024
+_MAGIC: Final = b"PAR1"
+_THREADS: Final = 16
+_MIN_PARALLEL: Final = 4
+
+
+class Footer(NamedTuple):
+    """The end of a Parquet file.
+
+    Attributes:
+        bytes: Size of the file.
+        metadata: pyarrow's `FileMetaData`.
+    """
+
+    bytes: int
+    metadata: Any
+
+    @property
+    def rows(self) -> int:
+        """How many rows the file holds."""
+        return int(self.metadata.num_rows)
+
+
+def read_blocks(
+    blobs: Blobs,
+    paths: Sequence[str],
+    schema: Schema,
+    partition_by: Sequence[str],
+    footers: Mapping[str, Footer] = {},
+) -> tuple[Block, ...]:
+    """Return the blocks that Parquet files are, in the order of the paths.
+
+    Args:
+        blobs: Where they are.
+        paths: The files, relative to the repository.
+        schema: The table's columns; files name them by field id.
+        partition_by: Field ids of the partition columns, whose values are in the paths.
+        footers: Those that were read already, by path.
+
+    Raises:
+        DamagedError: A file is no Parquet file.
+        NotFoundError: There is no such file.
+    """
+
+    def block_of(path: str) -> Block:
+        footer = footers.get(path) or read_footer(blobs, path)
+        return _block(path, footer, schema, partition_by)
+
+    if len(paths) < _MIN_PARALLEL:
+        return tuple(map(block_of, paths))
+    with ThreadPoolExecutor(min(_THREADS, len(paths))) as pool:
+        return tuple(pool.map(block_of, paths))
+
+
+def check_not_null(blocks: Iterable[Block], schema: Schema) -> tuple[Field, ...]:
+    """Refuse NULL where the schema does, by the blocks' own counts.
+
+    Returns:
+        The NOT NULL columns whose counts don't tell, nested ones as a rule: read their rows.
+
+    Raises:
+        InputError: There are NULLs, with the columns that hold them and how many.
+    """
+    blocks = [block for block in blocks if block.rows]
+    refused: list[str] = []
+    untold: list[Field] = []
+    for field in schema.fields:
+        if field.nullable:
+            continue
+        nulls = [
+            block.stats[field.id].nulls if field.id in block.stats else -1 for block in blocks
+        ]
+        count = sum(number for number in nulls if number > 0)
+        if count:
+            refused.append(f"{field.name} ({count} NULL)")
+        elif -1 in nulls:
+            untold.append(field)
+    if refused:
+        raise InputError(
+            f"NULL in columns that are declared NOT NULL: {', '.join(refused)}. Nothing was "
+            "changed; filter the rows out, give the columns a value, or drop the constraint."
+        )
+    return tuple(untold)
+
+
+def _block(path: str, footer: Footer, schema: Schema, partition_by: Sequence[str]) -> Block:
+    values = partition_values(path) if partition_by else {}
+    return Block(
+        path=path,
+        rows=footer.rows,
+        bytes=footer.bytes,
+        partition={id: values.get(id) for id in partition_by},
+        stats=_stats(footer.metadata, schema, {id: values.get(id) for id in partition_by}),
+    )
+
+
+def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
+    """Return a file's footer; `size` is the file's, if it is known.
+
+    Raises:
+        DamagedError: It is no Parquet file.
+        NotFoundError: There is no such file.
+    """
+    if size is None:
+        size = blobs.size(path)
+    tail = blobs.range(path, max(0, size - _TAIL), min(size, _TAIL))
+    if len(tail) < 12 or tail[-4:] != _MAGIC:
+        raise _no_parquet(path, "it does not end as one does")
+    length = int.from_bytes(tail[-8:-4], "little") + 8
+    if length + 4 > size:
+        raise _no_parquet(path, "its footer is longer than the file")
+    if length > len(tail):
+        tail = blobs.range(path, size - length, length)
+    try:
+        # A footer parses alone; offsets into the rest are not followed.
+        return Footer(size, pq.read_metadata(pa.BufferReader(_MAGIC + tail[-length:])))
+    except (pa.ArrowException, OSError) as error:
+        raise _no_parquet(path, str(error)) from error
+
+
+def _stats(
+    metadata: Any, schema: Schema, partition: Mapping[str, str | None]
+) -> dict[str, ColumnStats]:
+    leaves = _root_leaves(metadata.schema)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    roots = {path.partition(".")[0].lower() for path in _paths(metadata.schema)}
+    stats: dict[str, ColumnStats] = {}
+    for field in schema.fields:
+        position = leaves.get(field.id.lower())
+        if field.id in partition:
+            text = partition[field.id]
+            stats[field.id] = stats_of_partition(field.type, text, metadata.num_rows)
+        elif position is not None:
+            chunks = [group.column(position) for group in groups]
+            if not is_nested(field.type):
+                leaf = metadata.schema.column(position)
+                stats[field.id] = stats_of_chunks(field.type, chunks, leaf)
+        elif not is_nested(field.type) or field.id.lower() not in roots:
+            # Readers take a column that the file lacks for NULL.
+            stats[field.id] = ColumnStats(None, None, metadata.num_rows)
+    return stats
+
+
+def _paths(schema: Any) -> list[str]:
+    return [schema.column(number).path for number in range(len(schema))]
+
+
+def _root_leaves(schema: Any) -> dict[str, int]:
+    """Return the positions of columns that are not nested, by lower-case name."""
+    columns = [schema.column(number) for number in range(len(schema))]
+    return {
+        column.name.lower(): number
+        for number, column in enumerate(columns)
+        if column.path == column.name
+    }
+
+
+def _no_parquet(path: str, why: str) -> DamagedError:
+    return DamagedError(
+        f"{path} is no Parquet file: {why}. Restore it from a backup of the repository."
+    )

@@ -1,0 +1,103 @@
+"""Arrow tables as Parquet files of the repository, without Spark."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Schema
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.files.column_stats import measured_columns
+from dbt.adapters.vcs.rows.types import arrow_type
+
+_ROW_GROUP: Final = 1_000_000
+
+
+def arrow_schema(schema: Schema) -> pa.Schema:
+    """Return a table's columns as Arrow's, named by field id.
+
+    Raises:
+        UnsupportedError: Arrow lacks one of the types (intervals, VARIANT).
+    """
+    return pa.schema(
+        [pa.field(field.id, arrow_type(field.type), field.nullable) for field in schema.fields]
+    )
+
+
+def write_table(
+    blobs: Blobs,
+    table: pa.Table,
+    *,
+    folder: str,
+    schema: Schema,
+    max_rows_per_file: int = 1_000_000,
+) -> tuple[str, ...]:
+    """Write the rows of an Arrow table, as Spark would write them.
+
+    Args:
+        blobs: Where to.
+        table: Columns in the order of the schema, whatever their names; cast without loss.
+        folder: `data/<table id>/w=<write id>`, new.
+        schema: The table's columns.
+        max_rows_per_file: Where to begin another file.
+
+    Returns:
+        Paths of the files, relative to the repository; none if there is no row.
+
+    Raises:
+        InputError: The columns don't fit the schema, or the folder is not new.
+    """
+    wanted = arrow_schema(schema)
+    write = folder.rpartition("=")[2]
+    if table.num_columns != len(wanted):
+        raise InputError(
+            f"The table has {len(wanted)} columns ({', '.join(schema.names)}); "
+            f"{table.num_columns} were given."
+        )
+    table = _cast(table, wanted)
+    paths: list[str] = []
+    for number, start in enumerate(range(0, table.num_rows, max_rows_per_file)):
+        path = f"{folder}/part-{number:05}-{write}.parquet"
+        if not blobs.create(path, parquet_bytes(table.slice(start, max_rows_per_file))):
+            raise InputError(f"{path} is there already; write to a new folder.")
+        paths.append(path)
+    return tuple(paths)
+
+
+def count_nulls(blobs: Blobs, path: str, column: str) -> int:
+    """Return how many rows of a block hold NULL in a column, reading that column."""
+    source = pa.BufferReader(blobs.get(path))
+    return int(pq.read_table(source, columns=[column]).column(0).null_count)
+
+
+def _cast(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    columns = []
+    for field, column in zip(wanted, table.columns, strict=True):
+        try:
+            columns.append(column.cast(field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InputError(
+                f"The values of column '{field.name}' don't fit its type ({error}). "
+                "Give the column another type, or mend the values."
+            ) from error
+    return pa.table(columns, schema=pa.schema([field.with_nullable(True) for field in wanted]))
+
+
+def parquet_bytes(table: pa.Table, *, row_group: int = _ROW_GROUP) -> bytes:
+    """Return the Parquet file that holds a table, as Spark reads it best."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table,
+        sink,
+        compression="snappy",
+        coerce_timestamps="us",
+        store_schema=False,
+        row_group_size=row_group,
+        write_page_index=False,
+        write_statistics=sorted(measured_columns(table)),
+    )
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

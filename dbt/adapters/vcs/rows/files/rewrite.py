@@ -1,0 +1,133 @@
+"""Blocks written anew in process: the same rows, in fewer files, without the deleted ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Block, Field
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.columns import read_columns
+from dbt.adapters.vcs.rows.files.column_stats import measured_columns
+
+_GROUP_BYTES = 64 * 1024 * 1024
+"""Rows that make a row group, as Arrow counts bytes in memory."""
+
+
+def rewrite_blocks(
+    blobs: Blobs,
+    blocks: Sequence[Block],
+    fields: Sequence[Field],
+    deleted: Mapping[str, Sequence[int]],
+    *,
+    folder: str,
+    target_bytes: int,
+    sort_by: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Write the rows of blocks of one partition to new files of about a target size.
+
+    Rows are streamed, a row group at a time, and one new file is held in memory; to be sorted,
+    the rows of all blocks are.
+
+    Args:
+        blobs: The repository's store.
+        blocks: In the order in which their rows are to be written.
+        fields: The table's columns.
+        deleted: Positions to leave out, sorted, by path of the block.
+        folder: `data/<table id>/w=<write id>`, new.
+        target_bytes: About how large each file becomes.
+        sort_by: Field ids to sort the rows by.
+
+    Returns:
+        Paths of the files, in order; none if no row is left.
+
+    Raises:
+        UnsupportedError: Arrow lacks the type of a column (intervals, VARIANT).
+        InputError: A file is there already.
+    """
+    partition = blocks[0].partition
+    inside = [field for field in fields if field.id not in partition]
+    batches = (
+        batch
+        for block in blocks
+        for batch in read_columns(blobs, block, inside, deleted.get(block.path, ()))
+        if batch.num_rows
+    )
+    groups = _sorted(batches, sort_by) if sort_by else _groups(batches)
+    return tuple(_files(blobs, groups, _place(folder, blocks[0].path), target_bytes))
+
+
+def _sorted(batches: Iterable[pa.RecordBatch], sort_by: Sequence[str]) -> Iterator[pa.Table]:
+    held = list(batches)
+    if not held:
+        return
+    ordered = pa.Table.from_batches(held).sort_by([(id, "ascending") for id in sort_by])
+    size = max(1, math.ceil(ordered.num_rows * _GROUP_BYTES / max(ordered.nbytes, 1)))
+    for start in range(0, ordered.num_rows, size):
+        yield ordered.slice(start, size)
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size >= _GROUP_BYTES:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _files(
+    blobs: Blobs, groups: Iterable[pa.Table], place: tuple[str, str], target_bytes: int
+) -> Iterator[str]:
+    sink: pa.BufferOutputStream | None = None
+    writer: pq.ParquetWriter | None = None
+    measured: frozenset[str] = frozenset()
+    number = 0
+
+    def finish() -> str:
+        nonlocal number, writer, sink
+        assert writer is not None and sink is not None
+        writer.close()
+        path = f"{place[0]}/part-{number:05}-{place[1]}.parquet"
+        if not blobs.create(path, sink.getvalue().to_pybytes()):
+            raise InputError(f"{path} is there already; write to a new folder.")
+        number, writer, sink = number + 1, None, None
+        return path
+
+    for rows in groups:
+        held = measured_columns(rows)
+        if writer is not None and not measured <= held:
+            # What a file has bounds of is settled when it begins; NaN in such a column begins one.
+            yield finish()
+        if writer is None or sink is None:
+            measured = held
+            sink = pa.BufferOutputStream()
+            writer = pq.ParquetWriter(
+                sink,
+                rows.schema,
+                compression="snappy",
+                coerce_timestamps="us",
+                store_schema=False,
+                write_page_index=False,
+                write_statistics=sorted(measured),
+            )
+        writer.write_table(rows, row_group_size=rows.num_rows)
+        if sink.tell() >= target_bytes:
+            yield finish()
+    if writer is not None:
+        yield finish()
+
+
+def _place(folder: str, path: str) -> tuple[str, str]:
+    """Return the folder of a new file of a block's partition, and the write's id."""
+    parts = path.split("/")[:-1]
+    start = next((n for n, part in enumerate(parts) if part.startswith("w=")), len(parts) - 1)
+    return "/".join([folder, *parts[start + 1 :]]), folder.rpartition("=")[2]

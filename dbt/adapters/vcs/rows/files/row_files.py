@@ -1,0 +1,89 @@
+"""Rows of a partitioned or plain table as Parquet files, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Schema
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.files.parquet import arrow_schema, parquet_bytes
+from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_folder
+
+_MAX_ROWS: Final = 1_000_000
+_MAX_BYTES: Final = 256 * 1024 * 1024
+"""In memory; a file on disk is smaller as a rule."""
+
+
+def can_write(schema: Schema, partition_by: Sequence[str]) -> bool:
+    """Tell whether Arrow knows the types of a table, and how Spark names its partitions."""
+    try:
+        arrow_schema(schema)
+    except UnsupportedError:
+        return False
+    fields = {field.id: field.type for field in schema.fields}
+    return all(is_spelled(fields[id]) for id in partition_by)
+
+
+def write_rows(
+    blobs: Blobs, rows: pa.Table, *, folder: str, partition_by: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Write rows as blocks of a table, as Spark would.
+
+    Args:
+        blobs: Where to.
+        rows: The table's columns, named by field id, in the types of `arrow_schema`.
+        folder: `data/<table id>/w=<write id>`, new.
+        partition_by: Field ids of the partition columns, outermost first; see `can_write`.
+
+    Returns:
+        Paths of the files, relative to the repository; none if there is no row.
+
+    Raises:
+        InputError: A partition value can't be kept by a folder's name, or the folder is not new.
+    """
+    write = folder.rpartition("=")[2]
+    paths: list[str] = []
+    for inside, part in _partitions(rows, partition_by):
+        for piece in _pieces(part):
+            path = f"{folder}/{inside}part-{len(paths):05}-{write}.parquet"
+            if not blobs.create(path, parquet_bytes(piece)):
+                raise InputError(f"{path} is there already; write to a new folder.")
+            paths.append(path)
+    return tuple(paths)
+
+
+def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of each partition, in order, without its columns; and its folders."""
+    if not by:
+        yield "", rows
+        return
+    folders = pc.binary_join_element_wise(
+        *(_spelled(rows.column(id), id) for id in by), pa.scalar(""), "/"
+    )
+    order = pc.sort_indices(folders)
+    folders = folders.take(order)
+    rows = rows.drop_columns(list(by)).take(order)
+    start = 0
+    for item in pc.value_counts(folders).to_pylist():
+        yield item["values"], rows.slice(start, item["counts"])
+        start += item["counts"]
+
+
+def _spelled(column: pa.ChunkedArray, id: str) -> pa.Array:
+    """Return the names of the folders that a column's values stand for."""
+    codes = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    names = [partition_folder(id, value) for value in codes.dictionary.to_pylist()]
+    return pa.array(names, pa.string()).take(codes.indices)
+
+
+def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
+    if not rows.num_rows:
+        return
+    each = max(1, min(_MAX_ROWS, rows.num_rows * _MAX_BYTES // max(1, rows.nbytes)))
+    for start in range(0, rows.num_rows, each):
+        yield rows.slice(start, each)

@@ -1,0 +1,80 @@
+"""Tombstone files: written and read without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Tombstone
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
+
+_ROW_GROUP: Final = 100_000
+
+
+def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
+    """Write deleted rows as one file.
+
+    Args:
+        blobs: Where to.
+        rows: `__vcs_file`, `__vcs_pos`, then the before-images by field id; at least one row, in
+            any order.
+        folder: `data/<table id>/w=<write id>`.
+
+    Raises:
+        InputError: The folder holds a tombstone already.
+    """
+    rows = _sorted(rows)
+    path = f"{folder}/deleted-{folder.rpartition('=')[2]}.parquet"
+    data = parquet_bytes(rows, row_group=_ROW_GROUP)
+    if not blobs.create(path, data):
+        raise InputError(f"{path} is there already; write to a new folder.")
+    counts = pc.value_counts(rows.column(FILE_COLUMN)).to_pylist()
+    return Tombstone(
+        path=path,
+        bytes=len(data),
+        targets={item["values"]: item["counts"] for item in counts},
+    )
+
+
+def _sorted(rows: pa.Table) -> pa.Table:
+    """Return rows by file and position; paths are long and few, so each is compared once."""
+    paths = rows.column(FILE_COLUMN).combine_chunks().dictionary_encode()
+    place = np.argsort(np.argsort(paths.dictionary.to_numpy(zero_copy_only=False)))
+    file = place[paths.indices.to_numpy()]
+    position = rows.column(POSITION_COLUMN).to_numpy()
+    order = np.lexsort((position, file))
+    if (np.diff(order) == 1).all():
+        return rows
+    return rows.take(pa.array(order))
+
+
+def deleted_positions(
+    blobs: Blobs, tombstones: Iterable[Tombstone], files: Iterable[str]
+) -> Mapping[str, list[int]]:
+    """Return the positions that tombstones delete from each of some files.
+
+    Files without any are left out. Each tombstone's file is read once, two columns of it.
+    """
+    wanted = set(files)
+    found: dict[str, list[int]] = {}
+    for item in tombstones:
+        targets = wanted & item.targets.keys()
+        if not targets:
+            continue
+        table = pq.read_table(
+            pa.BufferReader(blobs.get(item.path)),
+            columns=[FILE_COLUMN, POSITION_COLUMN],
+            filters=pc.field(FILE_COLUMN).isin(sorted(targets)),
+        )
+        for target in sorted(targets):
+            rows = table.filter(pc.equal(table.column(FILE_COLUMN), target))
+            found.setdefault(target, []).extend(rows.column(POSITION_COLUMN).to_pylist())
+    return found

@@ -1,0 +1,45 @@
+"""Key values: what a person gives for a row's column, as a value of the column's type."""
+
+from __future__ import annotations
+
+from datetime import timezone, tzinfo
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.rows.exact_values import Given, exact_value
+
+
+def key_value(
+    name: RelationName,
+    column: str,
+    type_: str,
+    given: Given,
+    zone: tzinfo = timezone.utc,
+) -> pa.Scalar:
+    """Return a value that somebody gave as one of a column's type, which holds it exactly.
+
+    Every value that a person gives for a row goes through here: `exact_value` says what is
+    taken. A time without an offset is in the zone.
+
+    Raises:
+        InputError: The type doesn't hold it.
+        UnsupportedError: Arrow has no such type (intervals, VARIANT).
+    """
+    try:
+        return exact_value(given, type_, zone)
+    except (ValueError, OverflowError) as error:
+        shown = repr(given) if isinstance(given, str) else str(given)
+        raise InputError(
+            f"{shown} is no value of the column {column} of {name}, which is {type_} ({error})."
+        ) from error
+
+
+def is_value(column: pa.ChunkedArray, value: pa.Scalar) -> pa.ChunkedArray:
+    """Tell for each row whether it has the value: NaN is NaN, -0.0 is 0.0, NULL is none."""
+    same = pc.equal(column, pc.cast(value, column.type))
+    if pa.types.is_floating(column.type) and pc.is_nan(value).as_py():
+        same = pc.is_nan(column)
+    return pc.fill_null(same, False)

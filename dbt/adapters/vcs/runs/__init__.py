@@ -1,0 +1,1 @@
+"""Branches of dbt runs, and what their tests found."""

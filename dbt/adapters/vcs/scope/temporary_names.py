@@ -1,0 +1,209 @@
+"""Temporary names: which views and functions a session means by them, and what these read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY, Session, TemporaryDefinition
+from dbt.adapters.vcs.engines.spark.catalog import PRIVATE
+from dbt.adapters.vcs.statements import (
+    AddCheck,
+    AddColumns,
+    AlterColumn,
+    AlterViewAs,
+    CommentOnTable,
+    Describe,
+    DropColumns,
+    DropConstraint,
+    DropRelation,
+    Insert,
+    Name,
+    Reference,
+    RenameColumn,
+    RenameRelation,
+    SetProperties,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTableProperties,
+    Statement,
+    Truncate,
+    UnsetProperties,
+    calls_of,
+)
+from dbt.adapters.vcs.statements.syntax.names import SESSION
+from dbt.adapters.vcs.worktree.pins import query_of_body
+
+_LOCAL: Final = (None, "session", SESSION)
+"""Schemas by which a view or a function of the session may be named."""
+
+# What the engine takes for a temporary view first, and for a relation of the branch then. What
+# makes a relation never does, and merge, update and delete say what they need.
+_ABOUT_ONE: Final = (
+    AddCheck,
+    AddColumns,
+    AlterColumn,
+    AlterViewAs,
+    CommentOnTable,
+    Describe,
+    DropColumns,
+    DropConstraint,
+    DropRelation,
+    Insert,
+    RenameColumn,
+    RenameRelation,
+    SetProperties,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTableProperties,
+    Truncate,
+    UnsetProperties,
+)
+
+Frames = Mapping[str, tuple[RelationName, ...]]
+"""Temporary views that were made of no SQL, by lower-case name, and what each was made from."""
+
+
+class Temporaries:
+    """The temporary views and functions of one connection.
+
+    The session is asked each time: a name may be replaced, renamed or dropped by anything that
+    runs in it, and then all that names it means something else.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        has_session: Callable[[], bool],
+        frames: Frames,
+    ) -> None:
+        """Take what opens the session, and what tells if any name can have been made in it."""
+        self._session = session
+        self._has_session = has_session
+        self._frames = frames
+
+    def views(self) -> frozenset[str]:
+        """Return the temporary views, lower case, global ones as `global_temp.v`."""
+        return self._session().temporary_views() if self._has_session() else frozenset()
+
+    def view(self, name: Name) -> str | None:
+        """Return the temporary view that a name in a statement means, or None."""
+        key = _view_key(name)
+        if key is None:
+            return None
+        known = self._session().temporary_views() if is_global(key) else self.views()
+        return key if key in known else None
+
+    def is_about(self, statement: Statement) -> bool:
+        """Tell whether a statement that names one relation means a temporary view by it."""
+        if isinstance(statement, DropRelation) and statement.kind == "function":
+            return False
+        return isinstance(statement, _ABOUT_ONE) and self.view(statement.target.name) is not None
+
+    def function(self, name: Name) -> str | None:
+        """Return the temporary function that a call of a name means, or None."""
+        key = _function_key(name)
+        if key is None or not self._has_session():
+            return None
+        return key if key in self._session().temporary_functions() else None
+
+    def followed(self, views: Iterable[str] = (), functions: Iterable[str] = ()) -> Followed:
+        """Return what temporary views and functions read and call, each followed down."""
+        walk = _Walk(self._session(), self._frames)
+        for view in views:
+            walk.view(view)
+        for function in functions:
+            walk.function(function)
+        return Followed(tuple(walk.relations), tuple(walk.calls))
+
+
+class Followed(NamedTuple):
+    """Where temporary names lead.
+
+    Attributes:
+        relations: Relations that are read, each once.
+        calls: Names that are called, each once; which of them are functions of the branch is
+            for the caller to say.
+    """
+
+    relations: tuple[RelationName, ...]
+    calls: tuple[RelationName, ...]
+
+
+class _Walk:
+    """A walk from temporary names down to what lies in the catalog."""
+
+    def __init__(self, session: Session, frames: Frames) -> None:
+        self._session = session
+        self._frames = frames
+        self._seen: set[tuple[str, str]] = set()
+        self._views = session.temporary_views()
+        self._functions = session.temporary_functions()
+        self.relations: dict[RelationName, None] = {}
+        self.calls: dict[RelationName, None] = {}
+
+    def view(self, name: str) -> None:
+        self.relations.update(dict.fromkeys(self._frames.get(name, ())))
+        if self._is_new("view", name):
+            self._read(self._session.temporary_view(name))
+
+    def function(self, name: str) -> None:
+        if self._is_new("function", name):
+            self._read(self._session.temporary_function(name))
+
+    def _is_new(self, kind: str, name: str) -> bool:
+        before = len(self._seen)
+        self._seen.add((kind, name))
+        return len(self._seen) > before
+
+    def _read(self, definition: TemporaryDefinition | None) -> None:
+        """Follow a definition; a name in it means a temporary one only if it did at first."""
+        if definition is None:
+            return
+        for read in query_of_body(definition.text).reads:
+            key = _view_key(read.name)
+            if key in definition.views and key in self._views:
+                self.view(key)
+            elif is_plain(read):
+                self.relations[read.name.relation(definition.schema)] = None
+        for call in calls_of(definition.text):
+            key = _function_key(call.name)
+            if key in definition.functions and key in self._functions:
+                self.function(key)
+            else:
+                self.calls[call.name.relation(definition.schema)] = None
+
+
+def relation_of_view(view: str) -> RelationName | str:
+    """Return how the engine names a view that `Temporaries.view` gave."""
+    schema, _, identifier = view.partition(".")
+    return RelationName(schema, identifier) if is_global(view) else view
+
+
+def is_global(view: str) -> bool:
+    """Tell whether a view that `Temporaries.view` gave is one of all sessions."""
+    return view.startswith(f"{GLOBAL_TEMPORARY}.")
+
+
+def is_plain(read: Reference) -> bool:
+    """Tell whether a place reads what the branch shows: no version, nor the engine's own."""
+    return read.at is None and read.name.schema != PRIVATE
+
+
+def _view_key(name: Name) -> str | None:
+    if name.in_catalog:
+        return None
+    schema = None if name.schema is None else name.schema.lower()
+    if schema == GLOBAL_TEMPORARY:
+        return f"{GLOBAL_TEMPORARY}.{name.identifier.lower()}"
+    return name.identifier.lower() if schema in _LOCAL else None
+
+
+def _function_key(name: Name) -> str | None:
+    if name.in_catalog:
+        return None
+    schema = None if name.schema is None else name.schema.lower()
+    return name.identifier.lower() if schema in _LOCAL else None

@@ -1,0 +1,1 @@
+"""Statements as frozen values, one family a module."""

@@ -1,0 +1,119 @@
+"""Statements that change a relation's name, columns, comment or properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from dbt.adapters.vcs.statements.syntax.column_clauses import Check, ColumnDef, Position
+from dbt.adapters.vcs.statements.syntax.names import Name, Target
+
+RelationKind = Literal["table", "view"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameRelation:
+    """`alter table|view a rename to b`; `new` without a schema stays in the schema of `target`."""
+
+    kind: RelationKind
+    target: Target
+    new: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddColumns:
+    """`alter table t add columns (...)`."""
+
+    target: Target
+    columns: tuple[ColumnDef, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameColumn:
+    """`alter table t rename column a to b`."""
+
+    target: Target
+    column: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropColumns:
+    """`alter table t drop columns [if exists] (a, b)`."""
+
+    target: Target
+    columns: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterColumn:
+    """`alter table t alter|change column c ...`, or `comment on column t.c is ...`.
+
+    What is None stays as it is.
+
+    Attributes:
+        target: The table.
+        column: The column to change.
+        type: Its new type.
+        comment: Its new comment; empty text takes the comment away.
+        nullable: False with `set not null`, True with `drop not null`.
+        position: Where it moves.
+        default: SQL text of its new default; empty text takes the default away.
+    """
+
+    target: Target
+    column: str
+    type: str | None = None
+    comment: str | None = None
+    nullable: bool | None = None
+    position: Position | None = None
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetProperties:
+    """`alter table|view t set tblproperties (...)`, or `alter table t add primary key (...)`.
+
+    A primary key is the property `primary_key`, its columns separated by commas.
+    """
+
+    kind: RelationKind
+    target: Target
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsetProperties:
+    """`alter table|view t unset tblproperties [if exists] (...)`."""
+
+    kind: RelationKind
+    target: Target
+    keys: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddCheck:
+    """`alter table t add [constraint name] check (expression)`."""
+
+    target: Target
+    check: Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint:
+    """`alter table t drop constraint [if exists] name`."""
+
+    target: Target
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentOnTable:
+    """`comment on table t is '...'`; None takes the comment away."""
+
+    target: Target
+    comment: str | None

@@ -1,0 +1,72 @@
+"""Statements that make functions, and tell of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dbt.adapters.vcs.core.model.function import Language, Parameter, Shape
+from dbt.adapters.vcs.core.model.view import ViewColumn
+from dbt.adapters.vcs.statements.syntax.names import Target
+from dbt.adapters.vcs.statements.syntax.query import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateFunction:
+    """`create [or replace] [aggregate] function f(...) ... return ... | as '...'`.
+
+    Attributes:
+        target: The function.
+        body: What stands behind `return`; in Python its text is the module's source, and it
+            reads nothing.
+        language: What the body is written in.
+        shape: What the function gives.
+        parameters: In order.
+        returns: Type of the value; None if nothing was said, and for rows.
+        columns: Columns of the rows; empty if nothing was said.
+        deterministic: Whether equal arguments give equal values; None if nothing was said.
+        handler: From `handler = '...'`.
+        packages: From `packages = (...)`.
+        runtime: From `runtime_version = '...'`.
+        comment: Free text, or None.
+        replace: True with `or replace`.
+        if_not_exists: True with that clause.
+    """
+
+    target: Target
+    body: Query
+    language: Language = "sql"
+    shape: Shape = "scalar"
+    parameters: tuple[Parameter, ...] = ()
+    returns: str | None = None
+    columns: tuple[ViewColumn, ...] = ()
+    deterministic: bool | None = None
+    handler: str | None = None
+    packages: tuple[str, ...] = ()
+    runtime: str | None = None
+    comment: str | None = None
+    replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeFunction:
+    """`describe function [extended] f`."""
+
+    target: Target
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowFunctions:
+    """`show [user | all] functions [in s] [like 'a*|b*']`.
+
+    Attributes:
+        kind: Whether Spark's own functions are asked for, too.
+        schema: The schema asked for, or None.
+        pattern: Spark's pattern of names, or None.
+    """
+
+    kind: Literal["user", "all"] = "all"
+    schema: str | None = None
+    pattern: str | None = None

@@ -1,0 +1,271 @@
+"""A `merge` as one query over one join.
+
+Each kind of clause sees its own names: matched rows those of both tables, rows that only the
+source has those of the source, rows that only the target has those of the target. So the query
+grows in levels, from the join outwards; each level brings the names that its clauses may use, and
+adds one column with the number of the clause that applies and the values that it gives. What else
+a level hands on has names that the statement doesn't hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.statements.families.staging_sql import (
+    ACTION,
+    FILE,
+    MATCHED,
+    POSITION,
+    MergeClause,
+    MergeSource,
+    Sources,
+    TargetColumn,
+    value_sql,
+    values_by_place,
+)
+from dbt.adapters.vcs.statements.syntax.literals import quote_name, quote_text
+from dbt.adapters.vcs.statements.syntax.query import Slice
+
+_JOINS: Final = {
+    frozenset[str](): "inner",
+    frozenset({"not matched"}): "right outer",
+    frozenset({"not matched by source"}): "left outer",
+    frozenset({"not matched", "not matched by source"}): "full outer",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeQuery:
+    """What the query is made of; see `Merge.staged` for what it returns."""
+
+    sources: Sources
+    with_: Slice | None
+    source: MergeSource
+    on: Slice
+    clauses: Sequence[MergeClause]
+    located: str
+    columns: Sequence[TargetColumn]
+    source_columns: Sequence[str]
+    _mark: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        taken = "\n".join(
+            (self.sources.text, *(c.name for c in self.columns), *self.source_columns)
+        ).lower()
+        mark = "__vcs_merge"
+        while mark in taken:
+            mark += "_"
+        object.__setattr__(self, "_mark", mark)
+
+    def source_query(self) -> str:
+        """Return the query of the source's rows."""
+        place = self.sources.piece(self.source.place)
+        return f"{self.sources.prefix(self.with_)}select * from {place}"
+
+    def sql(self, *, keep_matched: bool) -> str:
+        """Return the query; `keep_matched` keeps matched rows that no clause applies to."""
+        rows = self._joined()
+        kinds = ["matched"]
+        for kind, level in (
+            ("not matched", self._only_source),
+            ("not matched by source", self._only_target),
+        ):
+            if any(clause.when == kind for clause in self.clauses):
+                rows = level(rows)
+                kinds.append(kind)
+        numbers = ", ".join(f"{self._change(kind)}.clause" for kind in kinds)
+        rows = f"select *, coalesce({numbers}) as {self._named('clause')}\nfrom (\n{rows}\n)"
+        applies = f"{self._named('clause')} is not null"
+        if keep_matched:
+            applies += f" or {self._is_match()}"
+        listed = ",\n  ".join(self._result())
+        prefix = self.sources.prefix(self.with_)
+        return f"{prefix}select {listed}\nfrom (\n{rows}\n)\nwhere {applies}"
+
+    def _named(self, what: str) -> str:
+        return f"{self._mark}_{what}"
+
+    def _change(self, kind: str) -> str:
+        return self._named(kind.replace(" ", "_"))
+
+    def _old(self, place: int) -> str:
+        return self._named(f"old_{place}")
+
+    def _is_match(self) -> str:
+        return f"({self._named('pos')} is not null and {self._named('source')} is not null)"
+
+    def _handed_on(self) -> list[str]:
+        """Return the names of what every level has, but for the changes."""
+        own = [self._named("file"), self._named("pos"), self._named("source")]
+        return own + [self._old(place) for place in range(len(self.columns))]
+
+    def _source_name(self) -> str:
+        name = self.source.shown_name
+        if name is None:
+            return self._named("using")
+        if name.lower() == self.sources.target_name.lower():
+            raise UnsupportedError(
+                f"The merge's target and source are both called '{name}' in its conditions. Give "
+                "each an alias of its own: merge into a as target using b as source on ..."
+            )
+        return quote_name(name)
+
+    def _joined(self) -> str:
+        """Return the join, with the changes of matched rows; it brings both tables' names."""
+        target, source = quote_name(self.sources.target_name), self._source_name()
+        kinds = {clause.when for clause in self.clauses}
+        both = f"{target}.{POSITION} is not null and {source}.{self._named('source')} is not null"
+        items = [
+            f"{target}.{FILE} as {self._named('file')}",
+            f"{target}.{POSITION} as {self._named('pos')}",
+            *(f"{target}.{quote_name(c.name)} as {self._old(n)}" for n, c in self._numbered()),
+            f"{source}.*" if "not matched" in kinds else f"{source}.{self._named('source')}",
+            self._changes("matched", both),
+        ]
+        join = _JOINS[frozenset(kinds - {"matched"})]
+        return (
+            f"select {_lines(items)}\nfrom {self.located} as {target}\n"
+            f"{join} join {self._marked_source()}\non {self._piece(self.on)}"
+        )
+
+    def _marked_source(self) -> str:
+        """Return the source's rows with a column that is null where a join finds none."""
+        rows = f"select *, true as {self._named('source')} from "
+        rows += self.sources.piece(self.source.place)
+        return f"({rows}) as {self._source_name()}"
+
+    def _only_source(self, rows: str) -> str:
+        """Return the rows with the changes of those that only the source has."""
+        missing = f"{self._named('pos')} is null"
+        items = [
+            *self._handed_on(),
+            self._change("matched"),
+            self._changes("not matched", missing),
+        ]
+        return f"select {_lines(items)}\nfrom (\n{rows}\n) as {self._source_name()}"
+
+    def _only_target(self, rows: str) -> str:
+        """Return the rows with the changes of those that only the target has."""
+        missing = f"{self._named('source')} is null"
+        named = [f"{self._old(n)} as {quote_name(c.name)}" for n, c in self._numbered()]
+        rows = f"select *,\n  {_lines(named)}\nfrom (\n{rows}\n)"
+        kinds = {clause.when for clause in self.clauses}
+        items = [
+            *self._handed_on(),
+            self._change("matched"),
+            *([self._change("not matched")] if "not matched" in kinds else []),
+            self._changes("not matched by source", missing),
+        ]
+        target = quote_name(self.sources.target_name)
+        return f"select {_lines(items)}\nfrom (\n{rows}\n) as {target}"
+
+    def _numbered(self) -> list[tuple[int, TargetColumn]]:
+        return list(enumerate(self.columns))
+
+    def _changes(self, kind: str, guard: str) -> str:
+        """Return the column of one kind of clause.
+
+        A struct of the number of the clause that applies and, a field for each clause, the values
+        that it gives: so values of several clauses keep their types.
+        """
+        own = [(n, clause) for n, clause in enumerate(self.clauses) if clause.when == kind]
+        column = self._change(kind)
+        branches: list[str] = []
+        for number, clause in own:
+            fields = [f"'clause', {number}"]
+            for other, told in own:
+                if told.action != "delete":
+                    values = self._struct(told) if other == number else "null"
+                    fields.append(f"'values_{other}', {values}")
+            condition = "true" if clause.condition is None else self._piece(clause.condition)
+            branches.append(f"when {condition} then named_struct({', '.join(fields)})")
+        if not branches:
+            return f"cast(null as struct<clause: int>) as {column}"
+        return f"case when {guard} then case\n    {' '.join(branches)} end end as {column}"
+
+    def _piece(self, place: Slice) -> str:
+        return f"({self.sources.piece(place)})"
+
+    def _given(self, clause: MergeClause) -> dict[int, str]:
+        """Return the SQL of the values that a clause gives, by the place of the column."""
+        if clause.star:
+            return self._by_name(clause)
+        values = {
+            place: value_sql(self.sources, value, self.columns[place])
+            for place, value in values_by_place(clause.assignments, self.columns).items()
+        }
+        if clause.action == "insert":
+            for place, column in self._numbered():
+                if column.default_sql is not None:
+                    values.setdefault(place, column.default_sql)
+        return values
+
+    def _by_name(self, clause: MergeClause) -> dict[int, str]:
+        names = {name.lower(): name for name in self.source_columns}
+        missing = [c.name for c in self.columns if c.name.lower() not in names]
+        if missing:
+            verb = "insert" if clause.action == "insert" else "update set"
+            raise InputError(
+                f"`{verb} *` needs every column of the table in the merge's source, which lacks "
+                f"{', '.join(missing)}; it has {', '.join(self.source_columns) or 'none'}. Add "
+                "them to the source, or list the columns."
+            )
+        source = self._source_name()
+        return {n: f"{source}.{quote_name(names[c.name.lower()])}" for n, c in self._numbered()}
+
+    def _struct(self, clause: MergeClause) -> str:
+        fields = (f"'v{place}', {value}" for place, value in sorted(self._given(clause).items()))
+        return f"named_struct({', '.join(fields)})"
+
+    def _result(self) -> list[str]:
+        """Return the columns of the result."""
+        number = self._named("clause")
+        actions = " ".join(f"when {n} then '{c.action}'" for n, c in enumerate(self.clauses))
+        return [
+            f"case {number} {actions} end as {ACTION}",
+            f"{self._named('file')} as {FILE}",
+            f"{self._named('pos')} as {POSITION}",
+            *(f"{self._old(place)} as __old_{place}" for place, _ in self._numbered()),
+            *(f"{self._new(place)} as __new_{place}" for place, _ in self._numbered()),
+            f"{self._is_match()} as {MATCHED}",
+        ]
+
+    def _new(self, place: int) -> str:
+        """Return what a column becomes, by the number of the clause."""
+        values: dict[int, str] = {}
+        given = 0
+        for number, clause in enumerate(self.clauses):
+            if clause.action == "delete":
+                continue
+            if place in self._given(clause):
+                values[number] = f"{self._change(clause.when)}.values_{number}.v{place}"
+                given += 1
+            elif clause.action == "update":
+                values[number] = self._old(place)
+        if not given:
+            numbers = ", ".join(map(str, values))
+            kept = f"{self._named('clause')} in ({numbers})" if values else "false"
+            return f"if({kept}, {self._old(place)}, null)"
+        type_ = self.columns[place].type
+        if type_ is not None and len(values) > 1:
+            values = {n: self._stored(v, place, type_) for n, v in values.items()}
+        branches = " ".join(f"when {number} then {value}" for number, value in values.items())
+        return f"case {self._named('clause')} {branches} end"
+
+    def _stored(self, value: str, place: int, type_: str) -> str:
+        """Return a value as the column's type, or an error where that can't hold it."""
+        if value == self._old(place):
+            return value
+        cast = f"try_cast({value} as {type_})"
+        error = quote_text(
+            f"A value of the merge can't be stored in the column '{self.columns[place].name}', "
+            f"whose type is {type_}."
+        )
+        return f"if({value} is null or {cast} is not null, {cast}, raise_error({error}))"
+
+
+def _lines(items: Sequence[str]) -> str:
+    return ",\n  ".join(items)

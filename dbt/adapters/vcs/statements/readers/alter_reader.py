@@ -1,0 +1,292 @@
+"""Reads statements that begin with `alter` or `comment on`."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.statements.families.alter import (
+    AddCheck,
+    AddColumns,
+    AlterColumn,
+    CommentOnTable,
+    DropColumns,
+    DropConstraint,
+    RelationKind,
+    RenameColumn,
+    RenameRelation,
+    SetProperties,
+    UnsetProperties,
+)
+from dbt.adapters.vcs.statements.families.partition import AddPartitions, RepairTable
+from dbt.adapters.vcs.statements.families.schema_statement import (
+    CommentOnSchema,
+    SetSchemaProperties,
+)
+from dbt.adapters.vcs.statements.families.table import AlterViewAs
+from dbt.adapters.vcs.statements.readers.check_reader import read_check
+from dbt.adapters.vcs.statements.readers.clauses import (
+    primary_key_of,
+    read_characteristics,
+    read_column,
+    read_comment_value,
+    read_constraint_name,
+    read_if_exists,
+    read_names,
+    read_position,
+    read_properties,
+    read_property_keys,
+)
+from dbt.adapters.vcs.statements.readers.create_reader import SCHEMA_WORDS
+from dbt.adapters.vcs.statements.readers.partition_reader import read_partitions
+from dbt.adapters.vcs.statements.readers.table_reader import primary_key_property
+from dbt.adapters.vcs.statements.readers.type_reader import read_type
+from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor, ForeignError
+from dbt.adapters.vcs.statements.syntax.names import Name, Target
+
+Altered = (
+    AddPartitions
+    | RepairTable
+    | RenameRelation
+    | AddColumns
+    | RenameColumn
+    | DropColumns
+    | AlterColumn
+    | SetProperties
+    | UnsetProperties
+    | AddCheck
+    | DropConstraint
+    | AlterViewAs
+    | SetSchemaProperties
+)
+Commented = CommentOnTable | CommentOnSchema | AlterColumn
+
+
+def read_alter(cursor: Cursor) -> Altered | None:
+    """Read what follows `alter`; None for what Spark keeps apart from tables.
+
+    Raises:
+        UnsupportedError: The change is not possible on a versioned relation.
+    """
+    if cursor.take("table"):
+        return _alter(cursor, "table")
+    if cursor.take("view"):
+        return _alter(cursor, "view")
+    if cursor.take_any(*SCHEMA_WORDS):
+        return _alter_schema(cursor)
+    return None
+
+
+def read_comment_on(cursor: Cursor) -> Commented:
+    """Read what follows `comment`."""
+    cursor.expect("on")
+    if cursor.take("table"):
+        target = cursor.target()
+        cursor.expect("is")
+        return CommentOnTable(target=target, comment=_last(cursor, read_comment_value(cursor)))
+    if cursor.take_any(*SCHEMA_WORDS):
+        name = cursor.schema()
+        cursor.expect("is")
+        return CommentOnSchema(name=name, comment=_last(cursor, read_comment_value(cursor)))
+    if cursor.take("column"):
+        return _comment_on_column(cursor)
+    cursor.fail("`table`, `column` or `schema`")
+
+
+def _last(cursor: Cursor, value: str | None) -> str | None:
+    cursor.end()
+    return value
+
+
+def _comment_on_column(cursor: Cursor) -> AlterColumn:
+    start = cursor.token.start
+    parts = cursor.parts()
+    if len(parts) == 1:
+        raise InputError(
+            f"Expected table.column behind `comment on column`, found '{parts[0]}'. "
+            "Write the table before the column."
+        )
+    name = Name.of(parts[:-1])
+    if name is None:
+        raise ForeignError
+    end = cursor.tokens[cursor.index - 3].end
+    cursor.expect("is")
+    comment = _last(cursor, read_comment_value(cursor))
+    return AlterColumn(
+        target=Target(name=name, start=start, end=end), column=parts[-1], comment=comment or ""
+    )
+
+
+def _alter(cursor: Cursor, kind: RelationKind) -> Altered:
+    target = cursor.target()
+    changed = _alter_either(cursor, kind, target)
+    if changed is None and kind == "view" and (cursor.take("as") or cursor.token.word == "select"):
+        return AlterViewAs(target=target, query=cursor.query())
+    if changed is None and kind == "table":
+        changed = _alter_table(cursor, target)
+    if changed is None:
+        words = f"{cursor.token.text} {cursor.ahead().text}".strip()
+        step = f"Rebuild the {kind} with a model, or drop and create it"
+        if any(cursor.ahead(n).word == "partition" for n in range(4)):
+            step = (
+                "Partitions come and go with their rows: insert, or `truncate table ... partition`"
+            )
+        elif cursor.at("add", "constraint"):
+            step = "They know NOT NULL, primary keys and checks: test for anything else"
+        raise UnsupportedError(
+            f"`alter {kind} {target.name} {words} ...` is not supported on versioned relations. "
+            f"{step}."
+        )
+    cursor.end()
+    return changed
+
+
+def _alter_either(cursor: Cursor, kind: RelationKind, target: Target) -> Altered | None:
+    """Read what tables and views have in common."""
+    if cursor.take("rename", "to"):
+        new = Name.of(cursor.parts())
+        if new is None:
+            raise UnsupportedError(
+                f"The {kind} {target.name} can't be renamed into another catalog. "
+                "Give it a name of one or two parts."
+            )
+        return RenameRelation(kind=kind, target=target, new=new)
+    if cursor.take("set", "tblproperties"):
+        properties = read_properties(cursor)
+        primary_key_of(properties)
+        return SetProperties(kind=kind, target=target, properties=properties)
+    if cursor.take("unset", "tblproperties"):
+        if_exists = read_if_exists(cursor)
+        keys = read_property_keys(cursor)
+        return UnsetProperties(kind=kind, target=target, keys=keys, if_exists=if_exists)
+    return None
+
+
+def _alter_table(cursor: Cursor, target: Target) -> Altered | None:
+    if cursor.at("add", "column") or cursor.at("add", "columns"):
+        cursor.index += 2
+        return AddColumns(target=target, columns=_added_columns(cursor, target))
+    if cursor.take("rename", "column"):
+        column = cursor.column()
+        cursor.expect("to")
+        return RenameColumn(target=target, column=column, new=cursor.column())
+    if cursor.at("drop", "column") or cursor.at("drop", "columns"):
+        cursor.index += 2
+        return _drop_columns(cursor, target)
+    if cursor.take_any("alter", "change"):
+        cursor.take("column")
+        return _alter_column(cursor, target)
+    return read_partitions(cursor, target) or _constraint(cursor, target)
+
+
+def _added_columns(cursor: Cursor, target: Target) -> tuple[ColumnDef, ...]:
+    def read() -> ColumnDef:
+        column, primary = read_column(cursor)
+        if primary:
+            raise UnsupportedError(
+                "A column that is added can't be a primary key, since existing rows have no "
+                "value for it. Rebuild the table."
+            )
+        if column.checks:
+            raise UnsupportedError(
+                f"The column {column.name} can't be added together with a check constraint. Add "
+                f"it; then: alter table {target.name} add constraint <name> check (...)."
+            )
+        return column
+
+    return cursor.items(read) if cursor.token.word == "(" else cursor.bare_items(read)
+
+
+def _drop_columns(cursor: Cursor, target: Target) -> DropColumns:
+    if_exists = read_if_exists(cursor)
+    bracketed = cursor.token.word == "("
+    columns = read_names(cursor) if bracketed else cursor.bare_items(cursor.column)
+    return DropColumns(target=target, columns=columns, if_exists=if_exists)
+
+
+def _alter_column(cursor: Cursor, target: Target) -> AlterColumn:
+    column = cursor.column()
+    changed = _column_action(cursor, target, column)
+    if cursor.token.word == ",":
+        raise UnsupportedError(
+            "Altering several columns in one statement is not supported on versioned tables. "
+            "Write one `alter table` a column."
+        )
+    return changed
+
+
+def _column_action(cursor: Cursor, target: Target, column: str) -> AlterColumn:
+    if cursor.take("type"):
+        return AlterColumn(target=target, column=column, type=read_type(cursor))
+    if cursor.take("comment"):
+        return AlterColumn(target=target, column=column, comment=cursor.string())
+    if cursor.take("set", "not", "null"):
+        return AlterColumn(target=target, column=column, nullable=False)
+    if cursor.take("drop", "not", "null"):
+        return AlterColumn(target=target, column=column, nullable=True)
+    if cursor.take("set", "default"):
+        default = cursor.sql_until(lambda: False)
+        return AlterColumn(target=target, column=column, default=default)
+    if cursor.take("drop", "default"):
+        return AlterColumn(target=target, column=column, default="")
+    if cursor.at("first") or cursor.at("after"):
+        return AlterColumn(target=target, column=column, position=read_position(cursor))
+    return _hive_change(cursor, target, column)
+
+
+def _hive_change(cursor: Cursor, target: Target, column: str) -> AlterColumn:
+    """Read the rest of `change [column] a a bigint comment 'x' after b`."""
+    if cursor.done:
+        cursor.fail("`type`, `comment`, `set`, `drop`, `first` or `after`")
+    definition, _ = read_column(cursor)
+    if definition.name.lower() != column.lower():
+        raise InputError(
+            f"`change column` does not rename a column ({column} to {definition.name}). "
+            f"Write: alter table {target.name} rename column {column} to {definition.name}."
+        )
+    return AlterColumn(
+        target=target,
+        column=column,
+        type=definition.type,
+        comment=definition.comment,
+        nullable=None if definition.nullable else False,
+        position=definition.position,
+    )
+
+
+def _constraint(
+    cursor: Cursor, target: Target
+) -> SetProperties | UnsetProperties | AddCheck | DropConstraint | None:
+    """Read `add [constraint c] primary key (...)`, which is kept as a property, and the like."""
+    first = cursor.index
+    if cursor.take("drop", "primary", "key"):
+        if_exists = read_if_exists(cursor)
+        return UnsetProperties(
+            kind="table", target=target, keys=("primary_key",), if_exists=if_exists
+        )
+    if cursor.take("drop", "constraint"):
+        if_exists = read_if_exists(cursor)
+        name = cursor.identifier("a constraint's name")
+        cursor.take_any("restrict", "cascade")
+        return DropConstraint(target=target, name=name, if_exists=if_exists)
+    if cursor.take("add"):
+        named = read_constraint_name(cursor)
+        if cursor.at("check"):
+            return AddCheck(target=target, check=read_check(cursor, named))
+        if cursor.take("primary", "key"):
+            properties = primary_key_property(read_names(cursor))
+            read_characteristics(cursor)
+            return SetProperties(kind="table", target=target, properties=properties)
+    cursor.index = first
+    return None
+
+
+def _alter_schema(cursor: Cursor) -> SetSchemaProperties:
+    name = cursor.schema()
+    if cursor.take("set", "dbproperties") or cursor.take("set", "properties"):
+        properties = read_properties(cursor)
+        cursor.end()
+        return SetSchemaProperties(name=name, properties=properties)
+    raise UnsupportedError(
+        f"`alter schema {name}` can set properties only: a schema of a repository has no location "
+        "of its own. Write: alter schema ... set dbproperties (...)."
+    )

@@ -1,0 +1,181 @@
+"""Reads statements that begin with `create`."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.families.function_statement import CreateFunction
+from dbt.adapters.vcs.statements.families.schema_statement import CreateSchema
+from dbt.adapters.vcs.statements.families.table import (
+    Clone,
+    CreateTable,
+    CreateTableLike,
+    CreateTemporaryView,
+    CreateView,
+)
+from dbt.adapters.vcs.statements.families.versioning import CreateSnapshot
+from dbt.adapters.vcs.statements.readers.clauses import (
+    read_if_not_exists,
+    read_properties,
+)
+from dbt.adapters.vcs.statements.readers.function_reader import (
+    read_create_function,
+    read_temporary_function,
+)
+from dbt.adapters.vcs.statements.readers.table_reader import read_create_table
+from dbt.adapters.vcs.statements.readers.versioning_reader import read_create_snapshot
+from dbt.adapters.vcs.statements.syntax.column_clauses import ViewColumnDef
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+
+SCHEMA_WORDS = ("schema", "database", "namespace")
+
+Created = (
+    CreateTable
+    | CreateTableLike
+    | Clone
+    | CreateView
+    | CreateTemporaryView
+    | CreateFunction
+    | CreateSchema
+    | CreateSnapshot
+    | SparkCommand
+)
+
+
+def read_create(cursor: Cursor) -> Created | None:
+    """Read what follows `create`; None for what Spark keeps apart from tables.
+
+    Raises:
+        UnsupportedError: The statement would make something that a branch can't hold.
+    """
+    replace = cursor.take("or", "replace")
+    if cursor.take("table") or cursor.take("external", "table"):
+        return read_create_table(cursor, replace=replace)
+    if cursor.take("view"):
+        return _view(cursor, replace)
+    if cursor.take("function"):
+        return read_create_function(cursor, replace=replace)
+    if cursor.take("aggregate", "function"):
+        return read_create_function(cursor, replace=replace, aggregate=True)
+    global_ = cursor.take("global")
+    if cursor.take_any("temporary", "temp"):
+        if cursor.take("view"):
+            return _temporary_view(cursor, replace, global_)
+        if cursor.at("table") or cursor.at("external", "table"):
+            raise UnsupportedError(
+                "Spark has no temporary tables. Write `create temporary view ... as`."
+            )
+        return read_temporary_function(cursor)
+    if cursor.take_any(*SCHEMA_WORDS):
+        return _schema(cursor)
+    if cursor.take("snapshot"):
+        return read_create_snapshot(cursor)
+    _refuse(cursor)
+    return None
+
+
+def _refuse(cursor: Cursor) -> None:
+    if cursor.at("materialized", "view") or cursor.at("streaming", "table") or cursor.at("flow"):
+        raise UnsupportedError(
+            f"`create {cursor.token.word} ...` is not supported on versioned tables. "
+            "Make it a table or a view."
+        )
+
+
+def _view(cursor: Cursor, replace: bool) -> CreateView:
+    if_not_exists = read_if_not_exists(cursor, replace=replace)
+    target = cursor.target()
+    columns = _view_columns(cursor)
+    comment: str | None = None
+    properties: dict[str, str] = {}
+    while not cursor.take("as"):
+        if cursor.take("comment"):
+            comment = cursor.string()
+        elif cursor.take("tblproperties"):
+            properties.update(read_properties(cursor))
+        elif cursor.at("with", "schema"):
+            _schema_binding(cursor)
+        elif cursor.at("with", "metrics"):
+            raise UnsupportedError("Metric views are not supported. Make it a plain view.")
+        elif cursor.at("default", "collation"):
+            raise UnsupportedError(
+                "`default collation` is not supported on versioned views. "
+                "Write `collate` in the query."
+            )
+        else:
+            cursor.fail("a clause of `create view` or `as` and a query")
+    return CreateView(
+        target=target,
+        query=cursor.query(),
+        columns=columns,
+        replace=replace,
+        if_not_exists=if_not_exists,
+        comment=comment,
+        properties=properties,
+    )
+
+
+def _schema_binding(cursor: Cursor) -> None:
+    """Read `with schema evolution` and the like: a view follows its tables' schemas anyway."""
+    cursor.expect("with", "schema")
+    cursor.take("type")
+    if cursor.take_any("binding", "compensation", "evolution") is None:
+        cursor.fail("binding, compensation or evolution")
+
+
+def _view_columns(cursor: Cursor) -> tuple[ViewColumnDef, ...]:
+    if cursor.token.word != "(":
+        return ()
+    return cursor.items(lambda: _view_column(cursor))
+
+
+def _view_column(cursor: Cursor) -> ViewColumnDef:
+    name = cursor.identifier("a column's name")
+    comment = cursor.string() if cursor.take("comment") else None
+    return ViewColumnDef(name=name, comment=comment)
+
+
+def _temporary_view(cursor: Cursor, replace: bool, global_: bool) -> CreateTemporaryView:
+    read_if_not_exists(cursor)
+    target = cursor.target()
+    query, start = None, 0
+    while not (cursor.at("using") or cursor.at("as") or cursor.done):
+        if cursor.token.word == "(":
+            cursor.skip_group()
+        else:
+            cursor.index += 1
+    if cursor.take("as"):
+        start = cursor.token.start
+        query = cursor.query()
+    elif cursor.done:
+        cursor.fail("`as` and a query, or `using` and a format")
+    return CreateTemporaryView(
+        target=target,
+        query=query,
+        replace=replace,
+        global_=global_,
+        text=cursor.text,
+        query_start=start,
+    )
+
+
+def _schema(cursor: Cursor) -> CreateSchema:
+    if_not_exists = read_if_not_exists(cursor)
+    name = cursor.schema()
+    comment: str | None = None
+    properties: dict[str, str] = {}
+    while not cursor.done:
+        if cursor.take("comment"):
+            comment = cursor.string()
+        elif cursor.take("with", "dbproperties") or cursor.take("with", "properties"):
+            properties.update(read_properties(cursor))
+        elif cursor.at("location"):
+            raise UnsupportedError(
+                f"A schema of a repository has no location of its own ({name}). "
+                "Take the clause off: files are kept in the repository."
+            )
+        else:
+            cursor.fail("a clause of `create schema`")
+    return CreateSchema(
+        name=name, if_not_exists=if_not_exists, comment=comment, properties=properties
+    )

@@ -1,0 +1,188 @@
+"""Reads `insert`, with or without `with` or `from` before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.readers.clauses import (
+    read_if_not_exists,
+    read_names,
+    read_partition,
+)
+from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.expressions import (
+    BEFORE_AN_OPERAND,
+    read_expression,
+)
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
+from dbt.adapters.vcs.statements.syntax.query import Slice, joined_query
+from dbt.adapters.vcs.statements.syntax.relations import is_name
+from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
+
+# Behind these words a query in parentheses is an operand.
+_BEFORE_A_QUERY: Final = BEFORE_AN_OPERAND | {"exists", "array", "map"}
+_NO_FUNCTIONS: Final = frozenset({"null", "true", "false", "end"})
+
+
+def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkCommand:
+    """Read what follows `insert`.
+
+    Args:
+        cursor: Behind the word.
+        prefix: The tokens before the word: common table expressions, or `from s`.
+
+    Raises:
+        UnsupportedError: The statement changes the table's schema, or writes to several tables.
+    """
+    if cursor.at("with", "schema", "evolution"):
+        raise UnsupportedError(
+            "`insert with schema evolution` is not supported. Add the columns first with "
+            "`alter table ... add columns`, or set on_schema_change in the model."
+        )
+    verb_token = cursor.token
+    overwrite = cursor.take("overwrite")
+    if not overwrite:
+        cursor.expect("into")
+    if cursor.at("directory") or cursor.at("local", "directory"):
+        return _directory(cursor, prefix)
+    if cursor.at("table") and is_name(cursor.ahead()):
+        cursor.index += 1
+    target = cursor.target()
+    header = _header(cursor)
+    rest = cursor.tokens[cursor.index : -1]
+    _check_query(cursor, prefix, rest)
+    query, found = joined_query(cursor.text, (prefix, rest))
+    return Insert(
+        target=target,
+        query=query,
+        reads=found.reads,
+        diffs=found.diffs,
+        text=cursor.text,
+        overwrite=overwrite,
+        verb=Slice(verb_token.start, verb_token.end),
+        **header._asdict(),
+    )
+
+
+class _Header(NamedTuple):
+    """What stands between the table and the query."""
+
+    columns: tuple[str, ...]
+    by_name: bool
+    partition: tuple[PartitionSpec, ...]
+    if_not_exists: bool
+    replace_where: str | None
+    condition: Slice
+    column_list: Slice
+
+
+def _header(cursor: Cursor) -> _Header:
+    if cursor.at("with") and cursor.ahead().word == "(":
+        cursor.index += 1
+        cursor.skip_group()
+    partition = read_partition(cursor)
+    condition_start = cursor.token.start
+    if_not_exists = read_if_not_exists(cursor)
+    condition = Slice(condition_start, cursor.last.end if if_not_exists else condition_start)
+    by_name = cursor.take("by", "name")
+    columns: tuple[str, ...] = ()
+    column_list = Slice(cursor.last.end, cursor.last.end)
+    if not by_name and cursor.token.word == "(" and _is_column_list(cursor):
+        start = cursor.token.start
+        columns = read_names(cursor)
+        column_list = Slice(start, cursor.last.end)
+    replace_where = None
+    aliased = cursor.token.word not in QUERY_WORDS and cursor.ahead().word == "replace"
+    if cursor.at("replace") or cursor.at("as") or aliased:
+        start = cursor.token.start
+        replace_where = _replace_where(cursor)
+        condition = Slice(start, cursor.last.end)
+    return _Header(
+        columns, by_name, partition, if_not_exists, replace_where, condition, column_list
+    )
+
+
+def _is_column_list(cursor: Cursor) -> bool:
+    """Tell whether a parenthesis opens a list of columns and no query."""
+    first, second = cursor.ahead(1), cursor.ahead(2)
+    return is_name(first) and (first.word not in QUERY_WORDS or (second.word in (",", ")")))
+
+
+def _replace_where(cursor: Cursor) -> str:
+    if not cursor.take("replace", "where"):
+        raise UnsupportedError(
+            "Only `insert into ... replace where <condition>` is supported on versioned tables. "
+            "Write it so, or use `insert overwrite` with a partition."
+        )
+    begins = QUERY_WORDS - {"map", "reduce"}
+    start = cursor.token.start
+
+    def begins_query() -> bool:
+        if cursor.token.word == "(":
+            return cursor.token.start > start and _is_query_in_parentheses(cursor)
+        # `is distinct from` goes on.
+        return cursor.token.word in begins and cursor.last.word not in (".", "distinct")
+
+    place = read_expression(cursor, begins_query)
+    return cursor.text[place.start : place.end]
+
+
+def _is_query_in_parentheses(cursor: Cursor) -> bool:
+    """Tell whether a parenthesis behind a part of a condition opens a query and no operand."""
+    before, depth = cursor.last, 1
+    ends = before.kind in (Kind.STRING, Kind.QUOTED) or before.word in (")", "]")
+    ends = ends or (before.kind is Kind.WORD and before.word not in _BEFORE_A_QUERY)
+    while cursor.ahead(depth).word == "(":
+        depth += 1
+    first, second = cursor.ahead(depth), cursor.ahead(depth + 1)
+    begins = first.word == "select" or (
+        first.word in ("with", "from", "table") and is_name(second)
+    )
+    begins = begins or (first.word == "values" and second.kind is not Kind.SYMBOL)
+    begins = begins or (first.word == "values" and second.word == "(")
+    # `f((select 1))` calls a function.
+    is_call = is_name(before) and not before.word.isdigit() and before.word not in _NO_FUNCTIONS
+    return ends and begins and not (is_call and depth > 1)
+
+
+def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:
+    if not rest:
+        cursor.fail("a query or `values`")
+    if any(token.word == "from" for token in _outer(prefix)):
+        if any(token.word == "insert" for token in _outer(rest)):
+            raise UnsupportedError(
+                "Several inserts from one source in one statement are not supported on versioned "
+                "tables. Write one statement a table."
+            )
+    elif cursor.token.word not in QUERY_WORDS and cursor.token.word != "(":
+        cursor.fail("a query or `values`")
+
+
+def _outer(tokens: Sequence[Token]) -> list[Token]:
+    """Return the tokens that stand in no parentheses."""
+    outer: list[Token] = []
+    depth = 0
+    for token in tokens:
+        if token.word in ("(", ")"):
+            depth += 1 if token.word == "(" else -1
+        elif depth == 0:
+            outer.append(token)
+    return outer
+
+
+def _directory(cursor: Cursor, prefix: Sequence[Token]) -> SparkCommand:
+    """Read `directory '...' [using f options (...)] <query>`: files outside of the repository."""
+    while not cursor.done and cursor.token.word not in QUERY_WORDS:
+        if cursor.token.word == "(" and cursor.last.word != "options":
+            break
+        if cursor.token.word == "(":
+            cursor.skip_group()
+        else:
+            cursor.index += 1
+    _, found = joined_query(cursor.text, (prefix, cursor.tokens[cursor.index : -1]))
+    return SparkCommand(text=cursor.text, mentions=found.reads, diffs=found.diffs)

@@ -1,0 +1,281 @@
+"""Reads `update`, `delete` and `merge`, with or without `with` before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.families.staging_sql import Assignment, MergeClause, MergeSource
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.expressions import read_expression
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
+from dbt.adapters.vcs.statements.syntax.names import Target, qualifiers_of
+from dbt.adapters.vcs.statements.syntax.query import Slice
+from dbt.adapters.vcs.statements.syntax.relations import is_name
+from dbt.adapters.vcs.statements.syntax.scan import scan
+
+When = Literal["matched", "not matched", "not matched by source"]
+_WHENS: Final[tuple[When, ...]] = ("matched", "not matched", "not matched by source")
+_SCHEMA_EVOLUTION: Final = (
+    "`merge with schema evolution` is not supported. Add the columns first with "
+    "`alter table ... add columns`, or set on_schema_change in the model."
+)
+
+
+def read_row_change(cursor: Cursor, prefix: Sequence[Token] = ()) -> Update | Delete | Merge:
+    """Read `update t ...`, `delete from t ...` or `merge into t ...`.
+
+    Args:
+        cursor: At the first of these words.
+        prefix: The tokens of common table expressions before it.
+
+    Raises:
+        InputError: A column is set twice, or a clause is not where it may be.
+        UnsupportedError: A merge changes the table's schema, or a field of a column is set.
+    """
+    with_ = Slice(prefix[0].start, prefix[-1].end) if prefix else None
+    if cursor.take("update"):
+        return _update(cursor, prefix, with_)
+    if cursor.take("delete"):
+        return _delete(cursor, prefix, with_)
+    cursor.expect("merge")
+    return _merge(cursor, prefix, with_)
+
+
+class _Target(NamedTuple):
+    """The table that is changed, and its other name."""
+
+    target: Target
+    alias: str | None
+
+    def column(self, cursor: Cursor) -> str:
+        """Read the name of one of its columns, qualified or not."""
+        start = cursor.token
+        parts = cursor.parts()
+        *before, column = parts
+        name = self.target.name
+        known = tuple(part.lower() for part in before) in qualifiers_of(name, self.alias)
+        if known or not before:
+            return column
+        written = cursor.text[start.start : cursor.last.end]
+        raise UnsupportedError(
+            f"Expected a column of {self.alias or name}, found '{written}'. Setting a field "
+            "inside a column is not supported on versioned tables: set the whole column, with "
+            "named_struct(...); a column's name may be qualified by "
+            + (f"the alias {self.alias} alone." if self.alias else "the table's.")
+        )
+
+
+def _read_target(cursor: Cursor, *ends: str) -> _Target:
+    """Read a table and its other name.
+
+    Raises:
+        InputError: A version is named, which nobody can change.
+    """
+    target, version = cursor.versioned_target()
+    if version is not None:
+        raise InputError(
+            f"A version of {target.name} can be read and not changed. Leave the version out, or "
+            "take it first: restore table ... to version as of ..., or create table ... clone ..."
+        )
+    return _Target(target, _read_alias(cursor, *ends))
+
+
+def _read_alias(cursor: Cursor, *ends: str) -> str | None:
+    if cursor.take("as"):
+        return cursor.identifier("an alias")
+    if is_name(cursor.token) and cursor.token.word not in ends:
+        return cursor.identifier("an alias")
+    return None
+
+
+def _update(cursor: Cursor, prefix: Sequence[Token], with_: Slice | None) -> Update:
+    changed = _read_target(cursor, "set")
+    first = cursor.index
+    cursor.expect("set")
+    assignments = _assignments(cursor, changed, lambda: cursor.at("where"))
+    where = _where(cursor)
+    found = scan([*prefix, *cursor.tokens[first:-1]])
+    return Update(
+        target=changed.target,
+        alias=changed.alias,
+        text=cursor.text,
+        reads=found.reads,
+        diffs=found.diffs,
+        with_=with_,
+        assignments=assignments,
+        where=where,
+    )
+
+
+def _delete(cursor: Cursor, prefix: Sequence[Token], with_: Slice | None) -> Delete:
+    cursor.expect("from")
+    changed = _read_target(cursor, "where")
+    first = cursor.index
+    where = _where(cursor)
+    found = scan([*prefix, *cursor.tokens[first:-1]])
+    return Delete(
+        target=changed.target,
+        alias=changed.alias,
+        text=cursor.text,
+        reads=found.reads,
+        diffs=found.diffs,
+        with_=with_,
+        where=where,
+    )
+
+
+def _merge(cursor: Cursor, prefix: Sequence[Token], with_: Slice | None) -> Merge:
+    if cursor.at("with", "schema", "evolution"):
+        raise UnsupportedError(_SCHEMA_EVOLUTION)
+    cursor.expect("into")
+    changed = _read_target(cursor, "using")
+    cursor.expect("using")
+    # The source stands where a relation of a `from` clause would.
+    from_ = Token(Kind.WORD, "from", "from", cursor.last.start, cursor.last.end)
+    first = cursor.index
+    source = _source(cursor)
+    cursor.expect("on")
+    on = read_expression(cursor, lambda: _at_when(cursor))
+    found = scan([*prefix, from_, *cursor.tokens[first:-1]])
+    return Merge(
+        target=changed.target,
+        alias=changed.alias,
+        text=cursor.text,
+        reads=found.reads,
+        diffs=found.diffs,
+        with_=with_,
+        source=source,
+        on=on,
+        clauses=_clauses(cursor, changed),
+    )
+
+
+def _source(cursor: Cursor) -> MergeSource:
+    start = cursor.token.start
+    parts: Sequence[str] = ()
+    if cursor.token.word == "(":
+        cursor.skip_group()
+    else:
+        parts = cursor.relation_parts()
+        if cursor.at("with", "("):
+            cursor.index += 1
+            cursor.skip_group()
+    place = Slice(start, cursor.last.end)
+    return MergeSource(place=place, parts=tuple(parts), alias=_read_alias(cursor, "on"))
+
+
+def _clauses(cursor: Cursor, changed: _Target) -> tuple[MergeClause, ...]:
+    clauses: list[MergeClause] = []
+    while cursor.take("when"):
+        when = _when(cursor)
+        before = clauses[-1] if clauses else None
+        if before is not None and _WHENS.index(when) < _WHENS.index(before.when):
+            raise InputError(
+                f"Expected the clauses of a merge in the order {', '.join(_WHENS)}; found `when "
+                f"{when}` behind `when {before.when}`. Move it before."
+            )
+        if before is not None and before.when == when and before.condition is None:
+            raise InputError(
+                f"Expected no further clause `when {when}` behind one without a condition, which "
+                "applies to all rows. Give the former a condition, or move it behind the others."
+            )
+        clauses.append(_clause(cursor, changed, when))
+    if not clauses:
+        cursor.fail("`when matched` or `when not matched`")
+    cursor.end()
+    return tuple(clauses)
+
+
+def _when(cursor: Cursor) -> When:
+    if cursor.take("matched"):
+        return "matched"
+    if not cursor.take("!", "matched"):
+        cursor.expect("not", "matched")
+    if cursor.take("by", "source"):
+        return "not matched by source"
+    cursor.take("by", "target")
+    return "not matched"
+
+
+def _clause(cursor: Cursor, changed: _Target, when: When) -> MergeClause:
+    condition = None
+    if cursor.take("and"):
+        condition = read_expression(cursor, lambda: cursor.at("then"))
+    cursor.expect("then")
+    if when == "not matched":
+        cursor.expect("insert")
+        return _insert(cursor, changed, condition)
+    if cursor.take("delete"):
+        return MergeClause(when=when, action="delete", condition=condition)
+    if not cursor.take("update", "set"):
+        cursor.fail("`update set` or `delete`")
+    if when == "matched" and cursor.symbol("*"):
+        return MergeClause(when=when, action="update", condition=condition, star=True)
+    assignments = _assignments(cursor, changed, lambda: _at_when(cursor))
+    return MergeClause(when=when, action="update", condition=condition, assignments=assignments)
+
+
+def _insert(cursor: Cursor, changed: _Target, condition: Slice | None) -> MergeClause:
+    if cursor.symbol("*"):
+        return MergeClause(when="not matched", action="insert", condition=condition, star=True)
+    columns = cursor.items(lambda: changed.column(cursor))
+    cursor.expect("values")
+    values = cursor.items(lambda: _value(cursor, lambda: False))
+    if len(columns) != len(values):
+        raise InputError(
+            f"Expected one value for each column, found {len(columns)} columns and {len(values)} "
+            "values in the merge's `insert`. Correct one of the lists."
+        )
+    _check_once(columns)
+    return MergeClause(
+        when="not matched",
+        action="insert",
+        condition=condition,
+        assignments=tuple(map(Assignment, columns, values)),
+    )
+
+
+def _assignments(
+    cursor: Cursor, changed: _Target, stop: Callable[[], bool]
+) -> tuple[Assignment, ...]:
+    assignments = cursor.bare_items(lambda: _assignment(cursor, changed, stop))
+    _check_once(assignment.column for assignment in assignments)
+    return assignments
+
+
+def _assignment(cursor: Cursor, changed: _Target, stop: Callable[[], bool]) -> Assignment:
+    column = changed.column(cursor)
+    cursor.expect_symbol("=")
+    cursor.symbol("=")
+    return Assignment(column, _value(cursor, stop))
+
+
+def _check_once(columns: Iterable[str]) -> None:
+    seen: Collection[str] = set()
+    for column in columns:
+        if column.lower() in seen:
+            raise InputError(
+                f"Expected one value for the column '{column}', found two. Take one of them away."
+            )
+        seen = {*seen, column.lower()}
+
+
+def _value(cursor: Cursor, stop: Callable[[], bool]) -> Slice | None:
+    """Read an expression, or `default`, which is None."""
+    place = read_expression(cursor, stop)
+    return None if cursor.text[place.start : place.end].lower() == "default" else place
+
+
+def _where(cursor: Cursor) -> Slice | None:
+    where = None
+    if cursor.take("where"):
+        where = read_expression(cursor, lambda: False)
+    cursor.end()
+    return where
+
+
+def _at_when(cursor: Cursor) -> bool:
+    return any(cursor.at("when", *words, "matched") for words in ((), ("not",), ("!",)))

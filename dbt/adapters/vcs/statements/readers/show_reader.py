@@ -1,0 +1,159 @@
+"""Reads `show ...` and `describe ...`."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.statements.families.function_statement import DescribeFunction, ShowFunctions
+from dbt.adapters.vcs.statements.families.show import (
+    Describe,
+    DescribeSchema,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableExtended,
+    ShowTableProperties,
+    ShowTables,
+)
+from dbt.adapters.vcs.statements.families.versioning import ShowSnapshots
+from dbt.adapters.vcs.statements.readers.clauses import read_partition, read_property_key
+from dbt.adapters.vcs.statements.readers.create_reader import SCHEMA_WORDS
+from dbt.adapters.vcs.statements.readers.function_reader import (
+    read_describe_function,
+    read_show_functions,
+)
+from dbt.adapters.vcs.statements.readers.versioning_reader import read_show_snapshots
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.lexer import Kind
+from dbt.adapters.vcs.statements.syntax.names import Name, Target
+from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
+
+Shown = (
+    ShowSchemas
+    | ShowTables
+    | ShowTableExtended
+    | ShowColumns
+    | ShowPartitions
+    | ShowTableProperties
+    | ShowCreateTable
+    | ShowFunctions
+    | ShowSnapshots
+)
+
+
+def read_show(cursor: Cursor) -> Shown | None:
+    """Read what follows `show`; None for what Spark answers itself."""
+    shown = _show(cursor)
+    if shown is not None:
+        cursor.end()
+    return shown
+
+
+def _show(cursor: Cursor) -> Shown | None:
+    if cursor.take_any("schemas", "databases", "namespaces"):
+        _in_schema(cursor)
+        return ShowSchemas(pattern=_pattern(cursor))
+    if cursor.take("tables"):
+        return ShowTables(schema=_in_schema(cursor), pattern=_pattern(cursor))
+    if cursor.take("views"):
+        return ShowTables(schema=_in_schema(cursor), pattern=_pattern(cursor), views_only=True)
+    if cursor.take("table", "extended"):
+        schema = _in_schema(cursor)
+        cursor.expect("like")
+        pattern = cursor.string()
+        if cursor.at("partition"):
+            raise UnsupportedError(
+                "`show table extended ... partition (...)` is not supported on versioned tables: "
+                "a partition is no folder there. Use `show partitions`, or select its rows."
+            )
+        return ShowTableExtended(schema=schema, pattern=pattern)
+    if cursor.take("columns"):
+        return _columns(cursor)
+    if cursor.take("partitions"):
+        return ShowPartitions(target=cursor.target(), partition=read_partition(cursor))
+    if cursor.take("tblproperties"):
+        return _properties(cursor)
+    if cursor.take("snapshots"):
+        return read_show_snapshots(cursor)
+    if cursor.take("create", "table"):
+        target = cursor.target()
+        cursor.take("as", "serde")
+        return ShowCreateTable(target=target)
+    return read_show_functions(cursor)
+
+
+def _in_schema(cursor: Cursor) -> str | None:
+    return cursor.schema() if cursor.take_any("in", "from") else None
+
+
+def _pattern(cursor: Cursor) -> str | None:
+    if cursor.take("like") or not cursor.done:
+        return cursor.string()
+    return None
+
+
+def _columns(cursor: Cursor) -> ShowColumns:
+    if cursor.take_any("in", "from") is None:
+        cursor.fail("`in` and a table")
+    target = cursor.target()
+    schema = _in_schema(cursor)
+    if schema is not None:
+        name = Name(schema=schema, identifier=target.name.identifier)
+        target = Target(name=name, start=target.start, end=target.end)
+    return ShowColumns(target=target)
+
+
+def _properties(cursor: Cursor) -> ShowTableProperties:
+    target = cursor.target()
+    key = None
+    if cursor.symbol("("):
+        key = read_property_key(cursor)
+        cursor.expect_symbol(")")
+    return ShowTableProperties(target=target, key=key)
+
+
+def read_describe(cursor: Cursor) -> Describe | DescribeFunction | DescribeSchema | None:
+    """Read what follows `describe`; None if it is about something that is not the branch's.
+
+    Raises:
+        UnsupportedError: It asks about one partition.
+    """
+    if not _last(cursor):
+        if cursor.ahead().word != "." and cursor.take("function"):
+            return read_describe_function(cursor)
+        if cursor.ahead().word != "." and cursor.take_any(*SCHEMA_WORDS):
+            return _describe_schema(cursor)
+        if cursor.ahead().word != "." and _other_kind(cursor):
+            return None
+        cursor.take("table")
+    extended = not _last(cursor) and cursor.take_any("extended", "formatted") is not None
+    target = cursor.target()
+    if cursor.at("partition") and cursor.ahead().word == "(":
+        raise UnsupportedError(
+            f"`describe {target.name} partition (...)` is not supported on versioned tables. "
+            "Select the rows of the partition instead."
+        )
+    column = None
+    if not (cursor.done or cursor.at("as", "json")):
+        column = ".".join(cursor.parts())
+    json = cursor.take("as", "json")
+    cursor.end()
+    return Describe(target=target, extended=extended, column=column, json=json)
+
+
+def _describe_schema(cursor: Cursor) -> DescribeSchema:
+    extended = not _last(cursor) and cursor.take("extended")
+    name = cursor.schema()
+    cursor.end()
+    return DescribeSchema(name=name, extended=extended)
+
+
+def _other_kind(cursor: Cursor) -> bool:
+    """True if the next word says that a query or something of Spark's own is described."""
+    kinds = {"function", "procedure", "query", "catalog", "("}
+    return cursor.token.word in kinds | QUERY_WORDS - {"table"}
+
+
+def _last(cursor: Cursor) -> bool:
+    """True if the next token is the last one, so that it is a name whatever it looks like."""
+    return cursor.ahead().kind is Kind.END

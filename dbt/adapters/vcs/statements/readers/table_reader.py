@@ -1,0 +1,284 @@
+"""Reads `create table` and its relatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.statements.families.table import Clone, CreateTable, CreateTableLike
+from dbt.adapters.vcs.statements.readers.check_reader import check_properties, read_check
+from dbt.adapters.vcs.statements.readers.clauses import (
+    primary_key_of,
+    read_characteristics,
+    read_column,
+    read_constraint_name,
+    read_if_not_exists,
+    read_names,
+    read_properties,
+)
+from dbt.adapters.vcs.statements.readers.type_reader import read_type
+from dbt.adapters.vcs.statements.syntax.column_clauses import Check, ColumnDef
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.literals import quote_name
+from dbt.adapters.vcs.statements.syntax.names import Target
+from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.statements.syntax.relations import is_name
+from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
+
+
+@dataclass
+class _Draft:
+    """What was read of a `create table` so far."""
+
+    columns: list[ColumnDef] = field(default_factory=list)
+    provider: str | None = None
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    checks: list[Check] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    comment: str | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    location: str | None = None
+
+
+def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTable | CreateTableLike | Clone:
+    """Read what follows `create [or replace] [external] table`.
+
+    Raises:
+        InputError: The statement's shape is wrong.
+        UnsupportedError: It asks for buckets, row formats, generated columns and the like.
+    """
+    if_not_exists = read_if_not_exists(cursor, replace=replace)
+    target = cursor.target()
+    if cursor.take("like"):
+        return _like(cursor, target, if_not_exists)
+    if cursor.at("clone") or cursor.at("shallow", "clone") or cursor.at("deep", "clone"):
+        cursor.take_any("shallow", "deep")
+        cursor.expect("clone")
+        return _clone(cursor, target, replace, if_not_exists)
+    if cursor.take("from", "snapshot"):
+        return _clone(cursor, target, replace, if_not_exists)
+    draft = _Draft()
+    if cursor.token.word == "(" and not _query_in_parentheses(cursor):
+        cursor.items(lambda: _element(cursor, draft))
+    while _clause(cursor, draft):
+        pass
+    query = _query(cursor, draft)
+    return _finish(target, draft, query, replace, if_not_exists)
+
+
+def _query_in_parentheses(cursor: Cursor) -> bool:
+    """Tell whether a parenthesis opens a query and no list of columns."""
+    first, second = cursor.ahead(1), cursor.ahead(2)
+    if first.word in ("values", "table", "map", "reduce", "from"):
+        return second.word == "(" or (first.word == "from" and is_name(second))
+    return first.word in ("select", "with") or first.word == "("
+
+
+def _query(cursor: Cursor, draft: _Draft) -> Query | None:
+    taken = cursor.take("as")
+    if not taken and cursor.done:
+        if not draft.columns:
+            cursor.fail("a list of columns or `as` and a query")
+        return None
+    if not (cursor.token.word in QUERY_WORDS or cursor.token.word == "("):
+        cursor.fail("a query" if taken else "a clause of `create table` or `as` and a query")
+    if draft.columns:
+        raise InputError(
+            "A `create table ... as` takes no list of columns with types, since the query has "
+            "them. Cast the columns in the query, or create the table and insert into it."
+        )
+    return cursor.query()
+
+
+def _finish(
+    target: Target, draft: _Draft, query: Query | None, replace: bool, if_not_exists: bool
+) -> CreateTable:
+    if query is None:
+        known = {column.name.lower() for column in draft.columns}
+        for name in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
+            if name.lower() not in known:
+                raise InputError(
+                    f"The table {target.name} has no column '{name}'; its columns are: "
+                    f"{', '.join(column.name for column in draft.columns)}."
+                )
+    keys = draft.primary_key or primary_key_of(draft.properties)
+    checks = [(column.name, check) for column in draft.columns for check in column.checks]
+    checks += [(target.name.identifier, check) for check in draft.checks]
+    return CreateTable(
+        target=target,
+        columns=tuple(draft.columns),
+        query=query,
+        replace=replace,
+        if_not_exists=if_not_exists,
+        provider=draft.provider,
+        partition_by=draft.partition_by,
+        cluster_by=draft.cluster_by,
+        primary_key=keys,
+        constraints=tuple(draft.constraints),
+        comment=draft.comment,
+        properties={**draft.properties, **check_properties(checks)},
+        options=draft.options,
+        location=draft.location,
+    )
+
+
+def _element(cursor: Cursor, draft: _Draft) -> None:
+    """Read a column or a constraint of the list in parentheses."""
+    if not _at_constraint(cursor):
+        column, primary = read_column(cursor)
+        draft.columns.append(column)
+        if primary:
+            _set_primary_key(draft, (column.name,))
+        return
+    first = cursor.index
+    name = read_constraint_name(cursor)
+    if cursor.take("primary", "key"):
+        _set_primary_key(draft, read_names(cursor))
+        read_characteristics(cursor)
+        return
+    if cursor.at("check"):
+        draft.checks.append(read_check(cursor, name))
+        return
+    if cursor.take("foreign", "key"):
+        read_names(cursor)
+        cursor.expect("references")
+        cursor.parts()
+        if cursor.token.word == "(":
+            cursor.skip_group()
+    else:
+        cursor.expect("unique")
+        read_names(cursor)
+    read_characteristics(cursor)
+    draft.constraints.append(cursor.text[cursor.tokens[first].start : cursor.last.end])
+
+
+def _at_constraint(cursor: Cursor) -> bool:
+    kinds = ("primary", "unique", "foreign", "check")
+    if cursor.at("constraint"):
+        return cursor.ahead(2).word in kinds
+    key = 2 if cursor.at("primary", "key") or cursor.at("foreign", "key") else 1
+    return cursor.token.word in kinds and cursor.ahead(key).word == "("
+
+
+def _set_primary_key(draft: _Draft, columns: tuple[str, ...]) -> None:
+    if draft.primary_key:
+        raise InputError("A table has one primary key; two are declared. Leave one out.")
+    draft.primary_key = columns
+
+
+def _clause(cursor: Cursor, draft: _Draft) -> bool:
+    """Read one clause between the columns and the query; False if there is none."""
+    if cursor.take("using"):
+        draft.provider = ".".join(cursor.parts()).lower()
+    elif cursor.take("stored", "as"):
+        draft.provider = cursor.identifier("a file format").lower()
+    elif cursor.take("options"):
+        draft.options.update(read_properties(cursor))
+    elif cursor.take("tblproperties"):
+        draft.properties.update(read_properties(cursor))
+    elif cursor.take("comment"):
+        draft.comment = cursor.string()
+    elif cursor.take("location"):
+        draft.location = cursor.string()
+    elif cursor.take("partitioned", "by"):
+        _partitioned_by(cursor, draft)
+    elif cursor.take("cluster", "by"):
+        _cluster_by(cursor, draft)
+    elif cursor.take("default", "collation"):
+        raise UnsupportedError(
+            "`default collation` is not supported on versioned tables. "
+            "Write `collate` behind the type of each column."
+        )
+    else:
+        _refuse_clause(cursor)
+        return False
+    return True
+
+
+def _partitioned_by(cursor: Cursor, draft: _Draft) -> None:
+    columns: list[ColumnDef] = []
+
+    def read() -> str:
+        name = cursor.column()
+        if cursor.token.word == "(":
+            raise UnsupportedError(
+                f"Partitioning by an expression ({name}(...)) is not supported on versioned "
+                "tables. Compute the value as a column of its own and partition by that."
+            )
+        if cursor.token.word not in (",", ")"):
+            type_ = read_type(cursor)
+            nullable = not cursor.take("not", "null")
+            comment = cursor.string() if cursor.take("comment") else None
+            columns.append(ColumnDef(name=name, type=type_, nullable=nullable, comment=comment))
+        return name
+
+    draft.partition_by = cursor.items(read)
+    if columns and len(columns) != len(draft.partition_by):
+        raise InputError(
+            "`partitioned by` names columns with and without a type. Write all of them with a "
+            "type, or declare them in the list of columns and name them only."
+        )
+    draft.columns += columns
+
+
+def _cluster_by(cursor: Cursor, draft: _Draft) -> None:
+    if cursor.take("none"):
+        return
+    if cursor.at("auto"):
+        raise UnsupportedError("`cluster by auto` is not supported. Name the columns.")
+    draft.cluster_by = read_names(cursor)
+
+
+def _refuse_clause(cursor: Cursor) -> None:
+    if cursor.at("clustered", "by"):
+        raise UnsupportedError(
+            "Buckets (`clustered by ... into ... buckets`) are not supported on versioned tables. "
+            "Take the configs `clustered_by` and `buckets` off; use `partition_by` instead."
+        )
+    refused = ("row format", "stored by", "skewed by")
+    words = f"{cursor.token.word} {cursor.ahead().word}"
+    if words in refused:
+        raise UnsupportedError(
+            f"`{words}` is not supported: versioned tables are stored as Parquet. "
+            "Take the clause off."
+        )
+
+
+def _like(cursor: Cursor, target: Target, if_not_exists: bool) -> CreateTableLike:
+    source = cursor.target()
+    draft = _Draft()
+    while _clause(cursor, draft):
+        pass
+    cursor.end()
+    return CreateTableLike(
+        target=target,
+        source=source,
+        if_not_exists=if_not_exists,
+        provider=draft.provider,
+        properties=draft.properties,
+        location=draft.location,
+    )
+
+
+def _clone(cursor: Cursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
+    source, at = cursor.versioned_target()
+    cursor.end()
+    return Clone(target=target, source=source, replace=replace, if_not_exists=if_not_exists, at=at)
+
+
+def primary_key_property(columns: tuple[str, ...]) -> dict[str, str]:
+    """Return the property that stands for a primary key.
+
+    Raises:
+        InputError: A column's name can't stand in the property.
+    """
+    for column in columns:
+        if "," in column:
+            raise InputError(
+                f"A column of a primary key may have no comma in its name: {quote_name(column)}. "
+                "Rename the column."
+            )
+    return {"primary_key": ", ".join(columns)}

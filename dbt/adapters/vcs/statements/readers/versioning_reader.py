@@ -1,0 +1,332 @@
+"""Reads the statements about the versions of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal, get_args
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.statements.families.versioning import (
+    ConflictMode,
+    CreateSnapshot,
+    DropSnapshot,
+    Optimize,
+    RestoreTable,
+    ShowSnapshots,
+    SnapshotDiff,
+    SnapshotMerge,
+    SnapshotPick,
+    UndropTable,
+)
+from dbt.adapters.vcs.statements.readers.clauses import (
+    read_if_exists,
+    read_if_not_exists,
+    read_names,
+)
+from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
+from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
+from dbt.adapters.vcs.statements.syntax.expressions import read_expression
+from dbt.adapters.vcs.statements.syntax.lexer import Kind
+from dbt.adapters.vcs.statements.syntax.names import At, TableAt, Target
+from dbt.adapters.vcs.statements.syntax.relations import is_name
+from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
+
+_SCHEMA_WORDS: Final = ("schema", "database", "namespace")
+Clauses = dict[str, Callable[[Cursor], Any]]
+
+
+def read_create_snapshot(cursor: Cursor) -> CreateSnapshot:
+    """Read what follows `create snapshot`."""
+    if_not_exists = read_if_not_exists(cursor)
+    name = _snapshot_name(cursor)
+    _expect_table(cursor)
+    table = _table_at(cursor)
+    if table.at is None and cursor.take("as", "of"):
+        cursor.take_any("version", "snapshot")
+        kind: Literal["version", "timestamp"] = (
+            "timestamp" if cursor.take("timestamp") else "version"
+        )
+        table = TableAt(table.name, At(kind=kind, value=cursor.string()))
+    cursor.end()
+    return CreateSnapshot(name=name, table=table, if_not_exists=if_not_exists)
+
+
+def read_drop_snapshot(cursor: Cursor) -> DropSnapshot:
+    """Read what follows `drop snapshot`."""
+    if_exists = read_if_exists(cursor)
+    name = _snapshot_name(cursor)
+    _expect_table(cursor)
+    target = cursor.target()
+    cursor.end()
+    return DropSnapshot(name=name, target=target, if_exists=if_exists)
+
+
+def read_show_snapshots(cursor: Cursor) -> ShowSnapshots:
+    """Read what follows `show snapshots`."""
+    if not cursor.take_any("for", "in", "from", "on"):
+        return ShowSnapshots()
+    if cursor.at("table") and is_name(cursor.ahead()):
+        cursor.index += 1
+        return ShowSnapshots(target=cursor.target())
+    if cursor.token.word in _SCHEMA_WORDS and is_name(cursor.ahead()):
+        cursor.index += 1
+    elif cursor.last.word in ("for", "on"):
+        cursor.fail("`table` and a table")
+    return ShowSnapshots(schema=cursor.schema())
+
+
+def read_restore(cursor: Cursor) -> RestoreTable:
+    """Read what follows `restore`.
+
+    Raises:
+        InputError: No version is named.
+    """
+    cursor.expect("table")
+    target = cursor.target()
+    if cursor.take("to"):
+        if cursor.token.word not in ("version", "timestamp"):
+            cursor.fail("`version as of` or `timestamp as of`")
+        source = TableAt(target.name, cursor.version())
+    else:
+        if not cursor.take("from", "snapshot"):
+            cursor.fail("`from snapshot`, `to version as of` or `to timestamp as of`")
+        source = _table_at(cursor)
+        if source.at is None:
+            cursor.fail("{snapshot = '...'} or {timestamp = '...'} behind the table")
+    cursor.end()
+    return RestoreTable(target=target, source=source)
+
+
+def read_undrop(cursor: Cursor) -> UndropTable:
+    """Read what follows `undrop`."""
+    cursor.expect("table")
+    target = cursor.target()
+    cursor.end()
+    return UndropTable(target=target)
+
+
+def read_optimize(cursor: Cursor) -> Optimize:
+    """Read what follows `optimize`.
+
+    Raises:
+        UnsupportedError: Only some rows are meant, or rows are to be ordered along a curve.
+    """
+    if cursor.at("table") and is_name(cursor.ahead()):
+        cursor.index += 1
+    target = cursor.target()
+    if cursor.at("where"):
+        raise UnsupportedError(
+            "`optimize ... where` is not supported on versioned tables: blocks that are well as "
+            "they are, are left alone anyway. Leave the condition out."
+        )
+    if cursor.at("zorder"):
+        raise UnsupportedError(
+            f"`optimize {target.name} ... zorder by` is not supported on versioned tables. "
+            "Sort the rows by columns instead: optimize ... cluster by (a, b)."
+        )
+    cluster_by = read_names(cursor) if cursor.take("cluster", "by") else ()
+    cursor.end()
+    return Optimize(target=target, cluster_by=cluster_by)
+
+
+def read_snapshot(cursor: Cursor) -> SnapshotDiff | SnapshotMerge | SnapshotPick:
+    """Read what follows `snapshot`.
+
+    Raises:
+        InputError: It isn't `diff`, `merge` or `pick`, or a clause is missing or said twice.
+    """
+    if cursor.take("diff"):
+        before = _table_at(cursor)
+        cursor.expect("and")
+        after = _table_at(cursor)
+        return SnapshotDiff(before=before, after=after, **_clauses(cursor, _DIFF))
+    picks = cursor.take("pick")
+    if not picks and not cursor.take("merge"):
+        cursor.fail("`diff`, `merge` or `pick`")
+    cursor.expect("table")
+    target = cursor.target()
+    cursor.expect("from")
+    source = _table_at(cursor)
+    if not picks:
+        return SnapshotMerge(target=target, source=source, **_clauses(cursor, _MERGE))
+    return _pick(cursor, target, source)
+
+
+def _pick(cursor: Cursor, target: Target, source: TableAt) -> SnapshotPick:
+    """Read the clauses of `snapshot pick`."""
+    told = _clauses(cursor, {**_MERGE, "where": _where, "keys": _keys, "between": _between})
+    between = told.pop("between", None)
+    said = [name for name in ("where", "keys") if name in told]
+    if len(said) > 1 or not (said or between):
+        raise InputError(
+            "Expected either `where <condition>` or `keys (...), (...)` in `snapshot pick`, found "
+            f"{'both' if said else 'neither'}. Say in one way which rows to pick."
+        )
+    if between is not None:
+        if source.at is not None or "base" in told:
+            raise InputError(
+                "`between snapshot a and b` says which versions of the source are compared; leave "
+                f"{'its version' if source.at is not None else '`based on`'} out."
+            )
+        before, after = between
+        told["base"], source = TableAt(source.name, before), TableAt(source.name, after)
+    if isinstance(told.get("keys"), str):
+        told["query"] = told.pop("keys")
+    return SnapshotPick(target=target, source=source, **told)
+
+
+def _clauses(cursor: Cursor, readers: Clauses) -> dict[str, Any]:
+    """Read clauses in any order, each at most once, to the statement's end."""
+    told: dict[str, Any] = {}
+    while not cursor.done:
+        start = cursor.token
+        values = ((name, reader(cursor)) for name, reader in readers.items())
+        # What a clause says may be 0.
+        name, value = next((item for item in values if cursor.token is not start), ("", None))
+        if not name:
+            cursor.fail("a clause of the statement or its end")
+        if name in told:
+            raise InputError(
+                f"Expected one clause `{start.text} ...`, found two in the statement "
+                f"`{excerpt(cursor.text, 60)}`. Take one of them away."
+            )
+        told[name] = value
+    return told
+
+
+def _snapshot_name(cursor: Cursor) -> str:
+    if cursor.token.kind is Kind.STRING:
+        return cursor.string()
+    return cursor.identifier("a snapshot's name")
+
+
+def _expect_table(cursor: Cursor) -> None:
+    if not (cursor.take("for", "table") or cursor.take("on", "table")):
+        cursor.fail("`for table` and the snapshot's table")
+
+
+def _table_at(cursor: Cursor) -> TableAt:
+    target, at = cursor.versioned_target()
+    return TableAt(target.name, at)
+
+
+def _sql(cursor: Cursor, stop: Callable[[], bool]) -> str:
+    place = read_expression(cursor, stop)
+    return cursor.text[place.start : place.end]
+
+
+def _columns(cursor: Cursor) -> tuple[str, ...] | None:
+    return read_names(cursor) if cursor.take("columns") else None
+
+
+def _where(cursor: Cursor) -> str | None:
+    return _sql(cursor, lambda: _at_clause(cursor)) if cursor.take("where") else None
+
+
+def _at_clause(cursor: Cursor) -> bool:
+    """Tell whether another clause begins here, so that the condition before it ends."""
+    word, following = cursor.token.word, cursor.ahead()
+    if word == "between":
+        return _at_between(cursor)
+    if word in ("columns", "keys"):
+        return following.word == "("
+    if word == "limit":
+        return following.kind is Kind.WORD
+    return following.word in _BEHIND.get(word, ())
+
+
+def _shape(cursor: Cursor) -> DiffShape | None:
+    if cursor.take("as"):
+        for shape in get_args(DiffShape):
+            if cursor.take(shape):
+                return shape  # type: ignore[no-any-return]
+        cursor.fail("wide, signed, changes or three_way")
+    return None
+
+
+def _output(cursor: Cursor) -> str | None:
+    if not cursor.take("output"):
+        return None
+    return cursor.take_any("rows", "count", "summary", "schema") or cursor.fail(
+        "rows, count, summary or schema"
+    )
+
+
+def _limit(cursor: Cursor) -> int | None:
+    if not cursor.take("limit"):
+        return None
+    if not cursor.token.word.isdigit():
+        cursor.fail("a whole number of rows")
+    cursor.index += 1
+    return int(cursor.last.text)
+
+
+def _base(cursor: Cursor) -> TableAt | None:
+    return _table_at(cursor) if cursor.take("based", "on") else None
+
+
+def _mode(cursor: Cursor) -> ConflictMode | None:
+    if cursor.take("when", "conflict"):
+        for mode in get_args(ConflictMode):
+            if cursor.take(mode):
+                return mode  # type: ignore[no-any-return]
+        cursor.fail("fail, skip, accept, cell, cell_skip or cell_accept")
+    return None
+
+
+def _dry_run(cursor: Cursor) -> bool | None:
+    return cursor.take("dry", "run") or None
+
+
+def _between(cursor: Cursor) -> tuple[At, At] | None:
+    if not cursor.at("between"):
+        return None
+    cursor.expect("between", "snapshot")
+    before = _snapshot_name(cursor)
+    cursor.expect("and")
+    return At(kind="version", value=before), At(kind="version", value=_snapshot_name(cursor))
+
+
+def _at_between(cursor: Cursor) -> bool:
+    """Tell whether `between snapshot a and b` begins here: `x between snapshot and 2` is none."""
+    return cursor.at("between", "snapshot") and cursor.ahead(2).word != "and"
+
+
+def _keys(cursor: Cursor) -> tuple[tuple[str, ...], ...] | str | None:
+    """Read the keys themselves, or the query that gives them."""
+    if not cursor.take("keys"):
+        return None
+    if cursor.token.word == "(" and cursor.ahead().word in QUERY_WORDS - {"map", "reduce"}:
+        start = cursor.token.end
+        cursor.skip_group()
+        if cursor.token.word == ",":
+            raise InputError(
+                "Expected one query or a list of keys behind `keys`, found several. Write one "
+                "query: keys (select ... union all select ...), or values: keys (1), (2)."
+            )
+        return cursor.text[start : cursor.last.start].strip()
+    keys = cursor.bare_items(lambda: cursor.items(lambda: cursor.sql_until(lambda: False)))
+    if len({len(key) for key in keys}) > 1:
+        raise InputError(
+            "Expected one value for each column of the primary key in every key of `keys`, found "
+            "keys of several lengths. Write: keys (1, 'a'), (2, 'b')."
+        )
+    return keys
+
+
+_DIFF: Final[Clauses] = {
+    "columns": _columns,
+    "where": _where,
+    "shape": _shape,
+    "output": _output,
+    "limit": _limit,
+}
+_MERGE: Final[Clauses] = {"base": _base, "mode": _mode, "dry_run": _dry_run}
+_BEHIND: Final = {
+    "as": get_args(DiffShape),
+    "output": ("rows", "count", "summary", "schema"),
+    "based": ("on",),
+    "when": ("conflict",),
+    "dry": ("run",),
+}

@@ -1,0 +1,1 @@
+"""What every statement is written in: tokens, names, literals, relations, and where they stand."""

@@ -1,0 +1,57 @@
+"""Calls: the names in a text that stand before an opening parenthesis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dbt.adapters.vcs.statements.syntax.lexer import Token, tokenize
+from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.statements.syntax.relations import is_name, is_spelled, read_name
+
+
+class Call(NamedTuple):
+    """One place where a function may be called.
+
+    Attributes:
+        name: The name, as written.
+        start: Offset of its first character.
+        end: Offset behind its last character.
+    """
+
+    name: Name
+    start: int
+    end: int
+
+
+def calls_of(text: str) -> tuple[Call, ...]:
+    """Return the calls in a text, in order.
+
+    It reports too much: `in (`, a table before its list of columns. Whether there is such a
+    function is for the caller to say.
+    """
+    return tuple(_calls(tokenize(text)))
+
+
+def called_names(tokens: Sequence[Token]) -> tuple[Name, ...]:
+    """Return each name that a statement's tokens may call, once."""
+    return tuple(dict.fromkeys(call.name for call in _calls(tokens)))
+
+
+def _calls(tokens: Sequence[Token]) -> Iterator[Call]:
+    for index, token in enumerate(tokens):
+        if token.word != "(" or not index:
+            continue
+        if is_name(tokens[index - 1]):
+            first = index - 1
+            while first > 1 and tokens[first - 1].word == "." and is_name(tokens[first - 2]):
+                first -= 2
+            parts = [part.text for part in tokens[first:index:2]]
+        elif index > 3 and is_spelled(tokens, index - 4):
+            first = index - 4
+            parts = read_name(tokens, first).parts
+        else:
+            continue
+        name = Name.of(parts)
+        if name is not None:
+            yield Call(name, tokens[first].start, tokens[index - 1].end)

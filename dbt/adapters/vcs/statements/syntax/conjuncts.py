@@ -1,0 +1,272 @@
+"""What a condition surely says, for leaving out files: terms that `and` joins.
+
+A reader of conditions that knows a few shapes of terms and takes nothing that it isn't sure of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
+from dbt.adapters.vcs.statements.syntax.literals import decode
+from dbt.adapters.vcs.statements.syntax.names import Name, qualifiers_of
+from dbt.adapters.vcs.statements.syntax.query import Slice
+from dbt.adapters.vcs.statements.syntax.relations import is_name
+
+Operator: TypeAlias = Literal["=", "<=>", "<", "<=", ">", ">=", "in", "is null", "is not null"]
+
+
+class Constant(NamedTuple):
+    """A literal.
+
+    Attributes:
+        kind: What it is; a date or timestamp is one by its own word, else it is a string.
+        value: Its text: a string's content, a number with its sign, `true` or `false`.
+    """
+
+    kind: Literal["string", "number", "boolean", "date", "timestamp"]
+    value: str
+
+
+class Comparison(NamedTuple):
+    """`column operator constant`.
+
+    Attributes:
+        column: A column of the table, as written, unquoted.
+        operator: How it is compared.
+        values: One constant, several with `in`, none with `is [not] null`.
+    """
+
+    column: str
+    operator: Operator
+    values: tuple[Constant, ...] = ()
+
+
+class KeyPair(NamedTuple):
+    """`target.column = expression`.
+
+    Attributes:
+        column: A column of the merge's target, as written, unquoted.
+        source_sql: An expression of the source's columns and constants alone, as written.
+    """
+
+    column: str
+    source_sql: str
+
+
+_FLIPPED: Final[dict[str, Operator]] = {
+    "=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
+_NUMBER: Final = re.compile(r"\d+(\.\d*)?\Z|\.\d+\Z")
+_WORDS: Final = frozenset({"and", "or", "not", "null", "true", "false", "case", "between", "in"})
+
+
+def comparisons_of(
+    text: str, where: Slice | None, name: Name, alias: str | None
+) -> tuple[Comparison, ...]:
+    """Return comparisons that hold for each row that the condition is true for."""
+    if where is None:
+        return ()
+    qualifiers = qualifiers_of(name, alias)
+    found: list[Comparison] = []
+    for term in _terms(tokenize(text[where.start : where.end])[:-1]):
+        found += _comparisons(term, qualifiers)
+    return tuple(found)
+
+
+def key_pairs_of(
+    condition: str, name: Name, alias: str | None, source: str | None
+) -> tuple[KeyPair, ...]:
+    """Return equalities of a target's column, qualified, with something of the source."""
+    if source is None:
+        return ()
+    qualifiers = qualifiers_of(name, alias)
+    found: list[KeyPair] = []
+    for term in _terms(tokenize(condition)[:-1]):
+        operator = _split_at_operator(term)
+        if operator is None or operator.word != "=":
+            continue
+        for one, other in (
+            (operator.left, operator.right),
+            (operator.right, operator.left),
+        ):
+            column = _column(one, qualifiers) if len(one) > 1 else None
+            if column is not None and _is_of(other, source):
+                sql = condition[other[0].start : other[-1].end]
+                found.append(KeyPair(column, sql))
+    return tuple(found)
+
+
+def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """Return what `and` joins, parentheses around terms taken away; nothing if there is `or`."""
+    tokens = _bare(tokens)
+    terms: list[Sequence[Token]] = []
+    first = depth = cases = 0
+    between = False
+    for index, token in enumerate(tokens):
+        depth += {"(": 1, ")": -1}.get(token.word, 0)
+        cases += {"case": 1, "end": -1}.get(token.word, 0)
+        if depth or cases:
+            continue
+        if token.word == "or":
+            return []
+        if token.word == "between":
+            between = True
+        elif token.word == "and":
+            if not between:
+                terms.append(tokens[first:index])
+                first = index + 1
+            between = False
+    terms.append(tokens[first:])
+    if len(terms) == 1:
+        return terms
+    return [inner for term in terms for inner in _terms(term)]
+
+
+def _bare(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return tokens without parentheses around all of them."""
+    while len(tokens) > 2 and tokens[0].word == "(" and tokens[-1].word == ")":
+        depth = 0
+        for token in tokens[:-1]:
+            depth += {"(": 1, ")": -1}.get(token.word, 0)
+            if depth == 0:
+                return tokens
+        tokens = tokens[1:-1]
+    return tokens
+
+
+class _Compared(NamedTuple):
+    left: Sequence[Token]
+    word: str
+    right: Sequence[Token]
+
+
+def _split_at_operator(term: Sequence[Token]) -> _Compared | None:
+    """Return the sides of the one comparison in a term."""
+    depth, places = 0, []
+    for index, token in enumerate(term):
+        depth += {"(": 1, ")": -1}.get(token.word, 0)
+        if depth == 0 and token.word and token.word in "<=>!":
+            places.append(index)
+    if not places or places[-1] - places[0] != len(places) - 1:
+        return None
+    word = "".join(term[place].word for place in places)
+    word = "=" if word == "==" else word
+    left, right = _bare(term[: places[0]]), _bare(term[places[-1] + 1 :])
+    if word not in _FLIPPED or not left or not right:
+        return None
+    return _Compared(left, word, right)
+
+
+def _comparisons(
+    term: Sequence[Token], qualifiers: frozenset[tuple[str, ...]]
+) -> list[Comparison]:
+    compared = _split_at_operator(term)
+    if compared is not None:
+        left, word, right = compared
+        operator: Operator = _FLIPPED[_FLIPPED[word]]
+        column, constant = _column(left, qualifiers), _constant(right)
+        if column is None:
+            column, constant = _column(right, qualifiers), _constant(left)
+            operator = _FLIPPED[word]
+        if column is None or constant is None:
+            return []
+        return [Comparison(column, operator, (constant,))]
+    words = [token.word for token in term]
+    for place, word in enumerate(words):
+        column = _column(term[:place], qualifiers) if word in ("is", "in", "between") else None
+        if column is not None:
+            return _special(column, words[place:], term[place:])
+    return []
+
+
+def _special(column: str, words: Sequence[str], term: Sequence[Token]) -> list[Comparison]:
+    """Return what `is [not] null`, `in (...)` or `between ... and ...` says of a column."""
+    if words == ["is", "null"]:
+        return [Comparison(column, "is null")]
+    if words == ["is", "not", "null"]:
+        return [Comparison(column, "is not null")]
+    if words[0] == "between" and words.count("and") == 1:
+        middle = words.index("and")
+        low, high = _constant(term[1:middle]), _constant(term[middle + 1 :])
+        if low is not None and high is not None:
+            return [Comparison(column, ">=", (low,)), Comparison(column, "<=", (high,))]
+    if words[0] == "in" and words[1:2] == ["("] and words[-1] == ")":
+        values = _constants(term[2:-1])
+        if values is not None:
+            return [Comparison(column, "in", values)]
+    return []
+
+
+def _constants(tokens: Sequence[Token]) -> tuple[Constant, ...] | None:
+    values: list[Constant] = []
+    first = 0
+    for index in [*(n for n, token in enumerate(tokens) if token.word == ","), len(tokens)]:
+        value = _constant(tokens[first:index])
+        if value is None:
+            return None
+        values.append(value)
+        first = index + 1
+    return tuple(values)
+
+
+def _column(tokens: Sequence[Token], qualifiers: frozenset[tuple[str, ...]]) -> str | None:
+    """Return the column that an expression is, or None if it is no column alone."""
+    tokens = _bare(tokens)
+    names = tokens[::2]
+    dotted = all(token.word == "." for token in tokens[1::2])
+    if not (len(tokens) % 2 and dotted and all(map(is_name, names))):
+        return None
+    *before, column = names
+    if before:
+        known = tuple(token.text.lower() for token in before) in qualifiers
+        return column.text if known else None
+    if column.kind is Kind.WORD and (column.word in _WORDS or column.word[0].isdigit()):
+        return None
+    return column.text
+
+
+def _constant(tokens: Sequence[Token]) -> Constant | None:
+    """Return the literal that an expression is, or None if it is none."""
+    tokens = _bare(tokens)
+    if not tokens:
+        return None
+    last = tokens[-1]
+    if last.kind is Kind.STRING:
+        if len(tokens) == 1:
+            return Constant("string", decode(last.text))
+        if len(tokens) == 2 and tokens[0].word == "date":
+            return Constant("date", decode(last.text))
+        if len(tokens) == 2 and tokens[0].word == "timestamp":
+            return Constant("timestamp", decode(last.text))
+        return None
+    if len(tokens) == 1 and last.word in ("true", "false"):
+        return Constant("boolean", last.word)
+    sign = tokens[0].word if tokens[0].word in ("-", "+") else ""
+    number = tokens[1:] if sign else tokens
+    joined = all(one.end == two.start for one, two in pairwise(number))
+    text = "".join(token.text for token in number)
+    if not joined or not _NUMBER.match(text) or any(t.kind is Kind.QUOTED for t in number):
+        return None
+    return Constant("number", f"-{text}" if sign == "-" else text)
+
+
+def _is_of(tokens: Sequence[Token], source: str) -> bool:
+    """Tell whether an expression is made of columns qualified by a name, and of constants."""
+    qualified = False
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1].word if index else ""
+        behind = tokens[index + 1].word if index + 1 < len(tokens) else ""
+        if not is_name(token) or before == ".":
+            continue
+        if token.kind is Kind.WORD and (token.word[0].isdigit() or behind == "("):
+            if token.word in ("select", "exists", "in", "any", "all"):
+                return False
+            continue
+        if token.text.lower() != source.lower() or behind != ".":
+            return False
+        qualified = True
+    return qualified

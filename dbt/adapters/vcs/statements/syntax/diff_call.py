@@ -1,0 +1,124 @@
+"""`snapshot_diff('s.t@a', 's.t@b', ...)` in a query: the difference of two versions as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NoReturn, TypeAlias, get_args
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
+from dbt.adapters.vcs.statements.syntax.literals import decode
+from dbt.adapters.vcs.statements.syntax.names import At, Name, TableAt, split_name
+
+DiffShape: TypeAlias = Literal["wide", "signed", "changes", "three_way"]
+TwoWayShape: TypeAlias = Literal["wide", "signed", "changes"]
+DIFF_FUNCTION: Final = "snapshot_diff"
+_OPTIONS: Final = ("shape", "columns", "where")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffReference:
+    """One place in a text where a difference is read.
+
+    Attributes:
+        before: The one version.
+        after: The other.
+        shape: How a row says what happened to it.
+        columns: The columns to compare; empty for all.
+        where: SQL text of a condition of the rows of the shape, or None.
+        start: Offset of its first character.
+        end: Offset behind its closing parenthesis; an alias may follow.
+    """
+
+    before: TableAt
+    after: TableAt
+    shape: DiffShape = "wide"
+    columns: tuple[str, ...] = ()
+    where: str | None = None
+    start: int
+    end: int
+
+
+def read_diff(tokens: Sequence[Token], index: int) -> tuple[DiffReference, int]:
+    """Read a difference, and return it and the index of the token behind it.
+
+    Args:
+        tokens: The text's tokens, several `END` behind them.
+        index: Where the function's name stands, a parenthesis behind it.
+
+    Raises:
+        InputError: An argument is missing, not known, or not one string literal.
+    """
+    start, index = tokens[index].start, index + 2
+    tables: list[TableAt] = []
+    options: dict[str, str] = {}
+    while True:
+        name = None
+        if tokens[index + 1].word == "=" and tokens[index + 2].word == ">":
+            name = tokens[index].word
+            if name not in _OPTIONS or name in options:
+                _fail(f"found `{tokens[index].text} =>`" + (" twice" if name in options else ""))
+            index += 3
+        literal, behind = tokens[index], tokens[index + 1].word
+        if literal.kind is not Kind.STRING or behind not in (",", ")"):
+            _fail(f"found {literal.text!r}, which is not one string literal")
+        if name is not None:
+            options[name] = decode(literal.text)
+        elif options or len(tables) == 2:
+            _fail(f"found the further table {literal.text}")
+        else:
+            tables.append(table_at(decode(literal.text)))
+        index += 2
+        if behind == ")":
+            break
+    if len(tables) != 2:
+        _fail(f"found {len(tables) or 'no'} table{'s' if len(tables) != 1 else ''}")
+    shape = options.get("shape", "wide").lower()
+    columns = [split_name(item) for item in options.get("columns", "").split(",") if item.strip()]
+    if any(len(parts) > 1 for parts in columns):
+        _fail(f"found columns => {options['columns']!r}, which has a column of several parts")
+    for known in get_args(DiffShape):
+        if shape == known:
+            return DiffReference(
+                before=tables[0],
+                after=tables[1],
+                shape=known,
+                columns=tuple(parts[0] for parts in columns),
+                where=options.get("where"),
+                start=start,
+                end=tokens[index - 1].end,
+            ), index
+    _fail(f"found shape => {shape!r}")
+
+
+def table_at(text: str) -> TableAt:
+    """Read `schema.table` or `schema.table@revision`; an @ in backquotes is the name's."""
+    quoted = False
+    for place, character in enumerate(text):
+        quoted ^= character == "`"
+        if character == "@" and not quoted:
+            name, revision = text[:place], text[place + 1 :].strip()
+            if not revision:
+                _fail(f"found {text!r}, which has no revision behind the @")
+            return TableAt(_name(name), At(kind="version", value=revision))
+    return TableAt(_name(text), None)
+
+
+def _name(text: str) -> Name:
+    try:
+        name = Name.of(split_name(text))
+    except InputError:
+        name = None
+    if name is None:
+        _fail(f"found {text!r}, which names no table of the repository")
+    return name
+
+
+def _fail(found: str) -> NoReturn:
+    raise InputError(
+        f"Expected {DIFF_FUNCTION}('schema.table@revision', 'schema.table@revision'[, shape => "
+        "'wide' | 'signed' | 'changes' | 'three_way'][, columns => 'a, b']"
+        "[, where => '<condition>']), "
+        f"{found}. Correct the arguments; each is one string literal."
+    )

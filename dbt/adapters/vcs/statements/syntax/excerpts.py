@@ -1,0 +1,35 @@
+"""How a message quotes a statement."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+
+_LENGTH: Final = 80
+
+
+def excerpt(text: str, length: int = _LENGTH) -> str:
+    """Return the beginning of a statement in one line, comments left out.
+
+    dbt puts a comment before or behind what it sends, which says nothing of the statement. What
+    is cut off is shown as `…`; a text that can't be read as tokens is quoted as it is.
+    """
+    try:
+        tokens = tokenize(text)
+    except InputError:
+        return _cut(text, length)
+    parts: list[str] = []
+    end = None
+    for token in tokens[:-1]:
+        if end is not None and token.start > end:
+            parts.append(" ")
+        parts.append(text[token.start : token.end])
+        end = token.end
+    return _cut("".join(parts), length)
+
+
+def _cut(text: str, length: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"

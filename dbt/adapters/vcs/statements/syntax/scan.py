@@ -1,0 +1,346 @@
+"""Which relations a query reads, and where its text names them.
+
+Scoping needs no expression tree. Relations stand behind `from` and `join` of one level of
+parentheses, and commas of the `from` clause; a level is a query, a joined relation, or arguments
+and expressions, in which only inner levels matter. So a text that a parser of expressions
+does not know is read all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.statements.syntax.diff_call import DIFF_FUNCTION, DiffReference, read_diff
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, padded
+from dbt.adapters.vcs.statements.syntax.names import Reference
+from dbt.adapters.vcs.statements.syntax.relations import is_name, read_relation
+
+QUERY_WORDS: Final = frozenset({"select", "with", "from", "values", "table", "map", "reduce"})
+"""Words that a query can begin with."""
+
+_SET_OPERATORS: Final = ("union", "intersect", "except", "minus", "setminus")
+# fmt: off
+_FROM_ENDS: Final = (
+    "where", "group", "having", "order", "sort", "cluster", "distribute", "limit", "offset",
+    "qualify",
+)
+# fmt: on
+# Their arguments have a `from` of their own: extract(year from x).
+_FROM_FUNCTIONS: Final = frozenset({"extract", "trim", "substr", "substring", "overlay"})
+
+
+class Expect(Enum):
+    """What may come next on a level."""
+
+    QUERY = "query"
+    RELATION = "relation"
+    OTHER = "other"
+    """The rest of a query, behind the point where it or a relation could begin."""
+    ARGUMENTS = "arguments"
+    """As OTHER, on a level that is no query: `from` and commas mean nothing."""
+
+
+class Found(NamedTuple):
+    """What a query reads.
+
+    Attributes:
+        reads: In the order of the text.
+        files: format.`path` of files that it reads directly, sorted.
+        diffs: Differences of versions that it reads, in the order of the text.
+    """
+
+    reads: tuple[Reference, ...]
+    files: tuple[str, ...]
+    diffs: tuple[DiffReference, ...]
+
+
+class _Part(NamedTuple):
+    start: int
+    end: int
+    expect: Expect
+    hidden: frozenset[str]
+
+
+def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
+    """Return what is read by a query, given by its tokens without an `END`.
+
+    Raises:
+        InputError: A version of a relation, or a difference of two, is not readable.
+        UnsupportedError: A relation's name, or the version asked for, is computed.
+    """
+    ended = padded(tokens)
+    closing = _closing(tokens)
+    todo = [_Part(0, len(tokens), expect, frozenset())]
+    reads: list[Reference] = []
+    files: set[str] = set()
+    diffs: list[DiffReference] = []
+    while todo:
+        level = _Level(ended, closing, todo.pop())
+        level.run()
+        todo += level.inner
+        reads += level.reads
+        files |= level.files
+        diffs += level.diffs
+    return Found(
+        reads=tuple(sorted(reads, key=lambda read: read.start)),
+        files=tuple(sorted(files)),
+        diffs=tuple(sorted(diffs, key=lambda diff: diff.start)),
+    )
+
+
+def _closing(tokens: Sequence[Token]) -> dict[int, int]:
+    """Return the index of the closing token of each opening parenthesis.
+
+    One that is never closed reaches to the end.
+    """
+    closing: dict[int, int] = {}
+    open_: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.kind is Kind.SYMBOL:
+            if token.word == "(":
+                open_.append(index)
+            elif token.word == ")" and open_:
+                closing[open_.pop()] = index
+    closing.update((index, len(tokens)) for index in open_)
+    return closing
+
+
+class _Level:
+    """A walk over one level of parentheses; inner levels are left for later."""
+
+    def __init__(self, tokens: Sequence[Token], closing: dict[int, int], part: _Part) -> None:
+        self.tokens = tokens
+        self.closing = closing
+        self.index, self.end, self.expect, self.hidden = part
+        self.first = self.index
+        self.in_from = self.expect is Expect.RELATION
+        self.in_values = False
+        self.reads: list[Reference] = []
+        self.files: set[str] = set()
+        self.diffs: list[DiffReference] = []
+        self.inner: list[_Part] = []
+
+    def run(self) -> None:
+        tokens, query = self.tokens, self.expect is not Expect.ARGUMENTS
+        while self.index < self.end:
+            token = tokens[self.index]
+            if token.kind is Kind.SYMBOL:
+                self._symbol(token)
+            elif not query:
+                self.index += 1
+            elif self.expect is Expect.OTHER:
+                self._other(token)
+            else:
+                self._begin(token)
+
+    def _symbol(self, token: Token) -> None:
+        if token.word == "(":
+            self._open()
+            return
+        if self.expect is not Expect.ARGUMENTS:
+            self.expect = Expect.OTHER
+            if token.word == "," and self.in_from and not self.in_values:
+                self.expect = Expect.RELATION
+            elif token.word == "|" and self.tokens[self.index + 1].word == ">":
+                self.in_from = False
+        self.index += 1
+
+    def _open(self) -> None:
+        """Leave a group in parentheses for later, as what it is."""
+        start, end = self.index + 1, self.closing[self.index]
+        before, first = self.tokens[self.index - 1], self.tokens[start]
+        inner = self.expect
+        if self.expect in (Expect.OTHER, Expect.ARGUMENTS):
+            inner = Expect.ARGUMENTS
+            if before.word == "table" and self.expect is Expect.ARGUMENTS:
+                inner = Expect.RELATION
+            elif first.word in QUERY_WORDS or first.word == "(":
+                special = self.index > 0 and before.word in _FROM_FUNCTIONS
+                inner = Expect.ARGUMENTS if special else Expect.QUERY
+        else:
+            self.expect = Expect.OTHER
+        self.inner.append(_Part(start, end, inner, self.hidden))
+        self.index = end + 1
+
+    def _begin(self, token: Token) -> None:
+        """Take the first word of a query or relation."""
+        following = self.tokens[self.index + 1]
+        if token.word == "values":
+            self.in_values = True
+            self._go(Expect.OTHER)
+        elif self.expect is Expect.RELATION and self.index > self.first:
+            self._begin_relation(token, following)
+        elif token.word == "with":
+            self._common_tables()
+        elif token.word == "select":
+            self._go(Expect.OTHER, in_from=False)
+        elif token.word == "from":
+            self._go(Expect.RELATION, in_from=True)
+        elif token.word == "table" and (is_name(following) or following.word == "("):
+            self._table(following)
+        elif self.expect is Expect.QUERY:
+            self._go(Expect.OTHER)
+        else:
+            self._begin_relation(token, following)
+
+    def _begin_relation(self, token: Token, following: Token) -> None:
+        if token.word == "lateral":
+            self._lateral(following)
+        elif is_name(token):
+            self._relation()
+        else:
+            self._go(Expect.OTHER)
+
+    def _other(self, token: Token) -> None:
+        """Take a word of the rest of a query."""
+        before = self.tokens[self.index - 1] if self.index else None
+        word = token.word
+        if before is not None:
+            if before.word in (".", ":"):
+                word = ""
+            elif self.in_values and (before.word == ")" or word == "as"):
+                self.in_values = False
+        action = _ACTIONS.get(word)
+        if action is None:
+            self.index += 1
+        else:
+            action(self)
+
+    def _go(self, expect: Expect, *, in_from: bool | None = None) -> None:
+        self.expect = expect
+        if in_from is not None:
+            self.in_from = in_from
+        self.index += 1
+
+    def _from(self) -> None:
+        if self.tokens[self.index - 1].word == "distinct" and self.tokens[self.index - 2].word in (
+            "is",
+            "not",
+        ):
+            self.index += 1
+        else:
+            self.in_values = False
+            self._go(Expect.RELATION, in_from=True)
+
+    def _join(self) -> None:
+        self.in_values = False
+        self._go(Expect.RELATION)
+
+    def _end_from(self) -> None:
+        self.in_values = False
+        self._go(Expect.OTHER, in_from=False)
+
+    def _window(self) -> None:
+        if self.tokens[self.index + 1].word == "(":
+            self.index += 1  # a function
+        else:
+            self._end_from()
+
+    def _when(self) -> None:
+        """Leave the source of a merge behind: `when [not] matched`."""
+        following = self.tokens[self.index + 1 : self.index + 3]
+        if following[0].word == "matched" or [t.word for t in following] == ["not", "matched"]:
+            self._end_from()
+        else:
+            self.index += 1
+
+    def _set_operator(self) -> None:
+        following = self.tokens[self.index + 1]
+        if self.tokens[self.index - 1].word == "*" or not (
+            following.word == "(" or following.word in QUERY_WORDS | {"all", "distinct"}
+        ):
+            self.index += 1  # select * except (a), or a name
+            return
+        self.in_values = False
+        if following.word in ("all", "distinct"):
+            self.index += 1
+        self._go(Expect.QUERY, in_from=False)
+
+    def _lateral(self, following: Token) -> None:
+        if following.word == "view":
+            self._end_from()
+        else:
+            self.index += 1
+
+    def _lateral_view(self) -> None:
+        self._lateral(self.tokens[self.index + 1])
+
+    def _table(self, following: Token) -> None:
+        self.index += 1
+        if following.word == "(":
+            self.expect = Expect.RELATION
+            self._open()
+        else:
+            self._relation(alias_allowed=False)
+
+    def _relation(self, *, alias_allowed: bool = True) -> None:
+        if self.index == self.first and self.tokens[self.index - 2].word == "table":
+            alias_allowed = False  # table(t), the argument of a table function
+        self.expect = Expect.OTHER
+        if (
+            self.tokens[self.index].word == DIFF_FUNCTION
+            and self.tokens[self.index + 1].word == "("
+        ):
+            diff, self.index = read_diff(self.tokens, self.index)
+            self.diffs.append(diff)
+            return
+        reference, file, self.index = read_relation(
+            self.tokens, self.index, self.closing, self.hidden, alias_allowed=alias_allowed
+        )
+        if reference is not None:
+            self.reads.append(reference)
+        if file is not None:
+            self.files.add(file)
+
+    def _common_tables(self) -> None:
+        """Take `with a as (...), b as (...)`: each sees those before it, the rest sees all."""
+        tokens, index = self.tokens, self.index + 1
+        recursive = (
+            tokens[index].word == "recursive"
+            and is_name(tokens[index + 1])
+            and tokens[index + 1].word != "as"
+        )
+        index += recursive
+        self.expect = Expect.QUERY
+        while is_name(tokens[index]):
+            name = tokens[index].text.lower()
+            body = self._common_table_body(index + 1)
+            if body not in self.closing:
+                break
+            seen = self.hidden | {name}
+            end = self.closing[body]
+            hidden = seen if recursive else self.hidden
+            self.inner.append(_Part(body + 1, end, Expect.QUERY, hidden))
+            self.hidden = seen
+            index = end + 1
+            if tokens[index].word != ",":
+                break
+            index += 1
+        self.index = index
+
+    def _common_table_body(self, index: int) -> int:
+        """Return the index of the parenthesis that opens the query; `index` is behind the name."""
+        tokens = self.tokens
+        if index in self.closing:
+            behind = self.closing[index] + 1
+            if tokens[behind].word not in ("as", "max") and behind not in self.closing:
+                return index
+            index = behind
+        if tokens[index].word == "max":
+            index += 4  # max recursion level 100
+        return index + (tokens[index].word == "as")
+
+
+_ACTIONS: Final[dict[str, Callable[[_Level], None]]] = {
+    "from": _Level._from,
+    "join": _Level._join,
+    "lateral": _Level._lateral_view,
+    "select": _Level._end_from,
+    "insert": _Level._end_from,
+    "when": _Level._when,
+    "window": _Level._window,
+    **dict.fromkeys(_FROM_ENDS, _Level._end_from),
+    **dict.fromkeys(_SET_OPERATORS, _Level._set_operator),
+}

@@ -1,0 +1,18 @@
+"""Changes in words, as a run tells them in dbt's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from dbt.adapters.vcs.diffs.summaries import ChangeSummary
+from dbt.adapters.vcs.layout.styled import Block, Span, Style, entry
+
+_STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
+
+
+def changes_text(changes: Sequence[ChangeSummary]) -> Iterator[Block]:
+    """Tell what changed, a line each, as a run tells it in dbt's log."""
+    for change in changes:
+        how = f"  {change.how:<8}"
+        yield entry(Span(how, _STYLES[change.how]), str(change).removeprefix(how))

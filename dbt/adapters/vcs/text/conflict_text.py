@@ -1,0 +1,105 @@
+"""Conflicts of a merge in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, counted, line
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice, OpenMerge
+from dbt.adapters.vcs.text.row_text import cell_of
+from dbt.adapters.vcs.verbs.changing.resolve import OpenMergeReport, Resolution
+
+_OWN: Final = ("our_diff_type", "their_diff_type", "resolution")
+"""Columns that a table of conflicts has beside those of the table."""
+
+
+def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
+    """Tell what conflicts, the rows that were asked for, and how to go on."""
+    target = Span(report.target, "name")
+    if report.source is None:
+        yield line("No merge into ", target, " waits for conflicts to be resolved.")
+        return
+    yield line("Merging ", Span(report.source, "name"), " into ", target, " waits for:")
+    yield Grid(
+        heads=("RELATION", "CONFLICTS", "RESOLVED", "WHAT"),
+        rows=tuple(
+            (
+                Span(item.relation, "name"),
+                Span(str(item.conflicts)),
+                Span(str(item.resolved), "good" if item.resolved == item.conflicts else "bad"),
+                Span(item.what),
+            )
+            for item in report.relations
+        ),
+        right=frozenset({"CONFLICTS", "RESOLVED"}),
+        whole=frozenset({"RELATION"}),
+        first=("RELATION",),
+    )
+    if report.rows:
+        yield _rows(report)
+    yield from _next(report)
+
+
+def _rows(report: OpenMergeReport) -> Grid:
+    """Return the rows in conflict; the key and the values on which the sides differ come first."""
+    columns = report.rows.columns
+    places = {name: place for place, name in enumerate(columns)}
+    names = [name.removeprefix("our_") for name in columns if name.startswith("our_")]
+    sides = [
+        (places[f"our_{name}"], places[f"their_{name}"])
+        for name in names
+        if f"their_{name}" in places and f"base_{name}" in places
+    ]
+
+    def cells(values: tuple[Any, ...]) -> tuple[Span, ...]:
+        differing = {
+            place for pair in sides if values[pair[0]] != values[pair[1]] for place in pair
+        }
+        return tuple(
+            cell_of(value, marked=place in differing) for place, value in enumerate(values)
+        )
+
+    keys = (f"{side}_{name}" for name in report.key for side in ("our", "their"))
+    return Grid(
+        heads=columns,
+        rows=map(cells, report.rows.values()),
+        right=report.rows.numeric,
+        first=(*(name for name in _OWN if name in places), *keys),
+    )
+
+
+def _next(report: OpenMergeReport) -> Iterator[Block]:
+    """Tell how what is left can be resolved: whole relations one by one, rows by their tables."""
+    if not report.left:
+        yield line(f"None is left: dbt-vcs merge --continue {report.target} goes on.")
+        return
+    for item in report.relations:
+        if item.whole and not item.resolved:
+            name = item.relation.removeprefix("schema ")
+            yield line(
+                f"{item.relation} conflicts as a whole ({item.what}); choose a side: "
+                f"dbt-vcs resolve {name} --with ours|theirs|base|delete --into {report.target}"
+            )
+    if any(not item.whole for item in report.relations):
+        yield line(
+            f"Rows in conflict are tables on the branch {report.branch}; see them, then choose: "
+            f"dbt-vcs conflicts {report.target} --relation NAME, dbt-vcs resolve NAME "
+            f"--with ours|theirs|base|delete --into {report.target}, or for a row "
+            "--key COLUMN=VALUE --set COLUMN=VALUE"
+        )
+
+
+def resolved_text(resolution: Resolution) -> Iterator[Block]:
+    """Tell what was chosen, and what is left."""
+    is_custom = resolution.choice is Choice.CUSTOM
+    what = "values chosen by hand" if is_custom else str(resolution.choice)
+    yield line(f"Resolved {counted(resolution.count, 'conflict')} with {what}.")
+    left = resolution.left
+    yield line(f"{left} left." if left else "None is left: dbt-vcs merge --continue goes on.")
+
+
+def aborted_text(merge: OpenMerge) -> Iterator[Block]:
+    """Tell that a merge was given up."""
+    source, target = Span(merge.source, "name"), Span(merge.target, "name")
+    yield line("Gave up merging ", source, " into ", target, ", which stays as it is.")

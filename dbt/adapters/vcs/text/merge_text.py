@@ -1,0 +1,33 @@
+"""Merges in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbt.adapters.vcs.diffs.summaries import rows_text
+from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, short
+from dbt.adapters.vcs.text.change_text import changes_text
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport
+
+
+def merge_text(report: MergeReport) -> Iterator[Block]:
+    """Tell what a merge did, or would do."""
+    source, target = Span(report.source, "name"), Span(report.target, "name")
+    if report.how == "up_to_date":
+        yield line(target, " is up to date: it has everything of ", source)
+        return
+    if report.how == "conflict":
+        yield line("Can't merge ", source, " into ", target, ": both changed")
+        for name in report.conflicts:
+            yield line(Span(f"  {name}", "bad"))
+        if report.changes:
+            yield line("This alone would merge:")
+        yield from changes_text(report.changes)
+        return
+    word = "Would merge " if report.dry_run else "Merged "
+    how = "fast-forward" if report.how == "fast_forward" else "with what had landed there"
+    after = short(report.after) if report.after else Span("a new commit")
+    yield line(word, source, " into ", target, f", {how}: ", short(report.before), " -> ", after)
+    yield from changes_text(report.changes)
+    relations = sum(1 for change in report.changes if change.kind != "schema")
+    yield line(f"{counted(relations, 'relation')}, {rows_text(report.changes)} rows")

@@ -1,0 +1,55 @@
+"""Named snapshots in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, line
+from dbt.adapters.vcs.verbs.refs.named_snapshots import SnapshotSummary
+
+
+def snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator[Block]:
+    """Tell of named snapshots."""
+    if not found:
+        yield line("There are no named snapshots.")
+        return
+    yield Grid(
+        heads=("TABLE", "SNAPSHOT", "VERSION", "ROWS", "AGE", "WHAT"),
+        rows=tuple(
+            (
+                Span(item.relation),
+                Span(item.name, "name"),
+                Span(item.snapshot[:12], "commit"),
+                Span(f"{item.rows:,}"),
+                Span(age(item.made_at, now), "faint"),
+                Span(item.note),
+            )
+            for item in found
+        ),
+        right=frozenset({"ROWS"}),
+        whole=frozenset({"TABLE", "SNAPSHOT", "VERSION"}),
+        first=("TABLE", "SNAPSHOT"),
+    )
+
+
+def snapshot_created_text(item: SnapshotSummary) -> Iterator[Block]:
+    """Tell that a version was named."""
+    yield line(
+        "Created snapshot ",
+        Span(item.name, "name"),
+        f" of {item.relation} at version ",
+        Span(item.snapshot[:12], "commit"),
+        ".",
+    )
+
+
+def snapshot_deleted_text(item: SnapshotSummary) -> Iterator[Block]:
+    """Tell that a name was let go of."""
+    yield line(
+        "Deleted snapshot ",
+        Span(item.name, "name"),
+        f" of {item.relation}, which was version ",
+        Span(item.snapshot[:12], "commit"),
+        ".",
+    )

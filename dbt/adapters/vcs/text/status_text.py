@@ -1,0 +1,60 @@
+"""A repository's status in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from dbt.adapters.vcs.layout.styled import Block, Span, age, counted, entry, line, short, size
+from dbt.adapters.vcs.text.run_text import runs_text
+from dbt.adapters.vcs.verbs.upkeep.status import RepositoryStatus
+
+
+def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
+    """Tell where a repository stands."""
+    yield line(Span("Repository  ", "heading"), status.repository)
+    yield line(
+        Span("            ", "heading"),
+        f"{counted(status.branches, 'branch', 'branches')}, "
+        f"{counted(status.tags, 'tag')}, the default branch is {status.default_branch}",
+    )
+    if status.head is None or status.contents is None or status.committed_at is None:
+        yield line(
+            Span("Branch      ", "heading"),
+            Span(status.branch, "name"),
+            " is not there yet: the first dbt run on it, or dbt-vcs branch create, makes it",
+        )
+    else:
+        yield entry(
+            Span("Branch      ", "heading"),
+            Span(status.branch, "name"),
+            " @ ",
+            short(status.head),
+            f" {status.summary or ''}",
+            Span(f"  {status.author}, {age(status.committed_at, now)}", "faint"),
+            gives=4,
+        )
+        held = status.contents
+        yield entry(
+            Span("            ", "heading"),
+            f"{counted(held.schemas, 'schema')}, {counted(held.tables, 'table')}, "
+            f"{counted(held.views, 'view')}, "
+            + (f"{counted(held.functions, 'function')}, " if held.functions else "")
+            + f"{counted(held.rows, 'row')}, {size(held.bytes)}",
+        )
+    for merge in status.merges:
+        left = f"{merge.left} of {counted(merge.conflicts, 'conflict')} not resolved"
+        yield line(
+            Span("Merge       ", "heading"),
+            Span(str(merge.source), "name"),
+            " into ",
+            Span(merge.target, "name"),
+            f" waits, {left}: dbt-vcs conflicts {merge.target}"
+            if merge.left
+            else f" waits, all is resolved: dbt-vcs merge --continue {merge.target}",
+        )
+    if status.runs:
+        yield line(Span("Runs", "heading"), " that are not done with")
+        yield from runs_text(status.runs, now)
+    else:
+        yield line(Span("Runs        ", "heading"), "none is open, failed or waits")

@@ -1,0 +1,48 @@
+"""Tags in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, line, short
+from dbt.adapters.vcs.verbs.refs.tag import TagSummary
+
+
+def tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:
+    """Tell of tags."""
+    if not tags:
+        yield line("There are no tags.")
+        return
+    yield Grid(
+        heads=("TAG", "COMMIT", "AGE", "WHAT"),
+        rows=tuple(
+            (
+                Span(tag.name, "name"),
+                short(tag.commit),
+                Span(age(tag.tagged_at, now), "faint"),
+                Span(tag.note or tag.summary),
+            )
+            for tag in tags
+        ),
+        whole=frozenset({"TAG", "COMMIT"}),
+        first=("TAG", "COMMIT"),
+    )
+
+
+def tag_created_text(tag: TagSummary) -> Iterator[Block]:
+    """Tell that a tag was made."""
+    yield line("Created tag ", Span(tag.name, "name"), " at ", short(tag.commit), ".")
+
+
+def tag_deleted_text(name: str, commit: CommitId | None) -> Iterator[Block]:
+    """Tell that a tag was deleted."""
+    where = f", which was at {commit[:12]}" if commit else ""
+    yield line("Deleted tag ", Span(name, "name"), f"{where}.")
+
+
+def tag_renamed_text(old: str, tag: TagSummary) -> Iterator[Block]:
+    """Tell that a tag has another name."""
+    new = Span(tag.name, "name")
+    yield line("Renamed tag ", Span(old, "name"), " to ", new, ", at ", short(tag.commit), ".")

@@ -1,0 +1,96 @@
+"""Clone: a new table that starts as a version of another one, without a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import Input, Origin
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.handlers.definitions.table_handler import put_clone
+from dbt.adapters.vcs.verbs.changing.restore import head_of
+from dbt.adapters.vcs.verbs.reading.log import parse_relation
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneReport:
+    """What a clone did.
+
+    Attributes:
+        branch: The branch.
+        source: The table that was cloned.
+        target: The new table.
+        at: The version that was asked for; None for what the branch had.
+        snapshot: The version that was cloned.
+        rows: Its rows.
+        before: The branch's head before.
+        after: Its head now.
+    """
+
+    branch: str
+    source: str
+    target: str
+    at: str | None
+    snapshot: SnapshotId
+    rows: int
+    before: CommitId
+    after: CommitId
+
+
+def clone_from_snapshot(
+    repository: Repository,
+    source: str,
+    target: str,
+    at: str | None = None,
+    *,
+    branch: str,
+    author: str,
+    replace: bool = False,
+) -> CloneReport:
+    """Make a table from a version of another one (paper, section 4.2); their history is one.
+
+    The schema of the new table is made if it is not there.
+
+    Raises:
+        NotFoundError: There is no such source or version, or its rows have been collected.
+        InputError: The target is there and `replace` is not set, or it is a view.
+        ConflictError: Others made the target meanwhile.
+    """
+    head = head_of(repository, branch)
+    old, new = parse_relation(source), parse_relation(target)
+    overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
+    if overlay.entry(new) is not None:
+        if not replace:
+            raise InputError(
+                f"{new} is there already on {branch!r}. Drop it first, give another name, or "
+                "say --replace."
+            )
+        overlay.require_table(new)
+    version, commit = find_version(repository, old, branch if at is None else at)
+    hold(repository, commit, [version], author=author, known=head)
+    if not overlay.has_schema(new.schema):
+        overlay.put_schema(new.schema, comment=None, properties={})
+    origin = Origin(inputs=(Input(relation=str(old), snapshot=version),))
+    put_clone(overlay, new, version, origin=origin)
+    landed = repository.land(
+        branch,
+        base=head,
+        tree=repository.edit(overlay.tree.id, overlay.changes),
+        author=author,
+        message=f"Clone {old} at {at or branch} to {new}",
+        action="clone",
+    )
+    return CloneReport(
+        branch=branch,
+        source=str(old),
+        target=str(new),
+        at=at,
+        snapshot=version,
+        rows=repository.objects.snapshot(version).rows,
+        before=landed.before,
+        after=landed.commit,
+    )

@@ -1,0 +1,328 @@
+"""Conflicts of a merge: looked at, resolved, and the merge gone on with or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.merges.conflicts import stored_conflicts as conflicts
+from dbt.adapters.vcs.merges.conflicts.decisions import Decisions, decided_rows
+from dbt.adapters.vcs.merges.conflicts.open_merges import (
+    Choice,
+    OpenMerge,
+    find_open_merge,
+    open_merges,
+)
+from dbt.adapters.vcs.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work
+from dbt.adapters.vcs.rows.exact_values import Given
+from dbt.adapters.vcs.runs.run_branch import run_of
+from dbt.adapters.vcs.verbs.changing.merge import Manner, MergeReport, carry_out
+from dbt.adapters.vcs.verbs.row_set import RowSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictSummary:
+    """The conflicts of one relation.
+
+    Attributes:
+        relation: Its name; `schema s` for a schema's comment and properties.
+        what: What both sides did.
+        conflicts: How many there are.
+        resolved: How many of them are resolved.
+        whole: True if it is decided as one thing, not row by row: it has no rows to look at.
+    """
+
+    relation: str
+    what: str
+    conflicts: int
+    resolved: int
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMergeReport:
+    """A merge that waits for its conflicts to be resolved, or that none does.
+
+    Attributes:
+        source: The revision that is merged; None if no merge into the target waits.
+        target: The branch that it is merged into.
+        branch: The branch that shows the conflict tables, or None.
+        relations: What conflicts, by name.
+        key: If one relation was asked for, the columns that tell its rows apart, by their names in
+            the table; none without a key.
+        rows: If one relation was asked for, its conflicts, by column name.
+    """
+
+    source: str | None
+    target: str
+    branch: str | None
+    relations: tuple[ConflictSummary, ...] = ()
+    key: tuple[str, ...] = ()
+    rows: RowSet = field(default_factory=RowSet.none)
+
+    @property
+    def conflicts(self) -> int:
+        """Conflicts of all relations."""
+        return sum(item.conflicts for item in self.relations)
+
+    @property
+    def left(self) -> int:
+        """How many of them nobody resolved yet."""
+        return self.conflicts - sum(item.resolved for item in self.relations)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What was chosen.
+
+    Attributes:
+        relation: For which relation.
+        choice: `ours`, `theirs`, `base`, `delete`, or `custom` for values by hand.
+        count: For how many conflicts.
+        left: How many of the merge are not resolved yet.
+    """
+
+    relation: str
+    choice: Choice
+    count: int
+    left: int
+
+
+def list_conflicts(
+    repository: Repository, target: str, relation: str | None = None, *, limit: int | None = 20
+) -> OpenMergeReport:
+    """Return the conflicts of the merge into a branch, with the rows of a relation if given.
+
+    That no merge waits is an answer, too. A relation that conflicts as a whole has no rows. The
+    limit is for rows; None for all.
+
+    Raises:
+        NotFoundError: There is no such branch.
+        InputError: A merge waits, and the relation has no conflict in it.
+    """
+    merge = next((item for item in open_merges(repository) if item.target == target), None)
+    if merge is None:
+        repository.branch(target)
+        return OpenMergeReport(source=None, target=target, branch=None)
+    rows, key = RowSet.none(), tuple[str, ...]()
+    if relation is not None:
+        name = relation_of(relation)
+        tables = conflicts.tables_of(repository, merge)
+        if name in tables:
+            rows, key = RowSet.of(tables[name].rows, limit), tables[name].key
+        elif name not in merge.whole:
+            known = ", ".join(sorted(map(_shown, [*merge.whole, *tables])))
+            raise InputError(f"{relation} has no conflict; these have: {known}.")
+    return _report(repository, merge, rows, key)
+
+
+def list_open_merges(repository: Repository) -> tuple[OpenMergeReport, ...]:
+    """Return every merge that waits for its conflicts to be resolved, by target."""
+    return tuple(_report(repository, merge) for merge in open_merges(repository))
+
+
+def _report(
+    repository: Repository,
+    merge: OpenMerge,
+    rows: RowSet | None = None,
+    key: tuple[str, ...] = (),
+) -> OpenMergeReport:
+    return OpenMergeReport(
+        source=merge.source,
+        target=merge.target,
+        branch=merge.branch,
+        relations=_summaries(repository, merge),
+        key=key,
+        rows=RowSet.none() if rows is None else rows,
+    )
+
+
+def resolve(
+    repository: Repository,
+    target: str,
+    relation: str | None,
+    choice: str | None,
+    key: Mapping[str, Given] | None = None,
+    values: Mapping[str, Given] | None = None,
+    *,
+    again: bool = False,
+    author: str,
+) -> Resolution:
+    """Choose for a relation's conflicts, for those of a key alone, or for all there are.
+
+    What was chosen for single rows before stays, unless a key or `again` is given.
+
+    Args:
+        repository: The repository.
+        target: The branch that is merged into.
+        relation: The relation; None for all.
+        choice: `ours`, `theirs`, `base` or `delete`; with values None, or the side that the other
+            columns are of.
+        key: Values of columns.
+        values: Values by hand for columns of the rows of the key.
+        again: True to choose again for what was chosen before.
+        author: Whom it is recorded for.
+
+    Raises:
+        NotFoundError: No such merge waits, or there is no such conflict.
+        InputError: The choice is none, the key fits no column, or a value can't be stored.
+    """
+    merge = find_open_merge(repository, target)
+    chosen = _choice(choice, key, values)
+    if relation is None and key:
+        raise InputError("A key needs the relation that it is a key of; give both.")
+    names = (
+        [*merge.whole, *conflicts.tables_of(repository, merge)]
+        if relation is None
+        else [relation_of(relation)]
+    )
+    total = 0
+    for name in names:
+        redo = again or (relation is not None and name in merge.whole)
+        merge, count = conflicts.resolve(
+            repository, merge, name, chosen, key, values, again=redo, author=author
+        )
+        total += count
+    if relation is not None and not total:
+        raise InputError(
+            f"Every conflict of {relation} is resolved already. Choose again for a row with --key "
+            "column=value, or for all of them with --again."
+        )
+    left = sum(item.conflicts - item.resolved for item in _summaries(repository, merge))
+    return Resolution(
+        relation=relation or "all",
+        choice=Choice.CUSTOM if values or chosen is None else chosen,
+        count=total,
+        left=left,
+    )
+
+
+def _choice(
+    choice: str | None, key: Mapping[str, Given] | None, values: Mapping[str, Given] | None
+) -> Choice | None:
+    """Return the side that is chosen, or None if values alone are.
+
+    Raises:
+        InputError: It is none, or does not go with the values.
+    """
+    found = None if choice is None else Choice.of(choice)
+    if not values:
+        if found is None:
+            raise InputError(
+                "Say what is chosen: --with ours|theirs|base|delete, or --key column=value --set "
+                "column=value."
+            )
+        return found
+    if not key:
+        raise InputError("Values need the key of their row: --key column=value.")
+    if found is Choice.DELETE:
+        raise InputError("A row that is deleted has no values; leave them out, or the choice.")
+    return found
+
+
+def continue_merge(
+    repository: Repository,
+    target: str,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+) -> MergeReport:
+    """Go on with a merge whose conflicts are resolved, and let go of what was kept for it.
+
+    The merge is planned anew with the choices made, so the target may have moved meanwhile; a
+    conflict that is new is kept as one again. The engine is as for `merge`.
+
+    Raises:
+        NotFoundError: No such merge waits.
+        ConflictError: Some conflicts are not resolved yet, or new ones came up.
+    """
+    merge = find_open_merge(repository, target)
+    source = repository.find_branch(merge.source)
+    work = Work(
+        source=merge.source,
+        commit=merge.theirs,
+        run=run_of(source) if source is not None else None,
+        policy=Policy(override=merge.mode),
+        decisions=_decisions(repository, merge),
+    )
+    manner = Manner(author=author, message=merge.message, promotes=merge.promotes)
+    report = carry_out(repository, work, target, manner, _check_values, engine=engine)
+    abort_merge(repository, target, author=author)
+    return report
+
+
+def abort_merge(repository: Repository, target: str, *, author: str) -> OpenMerge:
+    """Give a merge up; the target stays as it is.
+
+    Raises:
+        NotFoundError: No such merge waits.
+    """
+    merge = find_open_merge(repository, target)
+    repository.delete_branch(merge.branch, author=author)
+    return merge
+
+
+def relation_of(text: str) -> RelationName:
+    """Return the relation that is meant; `schema` alone is the schema's own facts."""
+    schema, _, identifier = text.lower().partition(".")
+    return RelationName(schema, identifier)
+
+
+def _check_values(plan: MergePlan) -> None:
+    """Raise if a plan merges no rows, and values were chosen for some.
+
+    Raises:
+        ConflictError: They were.
+    """
+    if plan.combination is None and any(item.has_values for item in plan.work.decisions.values()):
+        raise ConflictError(
+            f"Values were chosen for rows, and by now {plan.target.name!r} has all of "
+            f"{plan.work.source!r}, or nothing else. Nothing was changed. Give the merge up "
+            "(dbt-vcs merge --abort), and set the values with an update."
+        )
+
+
+def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, Decisions]:
+    open_ = sorted(map(_shown, merge.whole.keys() - merge.choices.keys()))
+    if open_:
+        raise ConflictError(
+            f"Not resolved yet: {', '.join(open_)}. Choose: dbt-vcs resolve {open_[0]} --with "
+            "ours|theirs|base|delete"
+        )
+    found = {name: Decisions(whole=choice) for name, choice in merge.choices.items()}
+    for name, table in conflicts.tables_of(repository, merge).items():
+        found[name] = replace(found.get(name, Decisions()), rows=decided_rows(table))
+    return found
+
+
+def _summaries(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummary, ...]:
+    found = [
+        ConflictSummary(
+            relation=_shown(name),
+            what=what,
+            conflicts=1,
+            resolved=int(name in merge.choices),
+            whole=True,
+        )
+        for name, what in merge.whole.items()
+    ]
+    for name, table in conflicts.tables_of(repository, merge).items():
+        count = len(table.rows)
+        found.append(
+            ConflictSummary(
+                relation=str(name),
+                what="rows changed differently",
+                conflicts=count,
+                resolved=count - table.open,
+            )
+        )
+    return tuple(sorted(found, key=lambda item: item.relation))
+
+
+def _shown(name: RelationName) -> str:
+    return str(name) if name.identifier else f"schema {name.schema}"

@@ -1,0 +1,186 @@
+"""Restore: a relation, or all of a branch, made again what it was; as a commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.ids import CommitId, TreeId
+from dbt.adapters.vcs.core.model import TableEntry
+from dbt.adapters.vcs.core.plan.tree_merge import diff_trees
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.diffs.summaries import ChangeSummary, summarize
+from dbt.adapters.vcs.handlers.versions.restore_handler import (
+    Split,
+    last_of,
+    past_of,
+    put_back,
+    splits,
+)
+from dbt.adapters.vcs.runs.run_branch import run_of
+from dbt.adapters.vcs.verbs.reading.log import parse_relation
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """A commit of several relations, of which not all were restored.
+
+    Attributes:
+        commit: The commit.
+        summary: First line of its message.
+        others: The relations that stay as it made them.
+    """
+
+    commit: CommitId
+    summary: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreReport:
+    """What a restore did, or would do.
+
+    Attributes:
+        branch: The branch.
+        relation: What was restored; None for all of the branch.
+        revision: What it was made again; None for what it was before it was dropped.
+        dry_run: True if nothing was changed.
+        before: The branch's head before.
+        after: Its head now; the same if there was nothing to do.
+        changes: How the branch changed, or would.
+        apart: Commits that it took apart, newest first.
+    """
+
+    branch: str
+    relation: str | None
+    revision: str | None
+    dry_run: bool
+    before: CommitId
+    after: CommitId
+    changes: tuple[ChangeSummary, ...]
+    apart: tuple[Apart, ...] = ()
+
+
+def restore_relation(
+    repository: Repository,
+    relation: str,
+    to: str | None = None,
+    *,
+    branch: str,
+    author: str,
+    message: str | None = None,
+    dry_run: bool = False,
+) -> RestoreReport:
+    """Let a table or view be what it was at a revision, or before it was dropped.
+
+    A table's named snapshots are revisions of it, too. Nothing is copied.
+
+    Raises:
+        NotFoundError: There was no such relation, or its rows have been collected.
+        InputError: The branch is that of a run; or no revision is given and the relation is there.
+        ConflictError: Others changed the relation meanwhile.
+    """
+    name = parse_relation(relation)
+    head = head_of(repository, branch)
+    past = last_of(repository, head, name) if to is None else past_of(repository, name, to)
+    overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
+    put_back(overlay, name, past, author=author)
+    tree = repository.edit(overlay.tree.id, overlay.changes)
+    said = message or f"Restore {name} to {to or (past.commit or '')[:12]}"
+    after = None if dry_run else _land(repository, branch, head, tree, author, said)
+    return RestoreReport(
+        branch=branch,
+        relation=str(name),
+        revision=to,
+        dry_run=dry_run,
+        before=head,
+        after=after or head,
+        changes=changes_to(repository, head, tree),
+        apart=tuple(_apart(split) for split in splits(repository, head, name, past)),
+    )
+
+
+def restore_branch(
+    repository: Repository,
+    to: str,
+    *,
+    branch: str,
+    author: str,
+    message: str | None = None,
+    dry_run: bool = False,
+) -> RestoreReport:
+    """Let everything on a branch be what a revision shows; the history stays and goes on.
+
+    Raises:
+        NotFoundError: The revision means no commit, or its rows have been collected.
+        InputError: The branch is that of a run.
+        ConflictError: Others changed the branch meanwhile.
+    """
+    head = head_of(repository, branch)
+    commit = repository.resolve(to)
+    versions = [
+        change.new.snapshot
+        for change in repository.diff(head, commit).relations
+        if isinstance(change.new, TableEntry)
+    ]
+    hold(repository, commit, versions, author=author, known=head)
+    tree = repository.tree(commit).id
+    said = message or f"Restore all to {to}"
+    after = None if dry_run else _land(repository, branch, head, tree, author, said)
+    return RestoreReport(
+        branch=branch,
+        relation=None,
+        revision=to,
+        dry_run=dry_run,
+        before=head,
+        after=after or head,
+        changes=changes_to(repository, head, tree),
+    )
+
+
+def changes_to(
+    repository: Repository, before: CommitId, tree: TreeId
+) -> tuple[ChangeSummary, ...]:
+    """Return how a tree differs from what a commit shows."""
+    objects = repository.objects
+    old, new = objects.tree(objects.commit(before).tree), objects.tree(tree)
+    found = diff_trees(old, new, objects.schema_tree)
+    return summarize(repository, found.schemas, found.relations)
+
+
+def head_of(repository: Repository, branch: str) -> CommitId:
+    """Return the head of a branch that is to be changed by hand.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: It is the branch of a run.
+        ProtectedError: It takes promotions alone.
+    """
+    found = repository.branch(branch)
+    if run_of(found) is not None:
+        raise InputError(
+            f"{branch!r} is the branch of a dbt run, which nobody else changes. "
+            "Give another branch."
+        )
+    found.check_open(promotes=False)
+    return found.head
+
+
+def _land(
+    repository: Repository,
+    branch: str,
+    head: CommitId,
+    tree: TreeId,
+    author: str,
+    message: str,
+) -> CommitId:
+    landed = repository.land(
+        branch, base=head, tree=tree, author=author, message=message, action="restore"
+    )
+    return landed.commit
+
+
+def _apart(split: Split) -> Apart:
+    return Apart(commit=split.commit, summary=split.summary, others=tuple(map(str, split.others)))

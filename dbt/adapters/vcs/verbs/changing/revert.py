@@ -1,0 +1,179 @@
+"""Revert: what a commit changed, undone on a branch by a commit of its own.
+
+A three-way merge: base is what the commit shows, ours is the branch, theirs is what the commit's
+parent shows. So what nobody changed since becomes what it was before, and later changes stay:
+those of other relations, and those of other rows of the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.landing import TreeConflictError
+from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.plan.tree_merge import Triple, merge_trees
+from dbt.adapters.vcs.core.repository import Landed, Repository, TreeChanges
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes
+from dbt.adapters.vcs.engines.port import Engine, Sessions
+from dbt.adapters.vcs.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
+from dbt.adapters.vcs.verbs.changing.restore import head_of
+from dbt.adapters.vcs.verbs.sessions import sessions_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevertReport:
+    """What a revert did.
+
+    Attributes:
+        branch: The branch.
+        revision: What was asked for.
+        commit: The commit whose changes were undone.
+        parent: The parent that they were counted from.
+        before: The branch's head before.
+        after: Its head now; the same if nothing of the commit was left.
+        changes: How the branch changed.
+    """
+
+    branch: str
+    revision: str
+    commit: CommitId
+    parent: CommitId
+    before: CommitId
+    after: CommitId
+    changes: tuple[ChangeSummary, ...]
+
+
+def revert(
+    repository: Repository,
+    revision: str,
+    *,
+    branch: str,
+    author: str,
+    message: str | None = None,
+    mainline: int = 1,
+    engine: Callable[[], Engine] | None = None,
+) -> RevertReport:
+    """Undo the changes of a commit; of a merge, those that it brought to its parent `mainline`.
+
+    The engine is made for tables of which more rows were changed than fit this process; Spark
+    here if None.
+
+    Raises:
+        NotFoundError: The revision means no commit, or rows from before it have been collected.
+        InputError: The commit has no such parent, or the branch is that of a run.
+        ConflictError: Rows that it changed were changed again since; nothing was changed.
+        TooLargeError: More of its rows were changed again than can be looked at one by one.
+    """
+    head = head_of(repository, branch)
+    commit = repository.resolve(revision)
+    parents = repository.objects.commit(commit).parents
+    if not 1 <= mainline <= len(parents):
+        raise InputError(
+            f"The commit {commit[:12]} has {len(parents) or 'no'} parents; parent {mainline} was "
+            "asked for. The first commit of a repository can't be reverted."
+        )
+    parent = parents[mainline - 1]
+    versions = [
+        entry.snapshot
+        for change in repository.diff(commit, parent).relations
+        for entry in (change.old, change.new)
+        if isinstance(entry, TableEntry)
+    ]
+    hold(repository, parent, versions, author=author, known=head)
+    said = message or _message(repository, commit)
+    with sessions_of(engine, repository.blobs, "revert") as sessions:
+        for _ in attempts(f"revert {commit[:12]} on {branch!r}"):
+            landed = _undone(repository, branch, commit, parent, author, said, sessions)
+            if landed is not None:
+                return RevertReport(
+                    branch=branch,
+                    revision=revision,
+                    commit=commit,
+                    parent=parent,
+                    before=landed.before,
+                    after=landed.commit,
+                    changes=list_changes(repository, landed.before, landed.commit),
+                )
+    raise AssertionError("attempts raises when it ends")
+
+
+def _undone(
+    repository: Repository,
+    branch: str,
+    commit: CommitId,
+    parent: CommitId,
+    author: str,
+    message: str,
+    sessions: Sessions,
+) -> Landed | None:
+    """Land the revert on a branch as it is now; None if others changed the same meanwhile."""
+    head = head_of(repository, branch)
+    read = repository.objects
+    base, ours, theirs = (read.tree(read.commit(id).tree) for id in (commit, head, parent))
+    merged = merge_trees(base, ours, theirs, read.schema_tree)
+    relations = dict(merged.relations)
+    clashes = [f"{name} (its comment or properties)" for name in merged.schema_conflicts]
+    for name, triple in merged.conflicts.items():
+        found = _rows_undone(repository, name, triple, sessions)
+        if isinstance(found, TableEntry):
+            relations[name] = found
+        else:
+            clashes.append(found)
+    if clashes:
+        raise ConflictError(
+            f"The commit {commit[:12]} can't be reverted on {branch!r}: what it changed was "
+            f"changed again since in {'; '.join(clashes[:20])}. Nothing was changed. Revert the "
+            "later commits first, or restore single relations: "
+            f"dbt-vcs restore <relation> --to {commit[:12]}^"
+        )
+    changes = TreeChanges(relations=relations, schemas=merged.schemas)
+    try:
+        return repository.land(
+            branch,
+            base=head,
+            tree=repository.edit(repository.tree(head).id, changes),
+            author=author,
+            message=message,
+            metadata={"reverts": commit},
+            action="revert",
+        )
+    except TreeConflictError:
+        return None
+
+
+def _rows_undone(
+    repository: Repository, name: RelationName, triple: Triple[Entry], sessions: Sessions
+) -> TableEntry | str:
+    """Return the table without what the commit did to its rows, or what stands in the way."""
+    base, ours, theirs = triple.base, triple.ours, triple.theirs
+    if not (
+        isinstance(base, TableEntry)
+        and isinstance(ours, TableEntry)
+        and isinstance(theirs, TableEntry)
+    ):
+        return f"{name} (made, dropped, or no table)"
+    found = merge_tables(
+        repository,
+        TableMerge(
+            name=name,
+            ours=ours.snapshot,
+            theirs=theirs.snapshot,
+            # Whatever the table says of merges: to lose a later change unasked is no revert.
+            mode=Mode.FAIL,
+            based_on=base.snapshot,
+            operation="revert",
+        ),
+        sessions,
+    )
+    return str(found) if isinstance(found, Clash) else TableEntry(snapshot=found.snapshot)
+
+
+def _message(repository: Repository, commit: CommitId) -> str:
+    return f'Revert "{repository.objects.commit(commit).summary}"\n\nThis reverts {commit}.'

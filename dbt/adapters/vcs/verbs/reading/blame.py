@@ -1,0 +1,221 @@
+"""Blame: the commit that last changed a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.rows.compare.signed import signed_rows
+from dbt.adapters.vcs.rows.exact_values import Given
+from dbt.adapters.vcs.rows.key_values import is_value, key_value
+from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.verbs.reading.log import parse_relation
+
+_NO_LIMITS: Final = Limits(rows=2**62, bytes=2**62)
+"""One column of what a commit changed is read at a time, and few rows of it are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlameReport:
+    """The commit that last changed the rows of a key.
+
+    Attributes:
+        relation: The table, `schema.identifier`, under the name that it had then.
+        key: Column by column, as it was asked for.
+        how: `added`, `modified` or `deleted`.
+        commit: The commit.
+        author: Who made it.
+        committed_at: When.
+        summary: First line of its message.
+        invocation: dbt's invocation id of the run that it publishes, or None.
+        node: dbt's unique id of the node that wrote the version, or None.
+        version: The version of the table that it made.
+        before: The row before, a value by column; None if there was none, or there are several.
+        after: The row after, in the same way.
+    """
+
+    relation: str
+    key: Mapping[str, str]
+    how: str
+    commit: CommitId
+    author: str
+    committed_at: datetime
+    summary: str
+    invocation: str | None
+    node: str | None
+    version: SnapshotId
+    before: Mapping[str, str] | None
+    after: Mapping[str, str] | None
+
+
+def blame(
+    repository: Repository, relation: str, key: Mapping[str, Given], revision: str
+) -> BlameReport:
+    """Return the commit that last changed the rows whose columns have some values.
+
+    The history of the revision is followed backwards, through renames and clones; at each step
+    no more is read than what the commit changed. At a merge the side that has the rows as they
+    are is followed.
+
+    Raises:
+        NotFoundError: There is no such table, or no version of it ever had such rows.
+        InputError: The key names no column, or a value is none of the column's type.
+    """
+    name = parse_relation(relation)
+    start = repository.resolve(revision)
+    place = _Place(start, name, _version(repository, start, name, revision))
+    if not key:
+        raise InputError("Blame needs a key: --key column=value, once for each key column.")
+    wanted = _wanted(repository.objects.snapshot(place.version).schema, key, name)
+    while True:
+        parents = _parents(repository, place)
+        same = next((parent for parent in parents if parent.version == place.version), None)
+        if same is not None:
+            place = same
+            continue
+        changes = [(parent, _changed(repository, parent, place, wanted)) for parent in parents]
+        unchanged = next((parent for parent, change in changes if not change), None)
+        if unchanged is not None:
+            place = unchanged
+            continue
+        change = changes[0][1] if changes else _changed(repository, None, place, wanted)
+        if not change:
+            shown = ", ".join(f"{column}={value}" for column, value in key.items())
+            raise NotFoundError(
+                f"No version of {name} in the history of {revision!r} had a row with {shown}. "
+                "Check the values; text is compared as it is, upper and lower case apart."
+            )
+        return _report(repository, place, key, change)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A table, as a commit shows it."""
+
+    commit: CommitId
+    name: RelationName
+    version: SnapshotId
+
+
+Signed = list[tuple[int, dict[str, Any]]]
+"""Rows by column name that came (1) or went (-1)."""
+
+
+def _version(
+    repository: Repository, commit: CommitId, name: RelationName, revision: str
+) -> SnapshotId:
+    entry = repository.tree(commit).entry(name)
+    if not isinstance(entry, TableEntry):
+        what = f"is a {entry.noun}" if entry is not None else "is not there"
+        raise NotFoundError(
+            f"{name} {what} at {revision!r}; blame needs a table. "
+            f"dbt-vcs log --relation {name} lists the commits that changed it."
+        )
+    return entry.snapshot
+
+
+def _parents(repository: Repository, place: _Place) -> list[_Place]:
+    """Return the table in the parents of a commit, under another name if need be."""
+    found: list[_Place] = []
+    for parent in repository.objects.commit(place.commit).parents:
+        tree = repository.tree(parent)
+        entry = tree.entry(place.name)
+        if isinstance(entry, TableEntry):
+            found.append(_Place(parent, place.name, entry.snapshot))
+            continue
+        made_from = repository.objects.snapshot(place.version).parents
+        wanted = {place.version, *made_from}
+        for schema in tree.schemas():
+            for identifier, other in tree.relations(schema).items():
+                if isinstance(other, TableEntry) and other.snapshot in wanted:
+                    name = RelationName(schema, identifier)
+                    found.append(_Place(parent, name, other.snapshot))
+    return found
+
+
+def _changed(
+    repository: Repository, before: _Place | None, after: _Place, wanted: Mapping[str, pa.Scalar]
+) -> Signed:
+    """Return the rows of a key that came or went, those that cancel by value left out."""
+    objects = repository.objects
+    old = objects.snapshot(before.version) if before else None
+    new = objects.snapshot(after.version)
+    keys = [field for id in wanted if (field := new.schema.by_id(id)) is not None]
+    if len(keys) < len(wanted):
+        # The column came later: no row of this version had a value there.
+        return []
+    change = delta(old, new, objects.segment)
+    if change.is_empty:
+        return []
+    rows = signed_rows(repository.blobs, change, limits=_NO_LIMITS)
+    read = rows.read(keys)
+    hit = pa.array([True] * read.num_rows, pa.bool_())
+    for field in keys:
+        hit = pc.and_(hit, is_value(read.column(field.id), wanted[field.id]))
+    mask = hit.to_numpy(zero_copy_only=False)
+    if not mask.any():
+        return []
+    found = rows.located.take(mask).read(rows.files, new.schema.fields).to_pylist()
+    signs = rows.sign[mask].tolist()
+    names = {field.id: field.name for field in new.schema.fields}
+    named = [{names[id]: value for id, value in row.items()} for row in found]
+    return _net(list(zip(signs, named, strict=True)))
+
+
+def _net(rows: Signed) -> Signed:
+    counts: dict[str, int] = {}
+    by_value: dict[str, dict[str, Any]] = {}
+    for sign, row in rows:
+        value = repr([_plain(item) for item in row.values()])
+        counts[value] = counts.get(value, 0) + sign
+        by_value[value] = row
+    return [(count, by_value[value]) for value, count in counts.items() if count]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value so that equal ones look the same: -0.0 as 0.0."""
+    return value + 0.0 if isinstance(value, float) else value
+
+
+def _wanted(schema: Schema, key: Mapping[str, Given], name: RelationName) -> dict[str, pa.Scalar]:
+    """Return the values of a key by field id, which outlives a column's name."""
+    fields = [(schema.field(column), text) for column, text in key.items()]
+    return {field.id: key_value(name, field.name, field.type, text) for field, text in fields}
+
+
+def _report(
+    repository: Repository, place: _Place, key: Mapping[str, Given], change: Signed
+) -> BlameReport:
+    commit = repository.objects.commit(place.commit)
+    came = [row for sign, row in change if sign > 0]
+    went = [row for sign, row in change if sign < 0]
+    return BlameReport(
+        relation=str(place.name),
+        key={column: str(value) for column, value in key.items()},
+        how="modified" if came and went else "added" if came else "deleted",
+        commit=place.commit,
+        author=commit.author,
+        committed_at=datetime_of(commit.committed_at),
+        summary=commit.summary,
+        invocation=commit.run.invocation if commit.run else None,
+        node=repository.objects.snapshot(place.version).origin.node,
+        version=place.version,
+        before=_only(went),
+        after=_only(came),
+    )
+
+
+def _only(rows: list[dict[str, Any]]) -> Mapping[str, str] | None:
+    if len(rows) != 1:
+        return None
+    return {name: "NULL" if value is None else str(value) for name, value in rows[0].items()}

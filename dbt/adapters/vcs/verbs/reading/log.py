@@ -1,0 +1,125 @@
+"""The log: a revision's history, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.model import Commit, RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.verbs.revision_names import names_by_commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """One commit.
+
+    Attributes:
+        id: Its id.
+        parents: What it follows; two for a merge.
+        names: Branches that point to it, and tags as `tag: <name>`.
+        author: Who made it.
+        committed_at: When.
+        message: All of its message.
+        invocation: dbt's invocation id of the run that it publishes, or None.
+    """
+
+    id: CommitId
+    parents: tuple[CommitId, ...]
+    names: tuple[str, ...]
+    author: str
+    committed_at: datetime
+    message: str
+    invocation: str | None
+
+    @property
+    def summary(self) -> str:
+        """First line of the message."""
+        return self.message.partition("\n")[0]
+
+
+def read_log(
+    repository: Repository,
+    revision: str,
+    *,
+    limit: int | None = None,
+    relation: str | None = None,
+) -> list[LogEntry]:
+    """Return what `iter_log` yields, which says what is raised."""
+    return list(iter_log(repository, revision, limit=limit, relation=relation))
+
+
+def iter_log(
+    repository: Repository,
+    revision: str,
+    *,
+    limit: int | None = None,
+    relation: str | None = None,
+) -> Iterator[LogEntry]:
+    """Yield a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
+
+    A commit is read when it is yielded. With `relation`, `schema.identifier`, only the commits
+    that changed it: where it is not what the first parent shows.
+
+    Raises:
+        NotFoundError: The revision means no commit, or no commit of it changed the relation.
+        InputError: The revision, the limit or the relation's name is none.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"The limit of a log is {limit}; expected 1 or more.")
+    wanted = None if relation is None else parse_relation(relation)
+    found = _commits(repository, revision)
+    if wanted is not None:
+        found = (pair for pair in found if _changed(repository, *pair, wanted))
+    names: Mapping[CommitId, tuple[str, ...]] | None = None
+    for id, commit in islice(found, limit):
+        if names is None:
+            names = names_by_commit(repository)
+        yield _entry(id, commit, names.get(id, ()))
+    if wanted is not None and names is None:
+        raise NotFoundError(
+            f"No commit of {revision!r} changed {wanted}. Check the name, or the revision."
+        )
+
+
+def parse_relation(text: str) -> RelationName:
+    """Return the name that `schema.identifier` stands for, in lower case.
+
+    Raises:
+        InputError: It is another text.
+    """
+    parts = text.lower().replace("`", "").split(".")
+    if len(parts) != 2 or not all(parts):
+        raise InputError(f"{text!r} is no relation; expected schema.table.")
+    return RelationName(*parts)
+
+
+def _commits(repository: Repository, revision: str) -> Iterator[tuple[CommitId, Commit]]:
+    # A name may hold two dots.
+    if ".." not in revision or repository.is_known(revision):
+        return repository.log(repository.resolve(revision))
+    left, right = repository.resolve_range(revision)
+    old = {id for id, _ in repository.log(left)}
+    return (pair for pair in repository.log(right) if pair[0] not in old)
+
+
+def _changed(repository: Repository, id: CommitId, commit: Commit, name: RelationName) -> bool:
+    now = repository.tree(id).entry(name)
+    before = repository.tree(commit.parents[0]).entry(name) if commit.parents else None
+    return now != before
+
+
+def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
+    return LogEntry(
+        id=id,
+        parents=commit.parents,
+        names=names,
+        author=commit.author,
+        committed_at=datetime_of(commit.committed_at),
+        message=commit.message,
+        invocation=commit.run.invocation if commit.run else None,
+    )

@@ -1,0 +1,176 @@
+"""Branches: listed, made, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from dbt.adapters.vcs.core.divergence import divergence
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.repository import DEMANDS, Branch, Protection, Repository
+from dbt.adapters.vcs.core.retention import hold_commit
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
+from dbt.adapters.vcs.runs.run_branch import discard, run_of
+from dbt.adapters.vcs.verbs.revision_names import check_free, named_branch
+from dbt.adapters.vcs.verbs.sources import resolve_source
+
+_AT_ONCE: Final = 64
+"""Branches whose histories are looked at together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchSummary:
+    """One branch.
+
+    Attributes:
+        name: Its name.
+        head: The commit that it points to.
+        author: Who made that commit.
+        committed_at: When.
+        summary: First line of that commit's message.
+        is_default: True for the branch that others start from.
+        is_run: True for the branch of a dbt run.
+        ahead: Commits that it has and the default branch lacks; None if too many to count.
+        behind: Commits that the default branch has and it lacks; None if too many to count.
+        is_protected: True if it takes promotions alone.
+        require: What it demands of them.
+    """
+
+    name: str
+    head: CommitId
+    author: str
+    committed_at: datetime
+    summary: str
+    is_default: bool
+    is_run: bool
+    ahead: int | None
+    behind: int | None
+    is_protected: bool = False
+    require: tuple[str, ...] = ()
+
+
+def list_branches(repository: Repository, *, with_runs: bool = False) -> list[BranchSummary]:
+    """Return the branches by name; those of runs and of open merges only if asked for."""
+    return list(iter_branches(repository, with_runs=with_runs))
+
+
+def iter_branches(repository: Repository, *, with_runs: bool = False) -> Iterator[BranchSummary]:
+    """Yield what `list_branches` returns; few commits are read before the first is yielded."""
+    branches = [
+        branch
+        for branch in repository.branches()
+        if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
+    ]
+    trunk = repository.branch(repository.default_branch).head
+    reader = iter(branches)
+    while some := list(islice(reader, _AT_ONCE)):
+        yield from each(lambda branch: _summary(repository, branch, trunk), some)
+
+
+def create_branch(
+    repository: Repository,
+    name: str,
+    at: str | None = None,
+    *,
+    author: str,
+    force: bool = False,
+) -> BranchSummary:
+    """Make a branch at a revision, at the default branch if none is given.
+
+    Raises:
+        InputError: The name is taken, can't be one, or is kept for dbt's runs or for merges.
+        NotFoundError: The revision means no commit, or its rows have been collected.
+        ConflictError: The revision is of a run that did not succeed, and `force` is not set.
+    """
+    check_free(repository, "branch", name)
+    start = repository.default_branch if at is None else at
+    commit = resolve_source(repository, start, force=force)
+    if named_branch(repository, start) is None and repository.find_tag(start) is None:
+        hold_commit(repository, commit, author=author)
+    made = repository.create_branch(name, commit, author=author, note=f"from {start}")
+    return _summary(repository, made, repository.branch(repository.default_branch).head)
+
+
+def delete_branch(
+    repository: Repository, name: str, *, author: str, force: bool = False
+) -> CommitId:
+    """Remove a branch and return where it pointed; creating it there again brings it back.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: It is the default branch.
+        ConflictError: It is the branch of a run that is at work, and `force` is not set.
+    """
+    branch = repository.branch(name)
+    run = run_of(branch)
+    if run is not None:
+        discard(repository, run, author=author, force=force)
+    else:
+        repository.delete_branch(name, author=author)
+    return branch.head
+
+
+def protect_branch(
+    repository: Repository, name: str, require: tuple[str, ...] = (), *, author: str
+) -> BranchSummary:
+    """Let a branch take promotions alone.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: It is the branch of a run, or what is required is not known.
+    """
+    unknown = [item for item in require if item not in DEMANDS]
+    if unknown:
+        raise InputError(
+            f"Found {unknown[0]!r} as a requirement; expected one of {', '.join(DEMANDS)}."
+        )
+    if run_of(repository.branch(name)) is not None:
+        raise InputError(f"{name!r} is the branch of a dbt run; it can't be protected.")
+    repository.protect(name, Protection(require), author=author)
+    return find_branch(repository, name)
+
+
+def unprotect_branch(repository: Repository, name: str, *, author: str) -> BranchSummary:
+    """Let a branch take any change again.
+
+    Raises:
+        NotFoundError: It is not there.
+    """
+    repository.protect(name, None, author=author)
+    return find_branch(repository, name)
+
+
+def find_branch(repository: Repository, name: str) -> BranchSummary:
+    """Return one branch.
+
+    Raises:
+        NotFoundError: It is not there.
+    """
+    trunk = repository.branch(repository.default_branch).head
+    return _summary(repository, repository.branch(name), trunk)
+
+
+def _summary(repository: Repository, branch: Branch, trunk: CommitId) -> BranchSummary:
+    read = repository.objects.commit
+    commit = read(branch.head)
+    counts = divergence(
+        branch.head, trunk, lambda id: read(id).parents, lambda id: read(id).committed_at
+    )
+    return BranchSummary(
+        name=branch.name,
+        head=branch.head,
+        author=commit.author,
+        committed_at=datetime_of(commit.committed_at),
+        summary=commit.summary,
+        is_default=branch.name == repository.default_branch,
+        is_run=run_of(branch) is not None,
+        ahead=counts.ahead if counts else None,
+        behind=counts.behind if counts else None,
+        is_protected=branch.protection is not None,
+        require=branch.protection.require if branch.protection else (),
+    )

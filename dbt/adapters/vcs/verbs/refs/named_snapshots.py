@@ -1,0 +1,101 @@
+"""Named snapshots of tables: listed, made, deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.verbs.reading.log import parse_relation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotSummary:
+    """One named snapshot.
+
+    Attributes:
+        relation: The table, `schema.identifier`.
+        name: Its own name.
+        snapshot: The version that it names.
+        commit: A commit of the branch where it was made.
+        rows: Rows of the version.
+        made_at: When the name was given.
+        made_by: Who gave it.
+        note: What was said then.
+    """
+
+    relation: str
+    name: str
+    snapshot: SnapshotId
+    commit: CommitId
+    rows: int
+    made_at: datetime
+    made_by: str
+    note: str
+
+
+def list_snapshots(repository: Repository, relation: str | None = None) -> list[SnapshotSummary]:
+    """Return the named snapshots, of one table if it is given, by table and name.
+
+    Raises:
+        InputError: The relation's name is none.
+    """
+    names = repository.snapshots
+    found = names.all() if relation is None else names.of(parse_relation(relation))
+    return each(lambda item: _summary(repository, item), found)
+
+
+def create_snapshot(
+    repository: Repository,
+    relation: str,
+    name: str,
+    at: str,
+    *,
+    author: str,
+    note: str = "",
+) -> SnapshotSummary:
+    """Name the version of a table that a revision shows.
+
+    Raises:
+        InputError: The table has a snapshot of that name, or it can't be one.
+        NotFoundError: There is no such table or version, or its rows have been collected.
+    """
+    table = parse_relation(relation)
+    version, commit = find_version(repository, table, at)
+    known = repository.branch(repository.default_branch).head
+    hold(repository, commit, [version], author=author, known=known)
+    made = repository.snapshots.create(
+        table, name, version, at=commit or known, author=author, note=note
+    )
+    return _summary(repository, made)
+
+
+def delete_snapshot(
+    repository: Repository, relation: str, name: str, *, author: str
+) -> SnapshotSummary:
+    """Let go of a name, and return what it stood for.
+
+    Raises:
+        NotFoundError: The table has no such snapshot.
+    """
+    gone = repository.snapshots.delete(parse_relation(relation), name, author=author)
+    return _summary(repository, gone)
+
+
+def _summary(repository: Repository, item: NamedSnapshot) -> SnapshotSummary:
+    move = item.ref.move
+    return SnapshotSummary(
+        relation=str(item.relation),
+        name=item.name,
+        snapshot=item.snapshot,
+        commit=item.commit,
+        rows=repository.objects.snapshot(item.snapshot).rows,
+        made_at=datetime_of(move.at),
+        made_by=move.by,
+        note=move.note,
+    )

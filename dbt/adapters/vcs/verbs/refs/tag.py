@@ -1,0 +1,90 @@
+"""Tags: listed, found, made, deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.repository import Repository, Tag
+from dbt.adapters.vcs.core.retention import hold_commit
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.verbs.revision_names import check_free, named_branch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagSummary:
+    """One tag.
+
+    Attributes:
+        name: Its name.
+        commit: The commit that it names.
+        summary: First line of that commit's message.
+        tagged_by: Who made the tag.
+        tagged_at: When.
+        note: What was said when it was made.
+    """
+
+    name: str
+    commit: CommitId
+    summary: str
+    tagged_by: str
+    tagged_at: datetime
+    note: str
+
+
+def list_tags(repository: Repository) -> list[TagSummary]:
+    """Return the tags by name."""
+    return each(lambda tag: _summary(repository, tag), repository.tags())
+
+
+def create_tag(
+    repository: Repository, name: str, at: str, *, author: str, note: str = ""
+) -> TagSummary:
+    """Name the commit of a revision for good.
+
+    Raises:
+        InputError: The name is taken, by a branch too, or can't be one.
+        NotFoundError: The revision means no commit.
+    """
+    check_free(repository, "tag", name)
+    commit = repository.resolve(at)
+    if named_branch(repository, at) is None:
+        hold_commit(repository, commit, author=author)
+    made = repository.create_tag(name, commit, author=author, note=note)
+    return _summary(repository, made)
+
+
+def delete_tag(repository: Repository, name: str, *, author: str) -> CommitId | None:
+    """Remove a tag; return the commit that it named, None if another process was first.
+
+    Raises:
+        NotFoundError: It is not there.
+    """
+    tag = repository.find_tag(name)
+    repository.delete_tag(name, author=author)
+    return tag.commit if tag else None
+
+
+def find_tag(repository: Repository, name: str) -> TagSummary:
+    """Return one tag.
+
+    Raises:
+        NotFoundError: It is not there.
+    """
+    found = repository.find_tag(name)
+    if found is None:
+        raise NotFoundError(f"There is no tag {name!r}; see dbt-vcs tag list.")
+    return _summary(repository, found)
+
+
+def _summary(repository: Repository, tag: Tag) -> TagSummary:
+    return TagSummary(
+        name=tag.name,
+        commit=tag.commit,
+        summary=repository.objects.commit(tag.commit).summary,
+        tagged_by=tag.ref.move.by,
+        tagged_at=datetime_of(tag.ref.move.at),
+        note=tag.ref.move.note,
+    )

@@ -1,0 +1,127 @@
+"""Fsck: every byte that a commit needs is there, and is what it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dbt.adapters.vcs.core.codec import decode
+from dbt.adapters.vcs.core.collection import names_of, roots_of
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.model import Commit, Function, Segment, Snapshot, Tree, View
+from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.plan.collect import Roots, needed
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import GRACE, read_retention
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+
+_KINDS: Final[Mapping[str, type[Value]]] = {
+    "commit": Commit,
+    "tree": Tree,
+    "snapshot": Snapshot,
+    "segment": Segment,
+    "view": View,
+    "function": Function,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FsckReport:
+    """What was found in a repository.
+
+    Attributes:
+        commits: Commits that can be reached.
+        objects: Manifests that are needed, commits included.
+        files: Data files that are needed.
+        bytes: Size of these data files.
+        problems: What is missing or damaged, a sentence each; empty if all is well.
+        orphans: Files that nothing needs: collection deletes them when they are old enough.
+        orphan_bytes: Their size.
+    """
+
+    commits: int
+    objects: int
+    files: int
+    bytes: int
+    problems: tuple[str, ...]
+    orphans: int
+    orphan_bytes: int
+
+
+def check_repository(
+    repository: Repository, tell: Callable[[str], None] | None = None
+) -> FsckReport:
+    """Read every manifest that is needed, and look for every data file.
+
+    A manifest's bytes must hash to its id; a data file must have the size that was noted.
+    `tell` is called with each problem when it is found.
+    """
+    problems: dict[str, None] = {}
+
+    def note(problem: str) -> None:
+        if problem not in problems:
+            problems[problem] = None
+            if tell is not None:
+                tell(problem)
+
+    found = read_retention(repository)
+    cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
+    # Nothing that this process remembers counts.
+    store = ObjectStore(repository.blobs)
+    try:
+        roots = roots_of(repository, cutoff)
+    except DamagedError as error:
+        note(str(error))
+        names = names_of(repository, cutoff)
+        roots = Roots(commits=names.lately, whole=names.lately, versions=names.versions)
+    kept = needed(roots, store, lambda error: note(str(error)))
+    for wrong in each(lambda key: _wrong_object(repository, *key), sorted(kept.objects)):
+        if wrong is not None:
+            note(wrong)
+    sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
+    for path, size in sorted(kept.files.items()):
+        wrong = _wrong_file(path, size, sizes.get(path))
+        if wrong is not None:
+            note(wrong)
+    orphans = [size for path, size in sizes.items() if path not in kept.files]
+    for info in repository.blobs.walk("objects"):
+        _, kind, *_, id = info.path.split("/")
+        if (kind, id) not in kept.objects:
+            orphans.append(info.bytes)
+    return FsckReport(
+        commits=sum(1 for kind, _ in kept.objects if kind == "commit"),
+        objects=len(kept.objects),
+        files=len(kept.files),
+        bytes=sum(kept.files.values()),
+        problems=tuple(problems),
+        orphans=len(orphans),
+        orphan_bytes=sum(orphans),
+    )
+
+
+def _wrong_object(repository: Repository, kind: str, id: str) -> str | None:
+    path = f"objects/{kind}/{id[:2]}/{id}"
+    try:
+        decode(_KINDS[kind], id, repository.blobs.get(path))
+    except NotFoundError:
+        return (
+            f"The {kind} {id} is missing from {repository.uri} (expected the file {path}). "
+            "Restore it from a backup of the repository."
+        )
+    except DamagedError as error:
+        return str(error)
+    return None
+
+
+def _wrong_file(path: str, size: int, found: int | None) -> str | None:
+    if found is None:
+        return f"The data file {path} is missing. Restore it from a backup of the repository."
+    if found != size:
+        return (
+            f"The data file {path} has {found:,} bytes, and {size:,} were written. Restore it "
+            "from a backup of the repository."
+        )
+    return None

@@ -1,0 +1,204 @@
+"""Compaction of tables of a branch: the same rows in fewer, larger files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.plan.compaction import TARGET_BYTES
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.handlers.contents.optimize_handler import (
+    OPERATION,
+    Rewrite,
+    blocks_of,
+    put_optimized,
+    rewrite_table,
+)
+from dbt.adapters.vcs.verbs.reading.log import parse_relation
+from dbt.adapters.vcs.verbs.sessions import sessions_of
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
+_UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizedTable:
+    """What became of one table.
+
+    Attributes:
+        relation: Its name.
+        blocks_before: Blocks that it had.
+        blocks_after: Blocks that it has now.
+        bytes_before: Their size.
+        bytes_after: Their size now.
+        dropped_rows: Deleted rows that no file holds any more.
+    """
+
+    relation: str
+    blocks_before: int
+    blocks_after: int
+    bytes_before: int
+    bytes_after: int
+    dropped_rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizeReport:
+    """What a compaction did.
+
+    Attributes:
+        branch: The branch.
+        commit: The commit that was made; None if there was nothing to do.
+        tables: The tables that were written anew, sorted by name.
+        looked_at: How many tables were looked at.
+    """
+
+    branch: str
+    commit: CommitId | None
+    tables: tuple[OptimizedTable, ...]
+    looked_at: int
+
+
+def optimize(
+    repository: Repository,
+    branch: str,
+    *,
+    author: str,
+    relations: Sequence[str] = (),
+    schema: str | None = None,
+    everything: bool = False,
+    target_bytes: int = TARGET_BYTES,
+    cluster_by: Sequence[str] = (),
+    engine: Callable[[], Engine] | None = None,
+) -> OptimizeReport:
+    """Write small blocks of tables together, and blocks without the rows deleted from them.
+
+    No row changes, so no diff or merge does; a protected branch takes it, too. All tables are
+    one commit. Where others change a table meanwhile, what was written stands for the blocks
+    that are still as they were, and the rest is planned again.
+
+    Args:
+        repository: The repository.
+        branch: The branch.
+        author: Who commits.
+        relations: Tables, `schema.identifier` each.
+        schema: A schema whose tables are meant.
+        everything: True for all tables of the branch.
+        target_bytes: How large blocks are to become.
+        cluster_by: Columns to sort all rows of each table by.
+        engine: Makes the engine, for what can't be done in process; Spark here if None.
+
+    Raises:
+        InputError: No table is named, or one of them is none; or a column can't be sorted by.
+        RetryError: Others were first every time.
+    """
+    if sum((bool(relations), schema is not None, everything)) != 1:
+        raise InputError("Say which tables: schema.table, or a schema, or all of them.")
+    if target_bytes <= 0:
+        raise InputError(f"The target size is {target_bytes} bytes; expected more than 0.")
+    done: dict[RelationName, list[Rewrite]] = {}
+    with sessions_of(engine, repository.blobs, OPERATION) as sessions:
+        for _ in attempts(f"optimize on the branch {branch!r}"):
+            head = repository.branch(branch).head
+            overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
+            names = _tables(overlay, relations, schema)
+            tables = []
+            for name in names:
+                before = overlay.require_table(name)
+                after = put_optimized(overlay, name, done.get(name, []), Origin())
+                if after is None:
+                    done[name] = list(
+                        rewrite_table(
+                            repository,
+                            before,
+                            sessions,
+                            target_bytes=target_bytes,
+                            cluster_by=cluster_by,
+                        )
+                    )
+                    after = put_optimized(overlay, name, done[name], Origin())
+                if after is not None:
+                    tables.append(_told(name, before, after))
+            if not tables:
+                return OptimizeReport(branch=branch, commit=None, tables=(), looked_at=len(names))
+            commit = _land(repository, branch, overlay, author, tables)
+            if commit is not None:
+                return OptimizeReport(
+                    branch=branch, commit=commit, tables=tuple(tables), looked_at=len(names)
+                )
+    raise AssertionError("attempts raises when it ends")
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes of a size such as `128MB`, `64 MiB`, `1g` or `1000`; units are of 1,024.
+
+    Raises:
+        InputError: It is no size.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"{text!r} is no size; write one such as 128MB.")
+    return int(float(found[1]) * _UNITS[found[2].lower()])
+
+
+def _land(
+    repository: Repository,
+    branch: str,
+    overlay: Overlay,
+    author: str,
+    tables: Sequence[OptimizedTable],
+) -> CommitId | None:
+    """Commit; None if another writer changed one of the tables meanwhile."""
+    names = ", ".join(table.relation for table in tables)
+    try:
+        landed = repository.land(
+            branch,
+            base=overlay.base,
+            tree=repository.edit(overlay.tree.id, overlay.changes),
+            author=author,
+            message=f"Optimize {names}" if len(names) <= 200 else f"Optimize {len(tables)} tables",
+            action=OPERATION,
+            promotes=True,
+        )
+    except ConflictError:
+        return None
+    return landed.commit
+
+
+def _tables(
+    overlay: Overlay, relations: Sequence[str], schema: str | None
+) -> tuple[RelationName, ...]:
+    if relations:
+        names = tuple(sorted({parse_relation(text) for text in relations}))
+        for name in names:
+            overlay.require_table(name)
+        return names
+    if schema is not None:
+        overlay.require_schema(schema.lower())
+    schemas = overlay.schema_names() if schema is None else [schema.lower()]
+    return tuple(
+        RelationName(item, identifier)
+        for item in schemas
+        for identifier, entry in overlay.entries(item).items()
+        if isinstance(entry, TableEntry)
+    )
+
+
+def _told(name: RelationName, before: Snapshot, after: Snapshot) -> OptimizedTable:
+    return OptimizedTable(
+        relation=str(name),
+        blocks_before=blocks_of(before),
+        blocks_after=blocks_of(after),
+        bytes_before=before.bytes,
+        bytes_after=after.bytes,
+        dropped_rows=sum(ref.deleted for ref in before.segments)
+        - sum(ref.deleted for ref in after.segments),
+    )

@@ -1,0 +1,190 @@
+"""A workspace: one line of history and one engine, and the connections that work on them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Origin, RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine, Session
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.mounts import Externals, Mounts
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.scope.temporary_names import Temporaries
+from dbt.adapters.vcs.workspace.dispatch import execute
+from dbt.adapters.vcs.workspace.lines import Line
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+
+class Workspace:
+    """What one process sees of one branch.
+
+    The engine is made when a statement first needs it, so that work on manifests alone (seeds,
+    clones, drops, listings) starts no engine.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        line: Line,
+        engine: Callable[[], Engine],
+        *,
+        schema: str,
+        externals: Callable[[], Externals] = dict,
+    ) -> None:
+        """Take a line, what makes the engine, and the schema of unqualified names."""
+        self.repository = repository
+        self.line = line
+        self.schema = schema.lower()
+        self.mounts = Mounts()
+        self.externals = externals
+        self._make_engine = engine
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, at: CommitId | None = None) -> Overlay:
+        """Return an empty overlay on the line's head, or on a commit."""
+        base = at or self.line.head()
+        tree = self.repository.tree(base)
+        return Overlay(
+            repository=self.repository,
+            base=base,
+            tree=tree,
+            branch=self.line.branch,
+            author=self.line.author,
+        )
+
+    def connect(self, label: str) -> Connection:
+        """Return a connection; `label` names it in the engine's own displays."""
+        return Connection(self, label)
+
+    def open_session(self, label: str) -> Session:
+        """Return a session of the engine, which is made now if it isn't there."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._make_engine()
+            return self._engine.session(label)
+
+    def close(self) -> None:
+        """Let go of the engine."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+                # Another engine's catalog shows nothing yet.
+                self.mounts = Mounts()
+
+
+class Connection:
+    """One user of a workspace: its session settings, temporary views and current schema.
+
+    Attributes:
+        workspace: Where it works.
+        frames: Temporary views that were made of no SQL, and what each was made from.
+        temporaries: All temporary views and functions of its session.
+    """
+
+    def __init__(self, workspace: Workspace, label: str) -> None:
+        """Take the workspace; the engine's session is opened when it is first needed."""
+        self.workspace = workspace
+        self._label = label
+        self._session: Session | None = None
+        self._is_cancelled = False
+        self._is_stopped = False
+        self._schema = workspace.schema
+        self.frames: dict[str, tuple[RelationName, ...]] = {}
+        self.temporaries = Temporaries(
+            self.session, lambda: self._session is not None, self.frames
+        )
+
+    @property
+    def schema(self) -> str:
+        """The schema of unqualified names now, lower case."""
+        return self._schema
+
+    def session(self) -> Session:
+        """Return the engine's session of this connection.
+
+        Raises:
+            EngineError: The statement was cancelled, or the connection was stopped.
+        """
+        if self._is_stopped or self._is_cancelled:
+            raise EngineError("The statement was cancelled.")
+        if self._session is None:
+            self._session = self.workspace.open_session(self._label)
+            if self._schema != "default":
+                self._session.ensure_schema(self._schema)
+                self._session.query(f"use {quoted(self._schema)}")
+            return self.session()
+        return self._session
+
+    def scope(self, text: str, overlay: Overlay, origin: Origin) -> Scope:
+        """Return what the handler of a statement works with."""
+        return Scope(
+            overlay=overlay,
+            engine=self.session,
+            mounts=self.workspace.mounts,
+            externals=self.workspace.externals(),
+            schema=self._schema,
+            temporaries=self.temporaries,
+            origin=origin,
+            text=text,
+        )
+
+    def execute(
+        self, text: str, overlay: Overlay, *, origin: Origin, read_only: bool = False
+    ) -> Outcome:
+        """Carry out one statement; what it changes goes to the overlay.
+
+        Raises:
+            InputError: The statement can't be carried out as written, or somebody made something
+                in a schema of the branch, in a session that is used here, past every connection.
+            ReadOnlyError: It would change something and `read_only` is set, or write rows where
+                nothing lands.
+            EngineError: The engine refused or failed.
+        """
+        self._is_cancelled = False
+        if self._session is not None and not self._is_stopped:
+            self._session.require_own()
+        scope = self.scope(text, overlay, origin)
+        try:
+            outcome = execute(
+                scope, read_only=read_only, before_rows=self.workspace.line.check_open
+            )
+        finally:
+            self._post(overlay)
+        self._schema = scope.schema
+        return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
+
+    def open(self) -> None:
+        """Open the session now, so that whoever shares its catalog sees what the branch has."""
+        self.session()
+        self._post(self.workspace.begin())
+
+    def _post(self, overlay: Overlay) -> None:
+        if self._session is not None and not self._is_stopped:
+            self.workspace.mounts.post(overlay, self._session)
+
+    def cancel(self) -> None:
+        """Stop the statement that is running, from another thread."""
+        self._is_cancelled = True
+        if self._session is not None:
+            self._session.cancel()
+
+    def stop(self) -> None:
+        """Stop the statement that is running and refuse further ones, from another thread."""
+        self._is_stopped = True
+        if self._session is not None:
+            self._session.close()
+
+    def close(self) -> None:
+        """Let go of the session."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+        self.frames.clear()

@@ -1,0 +1,162 @@
+"""The line of a run: commits go to its own branch, which is made with the first of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.model import Run
+from dbt.adapters.vcs.core.repository import Landed, Repository
+from dbt.adapters.vcs.runs.run_branch import LEASE, RunBranch, Status, this_process
+from dbt.adapters.vcs.workspace.rebase import rebased
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+
+class RunLine:
+    """A run branch that one process works on.
+
+    Until the first commit there is no branch, so a run that changes nothing leaves nothing. From
+    then on the branch carries a lease, renewed while the process lives: a killed run's branch is
+    known by its lease running out.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        *,
+        invocation: str,
+        target: str,
+        command: str,
+        author: str,
+        resumes: RunBranch | None = None,
+        on_error: Callable[[VcsError], None],
+    ) -> None:
+        """Start at the target's head, or where the run that is resumed ended.
+
+        `on_error` is told when the lease can't be renewed.
+        """
+        self._repository = repository
+        self._author = author
+        self._resumes = resumes
+        self._on_error = on_error
+        self._lock = threading.RLock()
+        self._stopped = threading.Event()
+        self._is_made = False
+        fork = resumes.fork if resumes else repository.branch(target).head
+        now = repository.clock()
+        self.run = RunBranch(
+            invocation=invocation,
+            status=Status.OPEN,
+            target=target,
+            fork=fork,
+            head=resumes.head if resumes else fork,
+            command=command,
+            started_at=now,
+            alive_until=now,
+            tested=False,
+            owner=this_process(),
+        )
+
+    @property
+    def branch(self) -> str:
+        """The branch that the run is for."""
+        return self.run.target
+
+    @property
+    def author(self) -> str:
+        """Who runs it."""
+        return self._author
+
+    @property
+    def has_changes(self) -> bool:
+        """True if anything was committed, by this run or by the one that it resumes."""
+        return self.run.head != self.run.fork
+
+    def head(self) -> CommitId:
+        """Return the run branch's head."""
+        return self.run.head
+
+    def check_open(self) -> None:
+        """Do nothing: a run's own branch takes whatever the run changes."""
+
+    def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
+        """Commit on the run branch, making it if this is the first commit.
+
+        Raises:
+            ConflictError: Two nodes of the run changed one relation, other than by inserts.
+        """
+        with self._lock:
+            self._make()
+            moved = rebased(overlay, self.run.head)
+            self._renew()
+            landed = self._repository.land(
+                self.run.name,
+                base=moved.base,
+                tree=self._repository.edit(moved.tree.id, moved.changes),
+                author=self._author,
+                message=message,
+                run=run,
+                state=self.run.state,
+            )
+            self.run = replace(self.run, head=landed.commit)
+            return landed
+
+    def record(self, message: str, run: Run) -> None:
+        """Commit what was found out on the run branch, where there was nothing to change."""
+        with self._lock:
+            self._make()
+            landed = self._repository.land(
+                self.run.name,
+                base=self.run.head,
+                tree=self._repository.tree(self.run.head).id,
+                author=self._author,
+                message=message,
+                run=run,
+                state=self.run.state,
+                allow_empty=True,
+            )
+            self.run = replace(self.run, head=landed.commit)
+
+    def end(self, status: Status, note: str = "", *, tested: bool = False) -> RunBranch:
+        """Say what became of the run; a run that changed nothing leaves no branch."""
+        self._stopped.set()
+        with self._lock:
+            self.run = replace(self.run, status=status, note=note, tested=tested)
+            if self.has_changes:
+                self._make()
+                self._save()
+            return self.run
+
+    def _make(self) -> None:
+        if self._is_made:
+            return
+        self._renew()
+        self._repository.create_branch(
+            self.run.name, self.run.head, author=self._author, state=self.run.state
+        )
+        self._is_made = True
+        if self._resumes is not None:
+            old = replace(self._resumes, status=Status.RESUMED)
+            self._repository.set_state(old.name, old.state, author=self._author)
+        threading.Thread(target=self._keep_alive, name="dbt-vcs-lease", daemon=True).start()
+
+    def _keep_alive(self) -> None:
+        while not self._stopped.wait(LEASE / 3 / 1_000_000):
+            with self._lock:
+                if self._stopped.is_set():
+                    return
+                self._renew()
+                try:
+                    self._save()
+                except VcsError as error:
+                    self._on_error(error)
+
+    def _renew(self) -> None:
+        alive_until = Micros(self._repository.clock() + LEASE)
+        self.run = replace(self.run, alive_until=alive_until)
+
+    def _save(self) -> None:
+        self._repository.set_state(self.run.name, self.run.state, author=self._author)

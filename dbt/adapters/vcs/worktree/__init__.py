@@ -1,0 +1,1 @@
+"""What a branch shows, with changes that are not committed yet."""

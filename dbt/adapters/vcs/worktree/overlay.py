@@ -1,0 +1,204 @@
+"""An overlay: what a branch would show if the changes made so far were committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, FunctionId, SnapshotId, ViewId
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    Entry,
+    Function,
+    FunctionEntry,
+    Readable,
+    RelationName,
+    Snapshot,
+    TableEntry,
+    View,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader
+
+
+@dataclass(slots=True, kw_only=True)
+class Overlay:
+    """Changes over the tree of one commit, not yet committed.
+
+    Snapshots, views and functions are written as objects when they are made; until a commit names
+    them they are garbage, so dropping an overlay undoes everything in it.
+
+    Attributes:
+        repository: Where it is.
+        base: The commit that it changes.
+        tree: What that commit shows.
+        relations: What names stand for now, where that changed.
+        schemas: What schemas are now, where that changed.
+        branch: The branch that is meant where a time is named; None for the history of `base`.
+        author: Who changes things; empty where nothing can be changed.
+    """
+
+    repository: Repository
+    base: CommitId
+    tree: TreeReader
+    relations: dict[RelationName, Entry | AbsentType] = field(default_factory=dict)
+    schemas: dict[str, SchemaInfo | AbsentType] = field(default_factory=dict)
+    branch: str | None = None
+    author: str = ""
+
+    @property
+    def changes(self) -> TreeChanges:
+        """What a commit of this overlay would change."""
+        return TreeChanges(relations=dict(self.relations), schemas=dict(self.schemas))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing was changed."""
+        return not self.relations and not self.schemas
+
+    def schema_names(self) -> list[str]:
+        """Names of the schemas, sorted."""
+        names = {name for name in self.tree.schemas() if self.schemas.get(name) is not Absent}
+        names.update(name for name, ref in self.schemas.items() if ref is not Absent)
+        return sorted(names)
+
+    def has_schema(self, schema: str) -> bool:
+        """Tell whether a schema is there."""
+        changed = self.schemas.get(schema)
+        if changed is not None:
+            return changed is not Absent
+        return self.tree.has_schema(schema)
+
+    def require_schema(self, schema: str) -> None:
+        """Raise unless a schema is there.
+
+        Raises:
+            NotFoundError: It is not.
+        """
+        if not self.has_schema(schema):
+            known = ", ".join(self.schema_names()) or "none yet"
+            raise NotFoundError(
+                f"There is no schema '{schema}' here; the schemas are: {known}. "
+                f"Create it first: create schema {schema}."
+            )
+
+    def entry(self, name: RelationName) -> Entry | None:
+        """Return what a name stands for, or None."""
+        changed = self.relations.get(name)
+        if changed is not None:
+            return None if changed is Absent else changed
+        return self.tree.entry(name)
+
+    def before(self, name: RelationName) -> Entry | None:
+        """Return what a name stood for when the overlay began, or None."""
+        return self.tree.entry(name)
+
+    def entries(self, schema: str) -> Mapping[str, Entry]:
+        """Return what a schema holds by identifier, sorted; empty if it isn't there."""
+        found = dict(self.tree.relations(schema))
+        for name, entry in self.relations.items():
+            if name.schema != schema:
+                continue
+            if entry is Absent:
+                found.pop(name.identifier, None)
+            else:
+                found[name.identifier] = entry
+        return dict(sorted(found.items()))
+
+    def require_table(self, name: RelationName) -> Snapshot:
+        """Return the snapshot of a table.
+
+        Raises:
+            NotFoundError: There is no such relation.
+            InputError: It is a view or a function.
+        """
+        entry = self.require(name)
+        if isinstance(entry, ViewEntry):
+            raise InputError(f"{name} is a view and a table is needed here.")
+        return self.snapshot(entry.snapshot)
+
+    def require(self, name: RelationName) -> Readable:
+        """Return the table or view that a name stands for.
+
+        Raises:
+            NotFoundError: There is no such relation.
+            InputError: It is a function.
+        """
+        entry = self.entry(name)
+        if isinstance(entry, FunctionEntry):
+            raise InputError(f"{name} is a function and a table or view is needed here.")
+        if entry is None:
+            raise NotFoundError(
+                f"There is no table or view {name} here. Check the spelling, or look at "
+                f"`show tables in {name.schema}`."
+            )
+        return entry
+
+    def snapshot(self, id: SnapshotId) -> Snapshot:
+        """Return a snapshot by id."""
+        return self.repository.objects.snapshot(id)
+
+    def view(self, id: ViewId) -> View:
+        """Return a view by id."""
+        return self.repository.objects.view(id)
+
+    def function(self, id: FunctionId) -> Function:
+        """Return a function by id."""
+        return self.repository.objects.function(id)
+
+    def put_table(self, name: RelationName, snapshot: Snapshot) -> SnapshotId:
+        """Write a snapshot and let a name stand for it; return its id."""
+        id = SnapshotId(self.repository.objects.put(snapshot))
+        self.put(name, TableEntry(snapshot=id))
+        return id
+
+    def put_view(self, name: RelationName, view: View) -> ViewId:
+        """Write a view and let a name stand for it; return its id."""
+        id = ViewId(self.repository.objects.put(view))
+        self.put(name, ViewEntry(view=id))
+        return id
+
+    def put_function(self, name: RelationName, function: Function) -> FunctionId:
+        """Write a function and let a name stand for it; return its id."""
+        id = FunctionId(self.repository.objects.put(function))
+        self.put(name, FunctionEntry(function=id))
+        return id
+
+    def put(self, name: RelationName, entry: Entry | AbsentType) -> None:
+        """Let a name stand for an entry, or for nothing."""
+        if entry is not Absent:
+            self.require_schema(name.schema)
+        self.relations[name] = entry
+        if name.schema not in self.schemas and self.tree.entry(name) == _or_none(entry):
+            del self.relations[name]
+
+    def schema_info(self, schema: str) -> SchemaInfo:
+        """Return a schema's comment and properties.
+
+        Raises:
+            NotFoundError: It is not there.
+        """
+        self.require_schema(schema)
+        changed = self.schemas.get(schema)
+        if isinstance(changed, SchemaInfo):
+            return changed
+        ref = self.tree.schema_ref(schema)
+        return SchemaInfo(ref.comment, ref.properties)
+
+    def put_schema(self, schema: str, *, comment: str | None, properties: dict[str, str]) -> None:
+        """Let a schema be there, with this comment and these properties."""
+        self.schemas[schema] = SchemaInfo(comment, properties)
+
+    def drop_schema(self, schema: str) -> None:
+        """Let a schema and everything in it stand for nothing."""
+        for identifier in self.entries(schema):
+            self.put(RelationName(schema, identifier), Absent)
+        self.schemas[schema] = Absent
+
+
+def _or_none(entry: Entry | AbsentType) -> Entry | None:
+    return None if entry is Absent else entry

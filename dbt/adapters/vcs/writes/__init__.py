@@ -1,0 +1,1 @@
+"""Rows that statements write, and what every write is held to."""

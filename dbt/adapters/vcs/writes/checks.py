@@ -1,0 +1,276 @@
+"""Check constraints: conditions of which no row of a table is false."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.codec import encode_record
+from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Segment, Snapshot
+from dbt.adapters.vcs.core.plan.delta import ReadSegment, delta
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Session, Sessions
+from dbt.adapters.vcs.rows.key_check import SHOWN
+from dbt.adapters.vcs.rows.positions import placeless
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.readers.check_reader import CHECK
+from dbt.adapters.vcs.statements.syntax.conditions import where_clause
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
+from dbt.adapters.vcs.writes.keys import shown
+from dbt.adapters.vcs.writes.targets import Target
+
+Checks = Mapping[str, str]
+"""SQL conditions by the constraint's name."""
+
+_NAMES: Final = (Kind.WORD, Kind.QUOTED)
+
+
+def checks_of(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the check constraints that properties of a table stand for."""
+    return {
+        key.removeprefix(CHECK): value
+        for key, value in properties.items()
+        if key.startswith(CHECK) and key != CHECK
+    }
+
+
+def columns_named(expression: str, schema: Schema) -> tuple[Field, ...]:
+    """Return the columns that a condition may name; every word is taken for one."""
+    words = {token.text.lower() for token in tokenize(expression) if token.kind in _NAMES}
+    return tuple(field for field in schema.fields if field.name.lower() in words)
+
+
+def check_rows(
+    scope: Scope, name: RelationName, version: Snapshot, before: Snapshot | None
+) -> None:
+    """Make sure that no row of a version breaks its check constraints, and that these are sound.
+
+    As with primary keys, `versions.changed` calls this for every new version. The engine reads
+    the new files alone; all files for a constraint that `before` lacks.
+
+    Args:
+        scope: The statement's scope.
+        name: What errors call the table.
+        version: The version that is to be, not yet put.
+        before: The version that it follows; None if every row is new.
+
+    Raises:
+        InputError: A condition is false for some rows, up to five of which are shown; or it is
+            none that a constraint can have.
+    """
+    checks = checks_of(version.properties)
+    known = checks_of(before.properties) if before else {}
+    added = {key: value for key, value in checks.items() if known.get(key) != value}
+    for constraint, expression in added.items():
+        _check_expression(scope.session, name, version.schema, constraint, expression)
+    kept = {key: value for key, value in checks.items() if key not in added}
+    repository = scope.overlay.repository
+    refuse_broken(repository, name, version, {}, added, scope.engine)
+    if before is not None:
+        refuse_broken(repository, name, version, {"before": before}, kept, scope.engine)
+
+
+def refuse_broken(
+    repository: Repository,
+    name: RelationName,
+    version: Snapshot,
+    sides: Mapping[str, Snapshot],
+    checks: Checks,
+    sessions: Sessions | None,
+) -> None:
+    """Refuse rows for which a condition is false; NULL is not false.
+
+    Looked at are the files that no other version, whose rows are known to be good, has.
+
+    Raises:
+        InputError: There are such rows.
+        UnsupportedError: There are rows to look at, and no engine to ask.
+    """
+    if not checks:
+        return
+    read = repository.objects.segment
+    segments = [read(ref.id) for ref in version.segments]
+    blocks = new_blocks(read, segments, version, sides.values())
+    if not blocks:
+        return
+    if sessions is None:
+        raise UnsupportedError(
+            f"Rows of {name} have to be held against its check constraints ({', '.join(checks)}), "
+            "which takes Spark. Do this where Spark can be started."
+        )
+    target = Target(
+        name=name,
+        version=hashlib.sha256(encode_record(version)).hexdigest(),
+        snapshot=version,
+        blocks=tuple(block for segment in segments for block in segment.blocks),
+        tombstones=tuple(item for segment in segments for item in segment.tombstones),
+    )
+    session = sessions()
+    found = _broken(session, session.mount_version(target.mount(blocks)), version, name, checks)
+    if found:
+        raise InputError(found)
+
+
+def new_blocks(
+    read: ReadSegment, segments: Sequence[Segment], version: Snapshot, others: Iterable[Snapshot]
+) -> tuple[Block, ...]:
+    """Return the blocks with rows that none of the other versions has, as manifests tell."""
+    fresh: set[str] | None = None
+    for other in others:
+        change = delta(other, version, read)
+        paths = {block.path for block in change.added} | {item.block for item in change.restored}
+        fresh = paths if fresh is None else fresh & paths
+    return tuple(
+        block
+        for segment in segments
+        for block in segment.blocks
+        if fresh is None or block.path in fresh
+    )
+
+
+def check_merged(
+    repository: Repository,
+    name: RelationName,
+    version: Snapshot,
+    ours: Snapshot,
+    theirs: Snapshot,
+    *,
+    verbatim: bool,
+    sessions: Sessions | None,
+) -> None:
+    """Make sure that the rows of a merge keep to its check constraints.
+
+    A side's rows keep to the side's own constraints. So, per constraint of the result:
+
+    | declared by | rows to look at                                               |
+    |-------------|---------------------------------------------------------------|
+    | both        | none if each row is one side's, else those that neither has    |
+    | ours        | those that ours lacks                                         |
+    | theirs      | those that theirs lacks                                       |
+
+    Args:
+        repository: Where the versions are.
+        name: What errors call the table.
+        version: The result, its files written, not yet put.
+        ours: The version that is changed.
+        theirs: The version whose changes are wanted.
+        verbatim: True if every row of the result is a row of ours or of theirs.
+        sessions: Gives the engine's session, asked for only if there are rows to look at.
+
+    Raises:
+        InputError: Rows break a constraint, or it names a column that the other side took away.
+    """
+    checks = checks_of(version.properties)
+    declared = {"ours": checks_of(ours.properties), "theirs": checks_of(theirs.properties)}
+    both = {"ours": ours, "theirs": theirs}
+    by_sides: dict[tuple[str, ...], dict[str, str]] = {}
+    for constraint, expression in checks.items():
+        sides = tuple(s for s in both if declared[s].get(constraint) == expression)
+        for side in sides:
+            _check_columns(name, version.schema, both[side].schema, constraint, expression)
+        if not (verbatim and len(sides) == len(both)):
+            by_sides.setdefault(sides, {})[constraint] = expression
+    for sides, group in by_sides.items():
+        known = {side: both[side] for side in sides}
+        refuse_broken(repository, name, version, known, group, sessions)
+
+
+def check_unnamed(name: RelationName, version: Snapshot, column: str, change: str) -> None:
+    """Refuse to drop or rename a column that a constraint names.
+
+    Raises:
+        InputError: One does.
+    """
+    for constraint, expression in checks_of(version.properties).items():
+        if version.schema.find(column) in columns_named(expression, version.schema):
+            raise InputError(
+                f"The column {column} of {name} can't be {change}: the check constraint "
+                f"{constraint} ({expression}) names it. Drop the constraint first: alter table "
+                f"{name} drop constraint {quoted(constraint)}."
+            )
+
+
+def _check_columns(
+    name: RelationName, result: Schema, side: Schema, constraint: str, expression: str
+) -> None:
+    for field in columns_named(expression, side):
+        now = result.by_id(field.id)
+        if now is None or now.name != field.name:
+            became = "dropped" if now is None else f"renamed to {now.name}"
+            raise InputError(
+                f"{name} can't be merged: one side declares the check constraint {constraint} "
+                f"({expression}), and the other side has {became} its column {field.name}. "
+                "Nothing was changed. Drop the constraint, or undo the other change, then merge "
+                "again."
+            )
+
+
+def _check_expression(
+    session: Session, name: RelationName, schema: Schema, constraint: str, expression: str
+) -> None:
+    """Refuse what is no condition on one row that always comes to the same."""
+    where = f"The check constraint {constraint} ({expression}) of {name}"
+    depth = 0
+    for token in tokenize(expression):
+        depth += {"(": 1, ")": -1}.get(token.word, 0)
+        if token.word == "select" or depth < 0 or token.word == ";":
+            raise InputError(f"{where} is not one condition on a single row. Write it without it.")
+    nulls = ", ".join(f"cast(null as {f.type}) as {quoted(f.name)}" for f in schema.fields)
+    rows = f"from (select {nulls})"
+    condition = _bracketed(expression)
+    try:
+        (column,) = session.columns_of(f"select {condition} as c {rows} {where_clause(condition)}")
+        same = session.is_repeatable(f"select {condition} as c {rows}")
+    except EngineError as error:
+        raise InputError(
+            f"{where} is no condition on a row of the table: {placeless(error)}"
+        ) from error
+    if column.type not in ("boolean", "void"):
+        raise InputError(f"{where} is no condition: it is {column.type}, not boolean.")
+    if not same:
+        raise InputError(
+            f"{where} does not come to the same each time that it is asked for one row. Use no "
+            "random numbers and the like."
+        )
+
+
+def _broken(
+    session: Session, relation: str, version: Snapshot, name: RelationName, checks: Checks
+) -> str:
+    """Return what is wrong with the rows of a relation; empty if nothing is."""
+    key = set(version.primary_key)
+    named = {f.id for text in checks.values() for f in columns_named(text, version.schema)} | key
+    fields = [field for field in version.schema.fields if field.id in named]
+    conditions = [_bracketed(expression) for expression in checks.values()]
+    columns = ", ".join([*(quoted(field.name) for field in fields), *conditions])
+    broken = " or ".join(f"not {condition}" for condition in conditions)
+    text = f"select {columns} from {relation} {where_clause(broken)} limit {SHOWN}"
+    try:
+        found = session.query(text).fetch()
+    except EngineError as error:
+        raise EngineError(
+            f"The check constraints of {name} ({', '.join(checks)}) can't be computed for the "
+            f"rows to be written: {placeless(error)}"
+        ) from error
+    for number, (constraint, expression) in enumerate(checks.items(), start=len(fields)):
+        rows = [_row(fields, row) for row in found if row[number] is False]
+        if rows:
+            return (
+                f"The check constraint {constraint} ({expression}) of {name} is false for "
+                f"{', '.join(rows)}. Nothing was changed; mend the rows, or drop the constraint: "
+                f"alter table {name} drop constraint {quoted(constraint)}."
+            )
+    return ""
+
+
+def _row(fields: Sequence[Field], row: Sequence[Any]) -> str:
+    values = (f"{f.name}: {shown(value)}" for f, value in zip(fields, row, strict=False))
+    return f"({', '.join(values)})"
+
+
+def _bracketed(expression: str) -> str:
+    """Return a condition in parentheses, whatever comment it ends with."""
+    return f"({expression}\n)"

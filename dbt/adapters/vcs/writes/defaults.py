@@ -1,0 +1,66 @@
+"""Defaults of columns: those that the engine could not give to a row are refused."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.engines.spark.catalog import PRIVATE
+from dbt.adapters.vcs.rows.files.bounds import kind_of
+from dbt.adapters.vcs.rows.quoting import quoted_relation
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
+
+_KEPT: Final = (
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
+    *("string", "char", "varchar", "date", "timestamp_ntz"),
+)
+"""Types of which a text is one value, whatever the session's time zone and the reader."""
+
+
+def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
+    """Refuse a default that Spark would refuse in a table of its own.
+
+    It must be an expression that needs no row, reads no table, and whose type can be stored as
+    the column's: else the column takes no row at all, not even with a value.
+
+    Args:
+        scope: The statement's scope.
+        column: What errors call the column.
+        default: An expression in SQL.
+        type_: The column's type.
+
+    Raises:
+        InputError: It is none.
+    """
+    table = quoted_relation(RelationName(PRIVATE, f"d_{uuid.uuid4().hex}"))
+    scope.session.ensure_schema(PRIVATE)
+    try:
+        # Nothing but DDL knows all of these rules; it makes an empty folder and no file.
+        scope.session.query(f"create table {table} (c {type_} default {default}) using parquet")
+    except EngineError as error:
+        raise InputError(
+            f"The default of the column {column} is no expression of type {type_} that needs no "
+            f"row: {default}. Spark says: {error}"
+        ) from error
+    scope.session.query(f"drop table {table}")
+
+
+def initial_value(scope: Scope, column: ColumnDef) -> str | None:
+    """Return what a column's default is now, as `Field.initial` keeps it; None for NULL.
+
+    Raises:
+        UnsupportedError: Its type is one whose values don't have a text that is always the same.
+    """
+    if kind_of(column.type) not in _KEPT or "collate" in column.type.lower():
+        raise UnsupportedError(
+            f"The column {column.name} can't have a default from the start: rows that are there "
+            f"can't be given a value of type {column.type} without writing them. Add it without "
+            "a default, fill it (update ... set), then alter the column: set default ..."
+        )
+    text = f"select cast(cast({column.default} as {column.type}) as string)"
+    found = scope.session.query(text).fetch()[0][0]
+    return None if found is None else fitted(str(found), column.type)

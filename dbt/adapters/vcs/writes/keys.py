@@ -1,0 +1,283 @@
+"""Primary keys: which columns they are, and that no row lacks or repeats one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Field,
+    RelationName,
+    Schema,
+    Segment,
+    Snapshot,
+)
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.rows.files.bounds import is_nested
+from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.rows.key_check import SHOWN, Clashes, find_clashes
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.syntax.conditions import where_clause
+
+PRIMARY_KEY: Final = "primary_key"
+"""Table property: the columns of the primary key, separated by commas."""
+
+ENFORCED: Final = "vcs.enforce_primary_key"
+"""Table property: `false` turns the check of the key off; `true` unless said."""
+
+UNIQUE_KEY: Final = "vcs.unique_key"
+"""Table property: what a model's `unique_key` names: the key as long as rows keep to it."""
+
+_MOST_NEW: Final = 5_000_000
+_MOST_OLD: Final = 20_000_000
+_MOST_PAIRS: Final = 1_000_000
+
+
+def key_columns(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the field ids of the columns that are to be a primary key.
+
+    Raises:
+        InputError: There is no such column, one stands twice, or its values can't be compared.
+    """
+    fields = [schema.field(name) for name in names]
+    for field in fields:
+        if is_nested(field.type):
+            raise InputError(
+                f"The column {field.name} can't be in a primary key: values of type {field.type} "
+                "can't be compared. Take columns of plain types, such as a hash of this one."
+            )
+    ids = [field.id for field in fields]
+    if len(set(ids)) < len(ids):
+        raise InputError(f"A primary key has each column once; found: {', '.join(names)}.")
+    return tuple(ids)
+
+
+def settled_key(schema: Schema, declared: Sequence[str], properties: dict[str, str]) -> list[str]:
+    """Return the names of the key's columns: the declared ones, else those of dbt's `unique_key`.
+
+    A `unique_key` that is an expression, or names no column, makes no key.
+    """
+    if declared:
+        return list(declared)
+    names = dict.fromkeys(name.strip() for name in properties.get(UNIQUE_KEY, "").split(","))
+    fields = [schema.find(name) for name in names]
+    if all(field is not None and not is_nested(field.type) for field in fields):
+        return list(names)
+    return []
+
+
+def is_enforced(version: Snapshot) -> bool:
+    """Tell whether writes to a table are checked for its primary key."""
+    return bool(version.primary_key) and version.properties.get(ENFORCED, "true") != "false"
+
+
+def check_keys(
+    scope: Scope,
+    name: RelationName,
+    version: Snapshot,
+    before: Snapshot | None,
+    *,
+    everything: bool = False,
+) -> tuple[str, ...]:
+    """Make sure that no new row of a version lacks a primary key or repeats one.
+
+    `versions.changed` calls this for every new version of a table, so whoever makes one through
+    it (insert, update, merge, ...) need not. New rows are those of blocks that `before` lacks
+    and of blocks from which a deletion is taken back; what a compaction wrote is not new. Rows
+    that the version's tombstones delete count nowhere. Cost follows the new rows and the old
+    blocks whose key ranges meet theirs: key columns alone are read, in process; beyond some
+    million rows, or where Arrow lacks a type, the engine is asked.
+
+    Args:
+        scope: The statement's scope.
+        name: What errors call the table.
+        version: The version that is to be, not yet put.
+        before: The version that it follows; None if every row is new.
+        everything: True to check all rows, as when the key itself is new.
+
+    Returns:
+        The version's primary key: empty if it was dbt's `unique_key` and the rows don't keep to
+        it, which dbt allows; a warning says so.
+
+    Raises:
+        InputError: Keys are NULL or not unique; up to five are named.
+    """
+    if not is_enforced(version):
+        return version.primary_key
+    repository = scope.overlay.repository
+    fields = [field for id in version.primary_key if (field := version.schema.by_id(id))]
+    check = _Check(repository, version, None if everything else before)
+    if not check.new:
+        return version.primary_key
+    try:
+        clashes = check.in_process(fields)
+    except UnsupportedError:
+        clashes = None
+    if clashes is None:
+        clashes = check.by_engine(scope, fields)
+    if not any(clashes):
+        return version.primary_key
+    error = _error(name, fields, clashes)
+    if PRIMARY_KEY not in version.properties and UNIQUE_KEY in version.properties:
+        scope.warnings.append(
+            f"{error} The config unique_key is no primary key of {name} for that reason: diffs "
+            "and merges compare whole rows."
+        )
+        return ()
+    raise InputError(
+        f"{error} Nothing was changed; mend the rows, or turn the check off: "
+        "enforce_primary_key: false."
+    )
+
+
+def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bool:
+    """Tell, without an engine, whether a version's new rows may lack or repeat a primary key.
+
+    True also where the rows are too many to look.
+    """
+    if not is_enforced(version):
+        return False
+    fields = [field for id in version.primary_key if (field := version.schema.by_id(id))]
+    check = _Check(repository, version, before)
+    try:
+        clashes = check.in_process(fields) if check.new else Clashes()
+    except UnsupportedError:
+        return True
+    return clashes is None or any(clashes)
+
+
+class _Check:
+    """The blocks of a version that one check looks at."""
+
+    def __init__(self, repository: Repository, version: Snapshot, before: Snapshot | None) -> None:
+        self._repository = repository
+        self._version = version
+        read = repository.objects.segment
+        change = delta(before, version, read)
+        fresh = {block.path for block in change.added} | {item.block for item in change.restored}
+        self._segments: list[Segment] = [read(ref.id) for ref in version.segments] if fresh else []
+        blocks = [block for segment in self._segments for block in segment.blocks]
+        self.new = [block for block in blocks if block.path in fresh]
+        self._others = [block for block in blocks if block.path not in fresh]
+
+    def in_process(self, fields: Sequence[Field]) -> Clashes | None:
+        """Return what is wrong; None if there are too many rows to look at here."""
+        old = _near(self.new, self._others, fields)
+        if _rows(self.new) > _MOST_NEW or _rows(old) > _MOST_OLD:
+            return None
+        blobs = self._repository.blobs
+        stones = [stone for segment in self._segments for stone in segment.tombstones]
+        paths = [block.path for block in (*self.new, *old)]
+        deleted = {
+            path: sorted(positions)
+            for path, positions in deleted_positions(blobs, stones, paths).items()
+        }
+        return find_clashes(blobs, fields, self.new, old, deleted)
+
+    def by_engine(self, scope: Scope, fields: Sequence[Field]) -> Clashes:
+        """Return what is wrong, found by the engine."""
+        keys = ", ".join(quoted(field.id) for field in fields)
+        new = f"select {keys}, 1 as __vcs_new from {self._mounted(scope, self.new, fields)}"
+        is_null = " or ".join(f"{quoted(field.id)} is null" for field in fields)
+        if any(_nulls(block, field) for block in self.new for field in fields):
+            found = _fetch(scope, f"select distinct {keys} from ({new}) {where_clause(is_null)}")
+            if found:
+                return Clashes(null=found)
+        both = new
+        old = _near(self.new, self._others, fields)
+        if old:
+            both += f" union all select {keys}, 0 from {self._mounted(scope, old, fields)}"
+        counted = f"from ({both}) group by {keys} having count(*) > 1 and sum(__vcs_new) "
+        repeated = _fetch(scope, f"select {keys} {counted} > 1")
+        return (
+            Clashes(repeated=repeated)
+            if repeated
+            else Clashes(present=_fetch(scope, f"select {keys} {counted} = 1") if old else ())
+        )
+
+    def _mounted(self, scope: Scope, blocks: Sequence[Block], fields: Sequence[Field]) -> str:
+        paths = tuple(block.path for block in blocks)
+        wanted = set(paths)
+        stones = tuple(
+            msgspec.structs.replace(
+                stone, targets={path: stone.targets[path] for path in sorted(targets)}
+            )
+            for segment in self._segments
+            for stone in segment.tombstones
+            if (targets := wanted & stone.targets.keys())
+        )
+        parts = [*paths, "", *(stone.path for stone in stones), "", *map(repr, fields)]
+        mount = TableMount(
+            id="k" + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:31],
+            folder=f"data/{self._version.table}",
+            files=paths,
+            fields=tuple(fields),
+            partition_by=tuple(
+                id for id in self._version.partition_by if id in {field.id for field in fields}
+            ),
+            tombstones=stones,
+        )
+        return scope.session.mount_physical(mount)
+
+
+def _fetch(scope: Scope, query: str) -> tuple[tuple[Any, ...], ...]:
+    return tuple(scope.session.query(f"{query} limit {SHOWN}").fetch())
+
+
+def _rows(blocks: Sequence[Block]) -> int:
+    return sum(block.rows for block in blocks)
+
+
+def _nulls(block: Block, field: Field) -> bool:
+    stats = block.stats.get(field.id)
+    return stats is None or stats.nulls != 0
+
+
+def _near(new: Sequence[Block], old: Sequence[Block], fields: Sequence[Field]) -> list[Block]:
+    """Return the old blocks whose key ranges meet those of a new one."""
+    ranges = [block.stats for block in new]
+    if len(new) * len(old) > _MOST_PAIRS:
+        ranges = [dict(hull(ranges, fields))]
+    return [
+        block for block in old if any(can_meet(block.stats, other, fields) for other in ranges)
+    ]
+
+
+def _error(name: RelationName, fields: Sequence[Field], clashes: Clashes) -> str:
+    key = ", ".join(field.name for field in fields)
+    if clashes.null:
+        return f"NULL in the primary key ({key}) of {name}: {_listed(clashes.null)}."
+    if clashes.repeated:
+        return (
+            f"Several of the rows written to {name} have one primary key ({key}): "
+            f"{_listed(clashes.repeated)}."
+        )
+    return (
+        f"Rows written to {name} have a primary key ({key}) that other rows have already: "
+        f"{_listed(clashes.present)}."
+    )
+
+
+def _listed(keys: Sequence[tuple[Any, ...]]) -> str:
+    texts = []
+    for key in keys:
+        values = [shown(value) for value in key]
+        texts.append(values[0] if len(values) == 1 else f"({', '.join(values)})")
+    return ", ".join(texts)
+
+
+def shown(value: Any) -> str:
+    """Return a value as errors show it, shortened."""
+    if value is None:
+        return "NULL"
+    text = repr(value) if isinstance(value, str | bytes) else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,138 @@
+"""Rebuilds as a difference: of a table computed anew only the rows that changed are kept.
+
+The rows are written once, as for any rebuild. Then they are compared with those of the version
+before, and only what differs becomes tombstones and new blocks. So a rebuild of many rows that
+changes a few stores a few, and every later diff and merge reads a few.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.codec import encode_record
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.writes.keys import is_enforced
+from dbt.adapters.vcs.writes.rebuild_stage import difference
+from dbt.adapters.vcs.writes.stage_write import rewritten
+from dbt.adapters.vcs.writes.targets import Target
+from dbt.adapters.vcs.writes.versions import joined
+
+REBUILD: Final = "vcs.rebuild"
+"""Table property: `delta` keeps of a rebuild only what it changes; `full` unless said."""
+
+MAX_CHANGED: Final = 0.5
+"""Where more of the rows change than this, the table is kept as it was written."""
+
+
+def is_delta(version: Snapshot) -> bool:
+    """Tell whether a rebuild of a table shall keep only what it changes."""
+    return version.properties.get(REBUILD) == "delta"
+
+
+def put_rebuilt(
+    scope: Scope, name: RelationName, version: Snapshot, before: tuple[SnapshotId, Snapshot]
+) -> Outcome:
+    """Let a table stand for a rebuild that was written, or for as little of it as is new.
+
+    Rows are compared by primary key, or by how often each stands without one. If no row differs
+    and the table is defined as before, it stays the version that it was. If most rows differ, or
+    they can't be compared, the rebuild is kept whole; a warning says so.
+
+    Args:
+        scope: The statement's scope.
+        name: The table.
+        version: The rebuild as it was written, its keys checked, not yet put.
+        before: The version that it follows.
+    """
+    reason = _incomparable(version, before[1])
+    if reason is not None:
+        scope.warnings.append(f"The rebuild of {name} was written whole, since {reason}.")
+        return _put(scope, name, version, version.rows)
+    target = _target(scope, name, version, before)
+    key = _key(version, before[1])
+    with difference(scope, target, version, key) as stage:
+        counts = version.rows, before[1].rows
+        # Without a key a row that changes is one that goes and one that comes.
+        if stage.rows > MAX_CHANGED * (max(counts) if key else sum(counts)):
+            scope.warnings.append(
+                f"The rebuild of {name} was written whole, since most of its rows changed."
+            )
+            return _put(scope, name, version, version.rows)
+        result = rewritten(scope, target, stage)
+    _discard(scope, version)
+    if not result.is_changed and _definition(version) == _definition(before[1]):
+        scope.overlay.put(name, TableEntry(snapshot=before[0]))
+        return Outcome(relation=name, affected=0)
+    segments = joined(scope.overlay.repository, result.segments)
+    return _put(scope, name, msgspec.structs.replace(version, segments=segments), result.affected)
+
+
+def _put(scope: Scope, name: RelationName, version: Snapshot, affected: int) -> Outcome:
+    scope.overlay.put_table(name, version)
+    return Outcome(relation=name, affected=affected)
+
+
+def _incomparable(version: Snapshot, before: Snapshot) -> str | None:
+    """Return why the rows of two versions can't be compared or kept together; None if they can.
+
+    Columns that came are NULL in the rows before; columns that went are not compared.
+    """
+    if version.partition_by != before.partition_by:
+        return "it is partitioned in another way"
+    for field in version.schema.fields:
+        old = before.schema.by_id(field.id)
+        if old is not None and old.type != field.type:
+            return f"the column {field.name} was {old.type} and is {field.type}"
+    return None
+
+
+def _definition(version: Snapshot) -> tuple[object, ...]:
+    """Return what a table is beside its rows; comments and NOT NULL are given to it later."""
+    fields = [(field.id, field.name, field.type) for field in version.schema.fields]
+    return (
+        fields,
+        version.primary_key,
+        version.cluster_by,
+        version.comment,
+        version.properties,
+    )
+
+
+def _discard(scope: Scope, version: Snapshot) -> None:
+    """Delete the files of a rebuild that nothing names: what is new in them is written by now."""
+    repository = scope.overlay.repository
+    for ref in version.segments:
+        for block in repository.objects.segment(ref.id).blocks:
+            repository.blobs.delete(block.path)
+
+
+def _target(
+    scope: Scope, name: RelationName, version: Snapshot, before: tuple[SnapshotId, Snapshot]
+) -> Target:
+    """Return the rows before, under the definition that they get now."""
+    read = scope.overlay.repository.objects.segment
+    segments = [read(ref.id) for ref in before[1].segments]
+    text = before[0].encode() + encode_record(version.schema)
+    return Target(
+        name=name,
+        version=hashlib.sha256(text).hexdigest(),
+        snapshot=msgspec.structs.replace(version, segments=before[1].segments),
+        blocks=tuple(block for segment in segments for block in segment.blocks),
+        tombstones=tuple(item for segment in segments for item in segment.tombstones),
+    )
+
+
+def _key(version: Snapshot, before: Snapshot) -> tuple[Field, ...]:
+    """Return the columns that tell the rows apart in both versions; none if nothing does."""
+    if version.primary_key != before.primary_key or not is_enforced(version):
+        return ()
+    if not is_enforced(before):
+        return ()
+    found = (version.schema.by_id(id) for id in version.primary_key)
+    return tuple(field for field in found if field is not None)

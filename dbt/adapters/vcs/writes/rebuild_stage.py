@@ -1,0 +1,170 @@
+"""Differences: what is to be done to the rows of one version to have those of another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.model import Block, Field, Snapshot
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.rows.compare.net import net_changes, table_columns
+from dbt.adapters.vcs.rows.compare.signed import signed_rows
+from dbt.adapters.vcs.rows.files.block_reader import Positions
+from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
+from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.writes.stage import Stage, staged
+from dbt.adapters.vcs.writes.targets import Target
+from dbt.adapters.vcs.writes.versions import folder_of
+
+_NEW: Final = "__vcs_new"
+_NTH: Final = "__vcs_nth"
+_JSON: Final = (
+    "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', "
+    "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+)
+
+
+def difference(
+    scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Field]
+) -> AbstractContextManager[Stage]:
+    """Compare the rows of a table with those that it shall have.
+
+    A few are compared in process, many by the engine; rows are equal as DESIGN's `Equality` has
+    it, but that the engine may take nested values for different that are not.
+
+    Args:
+        scope: The statement's scope.
+        target: The table; its schema is that of `wanted`.
+        wanted: The rows that it shall have, no tombstone among them.
+        key: Columns that no two rows of either side share; without any, rows are compared by
+            how often each value stands.
+
+    Returns:
+        Gives what is to be done; its files are there within the block.
+    """
+    try:
+        rows = _in_process(scope, target.snapshot, wanted, key)
+    except (TooLargeError, UnsupportedError):
+        query = _by_engine(scope, target, wanted, key)
+        return staged(scope, target.name, target.snapshot, query, analysing=scope.mounts.steady)
+    return _kept(scope, target.snapshot, rows)
+
+
+def _in_process(scope: Scope, have: Snapshot, wanted: Snapshot, key: Sequence[Field]) -> pa.Table:
+    """Return the rows of a stage.
+
+    Raises:
+        TooLargeError: There are too many rows to compare.
+        UnsupportedError: Arrow lacks the type of a column.
+    """
+    repository = scope.overlay.repository
+    fields = have.schema.fields
+    signed = signed_rows(repository.blobs, delta(have, wanted, repository.objects.segment))
+    table = signed.read(fields)
+    net = net_changes(table_columns(table), signed.sign, fields, key)
+    old, new = (_numbers(net.rows, places) for places in (net.before, net.after))
+    changes = len(net.before)
+    action = np.where(net.after < 0, "delete", np.where(net.before < 0, "insert", "update"))
+    left = np.zeros(len(signed.located), np.bool_)
+    left[net.rows] = True
+    located = signed.located.take(left)
+    blocks, positions = located.blocks(), pa.array(located.position)
+    places = pa.array(np.maximum(net.before, 0), mask=net.before < 0)
+    columns: dict[str, Any] = {
+        ACTION: pa.array(action.tolist(), pa.string()),
+        FILE_COLUMN: blocks.take(places),
+        POSITION_COLUMN: positions.take(places),
+        MATCHED: pa.nulls(changes, pa.bool_()),
+    }
+    stage = Stage(table=have.schema, files=(), rows=changes, bytes=0)
+    for names, numbers in ((stage.old, old), (stage.new, new)):
+        for name, field in zip(names, fields, strict=True):
+            columns[name] = table.column(field.id).take(numbers)
+    return pa.table(columns)
+
+
+def _numbers(rows: Positions, places: Positions) -> pa.Array:
+    """Return the numbers of rows by place; NULL for the place -1."""
+    if not len(rows):
+        return pa.array([], pa.int64())
+    return pa.array(rows[places], mask=places < 0)
+
+
+@contextmanager
+def _kept(scope: Scope, table: Snapshot, rows: pa.Table) -> Iterator[Stage]:
+    if not rows.num_rows:
+        yield Stage(table=table.schema, files=(), rows=0, bytes=0)
+        return
+    blobs = scope.overlay.repository.blobs
+    path, data = f"{folder_of(table.table)}/changes.parquet", parquet_bytes(rows)
+    blobs.create(path, data)
+    try:
+        yield Stage(table=table.schema, files=(path,), rows=rows.num_rows, bytes=len(data))
+    finally:
+        blobs.delete(path)
+
+
+def _by_engine(scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Field]) -> str:
+    """Return the query of the rows of a stage."""
+    fields = target.snapshot.schema.fields
+    named = ", ".join(f"{quoted(field.id)} as {quoted(field.name)}" for field in fields)
+    mounted = scope.session.mount_physical(_mount(wanted, _blocks(scope, wanted)))
+    come = f"(select {named}, true as {_NEW} from {mounted})"
+    have = target.located(scope.session, target.blocks)
+    equal = [f"{_value('o', field)} <=> {_value('n', field)}" for field in fields]
+    if key:
+        on = " and ".join(f"o.{quoted(f.name)} = n.{quoted(f.name)}" for f in key)
+        differs = f"not ({' and '.join(equal)})"
+    else:
+        have, come = (_numbered(rows, fields) for rows in (have, come))
+        on = " and ".join([*equal, f"o.{_NTH} = n.{_NTH}"])
+        differs = "false"
+    values = ", ".join(f"{side}.{quoted(field.name)}" for side in "on" for field in fields)
+    return (
+        f"select case when n.{_NEW} is null then 'delete' when o.{POSITION_COLUMN} is null "
+        f"then 'insert' else 'update' end, o.{FILE_COLUMN}, o.{POSITION_COLUMN}, "
+        f"cast(null as boolean), {values} from {have} o full outer join {come} n on {on} "
+        f"where n.{_NEW} is null or o.{POSITION_COLUMN} is null or {differs}"
+    )
+
+
+def _blocks(scope: Scope, version: Snapshot) -> tuple[Block, ...]:
+    read = scope.overlay.repository.objects.segment
+    return tuple(block for ref in version.segments for block in read(ref.id).blocks)
+
+
+def _mount(version: Snapshot, blocks: Sequence[Block]) -> TableMount:
+    paths = tuple(block.path for block in blocks)
+    return TableMount(
+        id="r" + hashlib.sha256("\n".join(paths).encode()).hexdigest()[:31],
+        folder=f"data/{version.table}",
+        files=paths,
+        fields=version.schema.fields,
+        partition_by=version.partition_by,
+    )
+
+
+def _numbered(rows: str, fields: Sequence[Field]) -> str:
+    """Return rows with a number for each of those that are equal."""
+    values = ", ".join(_value("r", field) for field in fields)
+    number = f"row_number() over (partition by {values} order by 0)"
+    return f"(select r.*, {number} as {_NTH} from {rows} r)"
+
+
+def _value(side: str, field: Field) -> str:
+    """Return a column as SQL that can be compared; text where two are equal only if it is, too."""
+    column = f"{side}.{quoted(field.name)}"
+    if "map<" in field.type or "variant" in field.type:
+        return f"to_json(struct({column}), {_JSON})"
+    return column

@@ -1,0 +1,123 @@
+"""A stage: what a statement does to which rows, computed once and kept until it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.engines.port import Analysing, Column
+from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.writes.versions import folder_of
+
+_OLD: Final = "__vcs_old_"
+_NEW: Final = "__vcs_new_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Files with a row for each row that a statement changes.
+
+    Columns are `__vcs_action`, `__vcs_file`, `__vcs_pos`, `__vcs_matched` (NULL but for a merge),
+    `__vcs_old_0`... and `__vcs_new_0`... in the order of the table's columns and of its types.
+
+    Attributes:
+        table: The table's columns.
+        files: Paths relative to the repository.
+        rows: Rows in the files.
+        bytes: Size of the files.
+    """
+
+    table: Schema
+    files: tuple[str, ...]
+    rows: int
+    bytes: int
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns."""
+        return stage_fields(self.table)
+
+    @property
+    def old(self) -> list[str]:
+        """Names of the columns with the values before."""
+        return [f"{_OLD}{place}" for place in range(len(self.table.fields))]
+
+    @property
+    def new(self) -> list[str]:
+        """Names of the columns with the values after."""
+        return [f"{_NEW}{place}" for place in range(len(self.table.fields))]
+
+
+def stage_fields(table: Schema) -> tuple[Field, ...]:
+    """Return the columns of a stage for a table."""
+    types = {
+        ACTION: "string",
+        FILE_COLUMN: "string",
+        POSITION_COLUMN: "bigint",
+        MATCHED: "boolean",
+        **{f"{_OLD}{place}": _unlimited(field.type) for place, field in enumerate(table.fields)},
+        **{f"{_NEW}{place}": field.type for place, field in enumerate(table.fields)},
+    }
+    return tuple(Field(id=name, name=name, type=type_) for name, type_ in types.items())
+
+
+@contextmanager
+def staged(
+    scope: Scope,
+    table: RelationName,
+    snapshot: Snapshot,
+    query: str,
+    *,
+    analysing: Analysing,
+) -> Iterator[Stage]:
+    """Compute a statement's changes; the files are there within the block.
+
+    Values are stored as the table's types by Spark's rules for INSERT, errors naming the table's
+    own columns. If the process dies here, the files are garbage that collection finds.
+
+    Args:
+        scope: The statement's scope.
+        table: What errors call the table.
+        snapshot: The table.
+        query: Gives the columns of a stage, by position, in any types.
+        analysing: As for `Session.insert`.
+
+    Raises:
+        EngineError: The query fails, or a value doesn't fit its column.
+    """
+    fields = stage_fields(snapshot.schema)
+    own = len(snapshot.schema.fields)
+    names = [field.name for field in (*fields[:-own], *snapshot.schema.fields)]
+    written = scope.session.insert(
+        lambda stage: f"insert into {stage} {query}",
+        folder=folder_of(snapshot.table),
+        columns=[
+            Column(name=name, type=field.type) for name, field in zip(names, fields, strict=True)
+        ],
+        ids=[field.id for field in fields],
+        name=table,
+        analysing=analysing,
+    )
+    blobs = scope.overlay.repository.blobs
+    try:
+        blocks = read_blocks(blobs, written.files, Schema(fields=()), (), written.footers)
+        yield Stage(
+            table=snapshot.schema,
+            files=written.files,
+            rows=sum(block.rows for block in blocks),
+            bytes=sum(block.bytes for block in blocks),
+        )
+    finally:
+        for path in written.files:
+            blobs.delete(path)
+
+
+def _unlimited(type_: str) -> str:
+    """Return the type of values that were stored already: no length is checked again."""
+    return "string" if type_.startswith(("char(", "varchar(")) else type_

@@ -1,0 +1,166 @@
+"""Small changes: a stage counted and carried out in process, without the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dbt.adapters.vcs.core.model import Field, Tombstone
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.columns import read_columns
+from dbt.adapters.vcs.rows.files.parquet import arrow_schema
+from dbt.adapters.vcs.rows.files.row_files import write_rows
+from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions, write_tombstone
+from dbt.adapters.vcs.rows.sameness import changed_rows
+from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.writes.stage import Stage
+from dbt.adapters.vcs.writes.targets import Choice, Target
+
+_PLACE = [FILE_COLUMN, POSITION_COLUMN]
+
+
+class SmallChanges:
+    """`Changes` of a stage whose types Arrow has; it is read at once."""
+
+    def __init__(self, blobs: Blobs, stage: Stage) -> None:
+        """Take a stage."""
+        self._blobs = blobs
+        self._stage = stage
+        self._schema = arrow_schema(stage.table)
+        self._rows = _read(blobs, stage)
+
+    def affected(self) -> int:
+        """Return how many rows are updated, deleted or inserted."""
+        return int(self._updates.num_rows + self._deletes.num_rows + self._inserts.num_rows)
+
+    def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
+        """Return values of some rows that matched several times."""
+        matched = self._rows.filter(pc.fill_null(self._rows.column(MATCHED), False))
+        counts = matched.select(_PLACE).group_by(_PLACE).aggregate([([], "count_all")])
+        several = counts.filter(pc.greater(counts.column("count_all"), 1))
+        if not several.num_rows:
+            return []
+        some = several.sort_by([(name, "ascending") for name in _PLACE]).slice(0, limit)
+        found = []
+        for file, position in zip(
+            *(some.column(name).to_pylist() for name in _PLACE), strict=True
+        ):
+            is_row = pc.and_(
+                pc.equal(matched.column(FILE_COLUMN), file),
+                pc.equal(matched.column(POSITION_COLUMN), position),
+            )
+            row = matched.filter(is_row).slice(0, 1)
+            found.append(tuple(row.column(self._stage.old[n])[0].as_py() for n in places))
+        return found
+
+    def inserted(self) -> int:
+        """Return how many rows are to be written anew."""
+        return int(self._updates_that_change.num_rows + self._inserts.num_rows)
+
+    def deletions(self) -> Mapping[str, int]:
+        """Return how many rows go, by path of their block."""
+        counts = pc.value_counts(self._going.column(FILE_COLUMN)).to_pylist()
+        return {item["values"]: item["counts"] for item in counts}
+
+    def write(
+        self, target: Target, choice: Choice, folder: str
+    ) -> tuple[tuple[str, ...], Tombstone | None]:
+        """Write the new blocks and the tombstone."""
+        new = [self._renamed(rows, self._stage.new) for rows in self._coming]
+        rows = pa.concat_tables([*self._kept(target, choice), *new])
+        if target.snapshot.cluster_by:
+            rows = rows.sort_by([(id, "ascending") for id in target.snapshot.cluster_by])
+        files = write_rows(
+            self._blobs, rows, folder=folder, partition_by=target.snapshot.partition_by
+        )
+        return files, self._tombstone(choice, folder)
+
+    @cached_property
+    def _updates(self) -> pa.Table:
+        return self._of("update")
+
+    @cached_property
+    def _inserts(self) -> pa.Table:
+        return self._of("insert")
+
+    @cached_property
+    def _deletes(self) -> pa.Table:
+        """The rows to delete, each once, however often it matched."""
+        rows = self._of("delete")
+        if not rows.num_rows:
+            return rows
+        numbered = rows.select(_PLACE).append_column("n", pa.array(range(rows.num_rows)))
+        first = numbered.group_by(_PLACE).aggregate([("n", "min")]).column("n_min")
+        return rows if len(first) == rows.num_rows else rows.take(pc.sort_indices(first))
+
+    @cached_property
+    def _updates_that_change(self) -> pa.Table:
+        rows, stage = self._updates, self._stage
+        old, new = ([rows.column(name) for name in names] for names in (stage.old, stage.new))
+        return rows.filter(changed_rows(old, new, rows.num_rows))
+
+    @property
+    def _coming(self) -> list[pa.Table]:
+        return [self._updates_that_change, self._inserts]
+
+    @property
+    def _going(self) -> pa.Table:
+        return pa.concat_tables([self._updates_that_change, self._deletes])
+
+    def _of(self, action: str) -> pa.Table:
+        return self._rows.filter(pc.fill_null(pc.equal(self._rows.column(ACTION), action), False))
+
+    def _renamed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
+        """Return the values before or after as rows of the table, named by field id."""
+        return pa.table(rows.select(names).columns, schema=_nullable(self._schema))
+
+    def _kept(self, target: Target, choice: Choice) -> list[pa.Table]:
+        """Return the rows that are left of the blocks that are written again."""
+        paths = [block.path for block in choice.rewritten]
+        gone = {
+            path: list(positions)
+            for path, positions in deleted_positions(self._blobs, target.tombstones, paths).items()
+        }
+        going = self._going
+        for path in paths:
+            rows = going.filter(pc.equal(going.column(FILE_COLUMN), path))
+            gone.setdefault(path, []).extend(rows.column(POSITION_COLUMN).to_pylist())
+        fields: Sequence[Field] = target.snapshot.schema.fields
+        schema = _nullable(self._schema)
+        return [
+            pa.Table.from_batches([batch], schema=schema)
+            for block in choice.rewritten
+            for batch in read_columns(self._blobs, block, fields, sorted(gone[block.path]))
+        ]
+
+    def _tombstone(self, choice: Choice, folder: str) -> Tombstone | None:
+        if not choice.holed:
+            return None
+        rows = self._going
+        rows = rows.filter(pc.is_in(rows.column(FILE_COLUMN), pa.array(sorted(choice.holed))))
+        images = self._renamed(rows, self._stage.old)
+        columns = [rows.column(name) for name in _PLACE]
+        table = pa.table([*columns, *images.columns], names=[*_PLACE, *images.column_names])
+        return write_tombstone(self._blobs, table, folder=folder)
+
+
+def _read(blobs: Blobs, stage: Stage) -> pa.Table:
+    schema = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in stage.fields])
+    tables = [schema.empty_table()]
+    for path in stage.files:
+        source = pa.BufferReader(blobs.get(path))
+        table = pq.ParquetFile(source, coerce_int96_timestamp_unit="us").read()
+        columns = [table.column(field.name).cast(field.type) for field in schema]
+        tables.append(pa.table(columns, schema=schema))
+    return pa.concat_tables(tables).combine_chunks()
+
+
+def _nullable(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_nullable(True) for field in schema])

@@ -1,0 +1,169 @@
+"""Large changes: a stage counted and carried out by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.model import Tombstone
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.rows.files.bounds import kind_of
+from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.statements.syntax.conditions import where_clause
+from dbt.adapters.vcs.writes.stage import Stage
+from dbt.adapters.vcs.writes.targets import Choice, Target, tombstone_folder
+
+_PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
+_ONE_FILE: Final = {"maxRecordsPerFile": "0"}
+"""Over what the session says of files: that is for blocks, and a statement has one tombstone."""
+
+
+class LargeChanges:
+    """`Changes` of a stage of any size and types; each question is a query."""
+
+    def __init__(self, blobs: Blobs, session: Session, stage: Stage) -> None:
+        """Take a stage."""
+        self._blobs = blobs
+        self._session = session
+        self._stage = stage
+
+    def affected(self) -> int:
+        """Return how many rows are updated, deleted or inserted."""
+        return self._counts[0]
+
+    def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
+        """Return values of some rows that matched several times."""
+        columns = ", ".join(f"first({self._stage.old[place]}) c{place}" for place in places)
+        return self._session.query(
+            f"select {columns} from {self._table} {where_clause(MATCHED)} "
+            f"group by {_PLACE} having count(*) > 1 order by {_PLACE} limit {limit}"
+        ).fetch()
+
+    def inserted(self) -> int:
+        """Return how many rows are to be written anew."""
+        return self._counts[1]
+
+    def deletions(self) -> Mapping[str, int]:
+        """Return how many rows go, by path of their block."""
+        return self._deletions
+
+    @cached_property
+    def _deletions(self) -> dict[str, int]:
+        found = self._session.query(
+            f"select {FILE_COLUMN}, count(distinct {POSITION_COLUMN}) from {self._table} "
+            f"{where_clause(self._goes)} group by {FILE_COLUMN}"
+        ).fetch()
+        return dict(found)
+
+    def write(
+        self, target: Target, choice: Choice, folder: str
+    ) -> tuple[tuple[str, ...], Tombstone | None]:
+        """Write the new blocks and the tombstone."""
+        ids = [field.id for field in self._stage.table.fields]
+        query = f"{self._renamed(self._stage.new, ids)} {where_clause(self._comes)}"
+        if choice.rewritten:
+            query = f"{self._kept(target, choice, ids)} union all {query}"
+        files = self._session.write(
+            query,
+            folder=folder,
+            partition_by=target.snapshot.partition_by,
+            cluster_by=target.snapshot.cluster_by,
+        ).files
+        return files, self._tombstone(choice, tombstone_folder(folder), ids)
+
+    @cached_property
+    def _table(self) -> str:
+        """The stage, as a relation."""
+        folder = self._stage.files[0].rpartition("/")[0] if self._stage.files else "none"
+        return self._session.mount_physical(
+            TableMount(
+                id="st_" + folder.rpartition("=")[2],
+                folder=folder,
+                files=self._stage.files,
+                fields=self._stage.fields,
+            )
+        )
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        place = f"named_struct('f', {FILE_COLUMN}, 'p', {POSITION_COLUMN})"
+        deleted = f"if({ACTION} = 'delete', {place}, null)"
+        [(others, deletes, comes)] = self._session.query(
+            f"select count_if({ACTION} in ('update', 'insert')), count(distinct {deleted}), "
+            f"count_if({self._comes}) from {self._table}"
+        ).fetch()
+        return others + deletes, comes
+
+    @property
+    def _comes(self) -> str:
+        return f"({ACTION} = 'insert' or {self._changes})"
+
+    @property
+    def _goes(self) -> str:
+        return f"({ACTION} = 'delete' or {self._changes})"
+
+    @property
+    def _changes(self) -> str:
+        """SQL: the row is updated, and some value is another one than before."""
+        stage = self._stage
+        differs = " or ".join(
+            _differs(old, new, field.type)
+            for old, new, field in zip(stage.old, stage.new, stage.table.fields, strict=True)
+        )
+        return f"({ACTION} = 'update' and ({differs}))"
+
+    def _renamed(self, names: Sequence[str], ids: Sequence[str]) -> str:
+        columns = ", ".join(f"{name} as {quoted(id)}" for name, id in zip(names, ids, strict=True))
+        return f"select {columns} from {self._table}"
+
+    def _kept(self, target: Target, choice: Choice, ids: Sequence[str]) -> str:
+        """Return the query of the rows that are left of the blocks that are written again."""
+        located = self._session.mount_located(target.mount(choice.rewritten))
+        return (
+            f"select {', '.join(map(quoted, ids))} from {located} kept left anti join "
+            f"(select {_PLACE} from {self._table} {where_clause(self._goes)}) gone "
+            f"on kept.{POSITION_COLUMN} = gone.{POSITION_COLUMN} "
+            f"and kept.{FILE_COLUMN} = gone.{FILE_COLUMN}"
+        )
+
+    def _tombstone(self, choice: Choice, folder: str, ids: Sequence[str]) -> Tombstone | None:
+        if not choice.holed:
+            return None
+        images = ", ".join(
+            f"first({name}) as {quoted(id)}" for name, id in zip(self._stage.old, ids, strict=True)
+        )
+        holed = ", ".join(map(literal, sorted(choice.holed)))
+        # A row that is to be deleted may come several times; it is to be kept once.
+        rows = (
+            f"select {_PLACE}, {images} from {self._table} {where_clause(self._goes)} "
+            f"and {FILE_COLUMN} in ({holed}) group by {_PLACE}"
+        )
+        query = f"select * from (select /*+ repartition(1) */ * from ({rows})) sort by {_PLACE}"
+        [path] = self._session.write(query, folder=folder, options=_ONE_FILE).files
+        counts = self._deletions
+        return Tombstone(
+            path=path,
+            bytes=self._blobs.size(path),
+            targets={file: counts[file] for file in sorted(choice.holed)},
+        )
+
+
+def _differs(old: str, new: str, type_: str) -> str:
+    """Return SQL that tells two values of a type apart; where in doubt, they differ."""
+    if "collate" in type_.lower():
+        return (
+            f"not (cast({old} as binary) <=> cast({new} as binary))" if _is_text(type_) else "true"
+        )
+    if "map<" in type_ or "variant" in type_:
+        options = "map('ignoreNullFields', 'false')"
+        one, other = (f"to_json(named_struct('v', {name}), {options})" for name in (old, new))
+        return f"not ({one} <=> {other})"
+    return f"not ({old} <=> {new})"
+
+
+def _is_text(type_: str) -> bool:
+    return kind_of(type_) == "string"

@@ -1,0 +1,204 @@
+"""Rewrites: a stage carried out on a table's blocks, as tombstones and new blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, Protocol
+
+from dbt.adapters.vcs.core.errors import InputError, VcsError
+from dbt.adapters.vcs.core.model import Block, SegmentRef, Snapshot, Tombstone
+from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.files.row_files import can_write
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.writes.nullability import refuse_null
+from dbt.adapters.vcs.writes.stage import Stage
+from dbt.adapters.vcs.writes.stage_arrow import SmallChanges
+from dbt.adapters.vcs.writes.stage_spark import LargeChanges
+from dbt.adapters.vcs.writes.targets import Choice, Target, tombstone_folder
+from dbt.adapters.vcs.writes.versions import folder_of, put_segments, without_blocks
+
+MAX_DELETED: Final = 0.3
+"""A block that has lost more of its rows than this is written again without them."""
+
+MIN_BYTES: Final = 1024 * 1024
+"""A block smaller than this is written again rather than given a tombstone."""
+
+MAX_ROWS_IN_PROCESS: Final = 1_000_000
+MAX_BYTES_IN_PROCESS: Final = 256 * 1024 * 1024
+
+WRITE_MODE: Final = "vcs.write_mode"
+"""Table property: what changed rows do to their file, `auto`, `merge_on_read`, `copy_on_write`."""
+
+MODES: Final = ("auto", "merge_on_read", "copy_on_write")
+_SHOWN: Final = 5
+
+
+class Rewritten(NamedTuple):
+    """What a stage came to.
+
+    Attributes:
+        segments: The table's segments from now on; those that it has if nothing changed.
+        affected: Rows that the statement was about, as Spark counts them.
+        is_changed: False if no row has another value than before.
+    """
+
+    segments: tuple[SegmentRef, ...]
+    affected: int
+    is_changed: bool
+
+
+class Changes(Protocol):
+    """The rows of a stage, ready to be counted and written."""
+
+    def affected(self) -> int:
+        """Return how many rows are updated, deleted or inserted, unchanged ones included."""
+
+    def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
+        """Return values of some rows that matched several times; `places` are columns."""
+
+    def inserted(self) -> int:
+        """Return how many rows are to be written anew."""
+
+    def deletions(self) -> Mapping[str, int]:
+        """Return how many rows go, by path of their block."""
+
+    def write(
+        self, target: Target, choice: Choice, folder: str
+    ) -> tuple[tuple[str, ...], Tombstone | None]:
+        """Write the new blocks and the tombstone; return the paths of the one, and the other."""
+
+
+def write_mode(snapshot: Snapshot) -> str:
+    """Return how a table's blocks lose rows.
+
+    Raises:
+        InputError: The table property says something else than it can.
+    """
+    mode = snapshot.properties.get(WRITE_MODE, "auto").lower()
+    if mode not in MODES:
+        raise InputError(
+            f"The table property {WRITE_MODE} is '{mode}'; expected one of {', '.join(MODES)}. "
+            f"Set it: alter table ... set tblproperties ('{WRITE_MODE}' = 'auto')."
+        )
+    return mode
+
+
+def chosen(
+    blocks: Iterable[Block],
+    deleted: Mapping[str, int],
+    before: Mapping[str, int],
+    mode: str,
+) -> Choice:
+    """Decide what becomes of each block that loses rows.
+
+    Args:
+        blocks: Those of the table.
+        deleted: Rows that each loses now, by path; blocks that lose none are left out.
+        before: Rows that tombstones delete from it already.
+        mode: As `write_mode` returns it.
+    """
+    gone: list[str] = []
+    rewritten: list[Block] = []
+    holed: list[str] = []
+    for block in blocks:
+        if block.path not in deleted:
+            continue
+        lost = deleted[block.path] + before.get(block.path, 0)
+        small = block.bytes < MIN_BYTES or lost > block.rows * MAX_DELETED
+        if lost >= block.rows:
+            gone.append(block.path)
+        elif mode == "copy_on_write" or (mode == "auto" and small):
+            rewritten.append(block)
+        else:
+            holed.append(block.path)
+    return Choice(frozenset(gone), tuple(rewritten), frozenset(holed))
+
+
+def rewritten(
+    scope: Scope, target: Target, stage: Stage, *, key: Sequence[int] | None = None
+) -> Rewritten:
+    """Carry out a stage: write what it needs, and return the table's segments from now on.
+
+    Nothing that anybody reads changes. Blocks are written first, then manifests; if something
+    fails, what was written is deleted.
+
+    Args:
+        scope: The statement's scope.
+        target: The table.
+        stage: What to do.
+        key: Given if no row may match several times: the columns, by place, that errors name.
+
+    Raises:
+        InputError: A row matched several times, or a column that can't be NULL gets one.
+    """
+    blobs = scope.overlay.repository.blobs
+    changes = _changes(scope, target, stage)
+    if key is not None:
+        _refuse_repeated(target, changes, key)
+    affected, deleted, inserted = changes.affected(), changes.deletions(), changes.inserted()
+    snapshot = target.snapshot
+    if not deleted and not inserted:
+        return Rewritten(snapshot.segments, affected, False)
+    choice = chosen(target.blocks, deleted, target.deleted, write_mode(snapshot))
+    if isinstance(changes, SmallChanges) and not _fits(choice.rewritten):
+        changes = LargeChanges(blobs, scope.session, stage)
+    repository = scope.overlay.repository
+    folder = folder_of(snapshot.table)
+    try:
+        files, tombstone = changes.write(target, choice, folder)
+        schema, by = snapshot.schema, snapshot.partition_by
+        blocks = read_blocks(blobs, files, schema, by)
+        refuse_null(blobs, blocks, schema)
+    except BaseException:
+        _discard(scope, folder)
+        raise
+    leaving = choice.gone | {block.path for block in choice.rewritten}
+    kept = without_blocks(repository, snapshot.segments, leaving)
+    tombstones = () if tombstone is None else (tombstone,)
+    added = put_segments(repository, blocks, tombstones)
+    return Rewritten((*kept, *added), affected, True)
+
+
+def _changes(scope: Scope, target: Target, stage: Stage) -> Changes:
+    snapshot, blobs = target.snapshot, scope.overlay.repository.blobs
+    small = stage.rows <= MAX_ROWS_IN_PROCESS and stage.bytes <= MAX_BYTES_IN_PROCESS
+    if small and can_write(snapshot.schema, snapshot.partition_by):
+        return SmallChanges(blobs, stage)
+    return LargeChanges(blobs, scope.session, stage)
+
+
+def _fits(blocks: Sequence[Block]) -> bool:
+    return (
+        sum(block.rows for block in blocks) <= MAX_ROWS_IN_PROCESS
+        and sum(block.bytes for block in blocks) <= MAX_BYTES_IN_PROCESS
+    )
+
+
+def _refuse_repeated(target: Target, changes: Changes, key: Sequence[int]) -> None:
+    rows = changes.repeated(key, _SHOWN)
+    if not rows:
+        return
+    fields = target.snapshot.schema.fields
+    listed = "; ".join(
+        ", ".join(
+            f"{fields[place].name} = {'NULL' if value is None else value!r}"
+            for place, value in zip(key, row, strict=True)
+        )
+        for row in rows
+    )
+    raise InputError(
+        f"MERGE: rows of {target.name} match several rows of the source each, so what they shall "
+        f"become is not certain: {listed}. Nothing was changed; leave one row of the source for "
+        "each, for instance by `group by` or `row_number()`."
+    )
+
+
+def _discard(scope: Scope, folder: str) -> None:
+    """Delete what a failed write left behind; collection finds what is left even so."""
+    blobs = scope.overlay.repository.blobs
+    # The write's own error is the one to tell.
+    with suppress(VcsError):
+        for written in (folder, tombstone_folder(folder)):
+            for info in list(blobs.walk(written)):
+                blobs.delete(info.path)

@@ -1,0 +1,184 @@
+"""Versions: new snapshots of a table from the one before and what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId, WriteId, new_write_id
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Derivation,
+    Origin,
+    RelationName,
+    Schema,
+    Segment,
+    SegmentRef,
+    Snapshot,
+    TableEntry,
+    Tombstone,
+)
+from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.rows import manifests
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.checks import check_rows
+from dbt.adapters.vcs.writes.keys import check_keys, is_enforced
+
+JOIN_ABOVE = 32
+"""A table with more segments than this gets short ones joined, so that planning stays short."""
+
+
+def folder_of(table: TableId) -> str:
+    """Return the folder of one new write to a table."""
+    write: WriteId = new_write_id()
+    return f"data/{table}/w={write}"
+
+
+def put_segments(
+    repository: Repository,
+    blocks: Sequence[Block],
+    tombstones: Sequence[Tombstone] = (),
+    derivations: Sequence[Derivation] = (),
+) -> tuple[SegmentRef, ...]:
+    """Write blocks as segments, in order, and return what a snapshot says of them.
+
+    Tombstones go to the first segment, a derivation to that of its first output, or to the first
+    if nothing was left to write.
+    """
+    return manifests.put_segments(repository.objects, blocks, tombstones, derivations)
+
+
+def without_blocks(
+    repository: Repository, refs: Sequence[SegmentRef], gone: Collection[str]
+) -> tuple[SegmentRef, ...]:
+    """Return segments without some blocks, given by path, and without deletions from them.
+
+    Segments that name none of them keep their id.
+    """
+    kept: list[SegmentRef] = []
+    for ref in refs:
+        segment = repository.objects.segment(ref.id)
+        blocks = tuple(block for block in segment.blocks if block.path not in gone)
+        tombstones = tuple(
+            stone for item in segment.tombstones if (stone := _trimmed(item, gone)) is not None
+        )
+        if len(blocks) == len(segment.blocks) and tombstones == segment.tombstones:
+            kept.append(ref)
+        elif blocks or tombstones:
+            rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tombstones)
+            kept.append(manifests.put_segment(repository.objects, rest))
+    return tuple(kept)
+
+
+def _trimmed(tombstone: Tombstone, gone: Collection[str]) -> Tombstone | None:
+    targets = {path: rows for path, rows in tombstone.targets.items() if path not in gone}
+    if len(targets) == len(tombstone.targets):
+        return tombstone
+    return msgspec.structs.replace(tombstone, targets=targets) if targets else None
+
+
+def joined(repository: Repository, refs: Sequence[SegmentRef]) -> tuple[SegmentRef, ...]:
+    """Return the segments with neighbours joined while a joined one stays within the limit.
+
+    Nothing happens up to `JOIN_ABOVE` segments: sharing segments between snapshots is worth
+    more than a shorter list.
+    """
+    if len(refs) <= JOIN_ABOVE:
+        return tuple(refs)
+    groups: list[list[SegmentRef]] = [[]]
+    for ref in refs:
+        if groups[-1] and sum(item.blocks for item in groups[-1]) + ref.blocks > MAX_BLOCKS:
+            groups.append([])
+        groups[-1].append(ref)
+    return tuple(
+        group[0] if len(group) == 1 else _join(repository, group) for group in groups if group
+    )
+
+
+def _join(repository: Repository, refs: Sequence[SegmentRef]) -> SegmentRef:
+    segments = [repository.objects.segment(ref.id) for ref in refs]
+    return manifests.put_segment(
+        repository.objects,
+        Segment(
+            blocks=tuple(block for segment in segments for block in segment.blocks),
+            tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
+            derivations=tuple(item for segment in segments for item in segment.derivations),
+        ),
+    )
+
+
+def previous(overlay: Overlay, name: RelationName) -> tuple[SnapshotId, Snapshot] | None:
+    """Return the version that a new table of this name follows, or None.
+
+    That is the table of the name, or the one that was dropped under this name since the overlay
+    began: within one commit a name keeps its history, as a path does in git. So dbt's drop and
+    create again is a change of the table, not another table.
+    """
+    for entry in (overlay.entry(name), overlay.before(name)):
+        if isinstance(entry, TableEntry):
+            return entry.snapshot, overlay.snapshot(entry.snapshot)
+    return None
+
+
+def changed(
+    scope: Scope,
+    name: RelationName,
+    snapshot: Snapshot,
+    *,
+    operation: str,
+    schema: Schema | None = None,
+    segments: Sequence[SegmentRef] | None = None,
+    comment: str | msgspec.UnsetType | None = msgspec.UNSET,
+    properties: dict[str, str] | None = None,
+    primary_key: tuple[str, ...] | None = None,
+    keeps_keys: bool = False,
+) -> SnapshotId:
+    """Let a table stand for a new version of itself, with what is given replaced.
+
+    The primary key of new rows is checked, as `keys.check_keys` says; `keeps_keys` is for who
+    knows that they have the keys of rows that went, as after an UPDATE of other columns. So are
+    check constraints, as `checks.check_rows` says.
+
+    Raises:
+        NotFoundError: The name stands for no table.
+        InputError: The rows don't keep to the primary key or to a check constraint.
+    """
+    entry = scope.overlay.require(name)
+    assert isinstance(entry, TableEntry)
+    repository = scope.overlay.repository
+    version = msgspec.structs.replace(
+        snapshot,
+        schema=schema or snapshot.schema,
+        segments=snapshot.segments if segments is None else joined(repository, segments),
+        comment=snapshot.comment if comment is msgspec.UNSET else comment,
+        properties=snapshot.properties if properties is None else properties,
+        primary_key=snapshot.primary_key if primary_key is None else primary_key,
+        parents=(entry.snapshot,),
+        operation=operation,
+        created_at=scope.now,
+        origin=_continued(snapshot.origin, scope.made_by(), operation),
+    )
+    known = is_enforced(snapshot) and version.primary_key == snapshot.primary_key
+    if not (known and keeps_keys):
+        key = check_keys(scope, name, version, snapshot, everything=not known)
+        version = msgspec.structs.replace(version, primary_key=key)
+    check_rows(scope, name, version, snapshot)
+    return scope.overlay.put_table(name, version)
+
+
+def _continued(old: Origin, new: Origin, operation: str) -> Origin:
+    """Return the origin of a change to what the same node of the same run made: it read both.
+
+    So a comment that dbt adds to a table it just built doesn't hide what the table was built from.
+    """
+    if new.node is None or (new.node, new.invocation) != (old.node, old.invocation):
+        return new
+    inputs = {f"{item.relation}@{item.version}": item for item in (*old.inputs, *new.inputs)}
+    return msgspec.structs.replace(
+        new,
+        inputs=tuple(inputs[key] for key in sorted(inputs)),
+        sql_sha256=old.sql_sha256 if operation == "alter" else new.sql_sha256,
+    )

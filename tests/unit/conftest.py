@@ -1,0 +1,8 @@
+import pytest
+
+from tests.unit.warehouse import Warehouse
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    return Warehouse()

@@ -1,0 +1,128 @@
+"""Laws of compaction: rows stay what they are, and diffs tell what really changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow.compute as pc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN
+from dbt.adapters.vcs.core.plan.compaction import contents_of
+from dbt.adapters.vcs.core.plan.delta import Deletion, delta
+from dbt.adapters.vcs.rows.columns import open_parquet, read_columns
+from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.verbs.upkeep.optimize import optimize
+from tests.unit.shelf import Shelf, _no_engine
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.lists(st.integers(0, 4), min_size=1, max_size=4)),
+        st.tuples(st.just("delete"), st.lists(st.integers(0, 99), min_size=1, max_size=3)),
+        # A block of these tests has about 400 bytes.
+        st.tuples(st.just("optimize"), st.sampled_from([500, 900, 5000])),
+    ),
+    min_size=2,
+    max_size=10,
+)
+
+
+class Book:
+    """The table, the rows that it must have, and every version of it."""
+
+    def __init__(self) -> None:
+        self.shelf = Shelf()
+        self.shelf.run("create table t (id int)")
+        self.rows: Counter[int] = Counter()
+        self.versions: list[tuple[Snapshot, Counter[int]]] = []
+        self.keep()
+
+    def keep(self) -> None:
+        self.versions.append((self.shelf.snapshot("t"), Counter(self.rows)))
+
+    def append(self, ids: list[int]) -> None:
+        self.shelf.append("t", id=ids)
+        self.rows.update(ids)
+
+    def delete(self, choices: list[int]) -> None:
+        live = self.live()
+        chosen = {choice % len(live) for choice in choices} if live else set()
+        if chosen:
+            self.shelf.delete("t", *(live[number][:2] for number in sorted(chosen)))
+            self.rows.subtract(live[number][2] for number in chosen)
+
+    def optimize(self, target: int) -> None:
+        optimize(
+            self.shelf.repository,
+            "main",
+            author="ann",
+            relations=["s.t"],
+            target_bytes=target,
+            engine=_no_engine,
+        )
+
+    def live(self) -> list[tuple[int, int, int]]:
+        """Return number of the block, position and value of every row."""
+        read = self.shelf.repository.objects.segment
+        held = contents_of(read(ref.id) for ref in self.shelf.snapshot("t").segments)
+        gone = deleted_positions(self.shelf.blobs, held.tombstones, held.deleted)
+        return [
+            (number, position, value)
+            for number, block in enumerate(held.blocks)
+            for position, value in enumerate(self.values(block))
+            if position not in gone.get(block.path, ())
+        ]
+
+    def values(self, block: Any) -> list[int]:
+        fields = self.shelf.snapshot("t").schema.fields
+        batches = read_columns(self.shelf.blobs, block, fields)
+        return [value for batch in batches for value in batch.column(0).to_pylist()]
+
+    def images(self, item: Deletion) -> list[int]:
+        table = open_parquet(self.shelf.blobs, item.path).read()
+        found: list[int] = table.filter(pc.equal(table[FILE_COLUMN], item.block))["id"].to_pylist()
+        assert len(found) == item.rows
+        return found
+
+
+@given(STEPS)
+@settings(deadline=None)
+def test_diffs_between_any_two_versions_are_what_changed(steps: list[tuple[str, Any]]) -> None:
+    book = Book()
+    for step, argument in steps:
+        getattr(book, step)(argument)
+        book.keep()
+        assert Counter(row[0] for row in book.shelf.rows("t")) == +book.rows
+    read = book.shelf.repository.objects.segment
+    for before, old in book.versions:
+        for after, new in book.versions:
+            change = delta(before, after, read)
+            signed: Counter[int] = Counter()
+            for block in change.added:
+                signed.update(book.values(block))
+            for block in change.removed:
+                signed.subtract(book.values(block))
+            for item in change.deleted:
+                signed.subtract(book.images(item))
+            for item in change.restored:
+                signed.update(book.images(item))
+            wanted = Counter(new)
+            wanted.subtract(old)
+            assert {k: n for k, n in signed.items() if n} == {k: n for k, n in wanted.items() if n}
+
+
+@given(STEPS)
+@settings(deadline=None)
+def test_a_compaction_alone_is_no_difference(steps: list[tuple[str, Any]]) -> None:
+    book = Book()
+    read = book.shelf.repository.objects.segment
+    for step, argument in steps:
+        before = book.shelf.snapshot("t")
+        getattr(book, step)(argument)
+        if step == "optimize":
+            after = book.shelf.snapshot("t")
+            assert delta(before, after, read).is_empty
+            assert delta(after, before, read).is_empty

@@ -1,0 +1,114 @@
+import pytest
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.spark.session_settings import (
+    is_local,
+    process_settings,
+    session_settings,
+    storage_settings,
+    without_secrets,
+)
+
+
+def test_the_user_wins_over_every_default() -> None:
+    user = {"spark.ui.enabled": "true", "spark.sql.session.timeZone": "Europe/Berlin"}
+    settings = process_settings(user, "/w")
+    assert settings["spark.ui.enabled"] == "true"
+    assert settings["spark.sql.session.timeZone"] == "Europe/Berlin"
+    assert settings["spark.master"] == "local[*]"
+
+
+def test_a_cluster_keeps_its_own_host_and_memory() -> None:
+    settings = process_settings({"spark.master": "spark://host:7077"}, "/w")
+    assert "spark.driver.host" not in settings
+    assert "spark.driver.memory" not in settings
+    assert "spark.sql.shuffle.partitions" not in settings
+
+
+@pytest.mark.parametrize(
+    ("master", "partitions"), [("local[4]", "8"), ("local", "2"), ("local[1000]", "200")]
+)
+def test_shuffle_partitions_follow_the_cores(master: str, partitions: str) -> None:
+    settings = session_settings({"spark.master": master}, {}, "/w")
+    assert settings["spark.sql.shuffle.partitions"] == partitions
+
+
+def test_driver_memory_is_a_sensible_share() -> None:
+    memory = process_settings({}, "/w")["spark.driver.memory"]
+    assert 1024 <= int(memory.removesuffix("m")) <= 8 * 1024
+
+
+def test_one_garbage_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "spark.driver.defaultJavaOptions"
+    for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    assert process_settings({}, "/w")[key] == "-XX:+UseParallelGC"
+    assert key not in process_settings({"spark.driver.extraJavaOptions": "-XX:+UseG1GC"}, "/w")
+    assert key not in process_settings({"spark.master": "yarn"}, "/w")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xss4m -XX:+UseSerialGC")
+    assert key not in process_settings({}, "/w")
+
+
+def test_another_catalog_is_refused() -> None:
+    with pytest.raises(InputError, match="catalogImplementation is 'hive'"):
+        process_settings({"spark.sql.catalogImplementation": "hive"}, "/w")
+
+
+def test_a_session_takes_sql_and_hadoop_settings_and_credentials() -> None:
+    settings = session_settings(
+        {
+            "spark.master": "local[1]",
+            "spark.sql.ansi.enabled": "true",
+            "spark.hadoop.fs.s3a.threads.max": "7",
+        },
+        {"aws_access_key_id": "AK", "aws_secret_access_key": "SK"},
+        "/w",
+    )
+    assert settings["spark.sql.ansi.enabled"] == "true"
+    assert settings["fs.s3a.threads.max"] == "7"
+    assert settings["fs.s3a.secret.key"] == "SK"
+    assert "spark.master" not in settings
+
+
+def test_storage_options_become_hadoops() -> None:
+    assert storage_settings(
+        {
+            "AWS_ACCESS_KEY_ID": "a",
+            "AWS_SECRET_ACCESS_KEY": "b",
+            "AWS_SESSION_TOKEN": "c",
+            "AWS_ENDPOINT": "http://localhost:9000",
+            "AWS_REGION": "eu-1",
+            "AWS_ALLOW_HTTP": "true",
+            "unknown": "x",
+        }
+    ) == {
+        "fs.s3a.access.key": "a",
+        "fs.s3a.secret.key": "b",
+        "fs.s3a.session.token": "c",
+        "fs.s3a.endpoint": "http://localhost:9000",
+        "fs.s3a.endpoint.region": "eu-1",
+        "fs.s3a.connection.ssl.enabled": "false",
+        "fs.s3a.path.style.access": "true",
+    }
+
+
+def test_secrets_stay_off_the_command_line() -> None:
+    settings = {
+        "spark.hadoop.fs.s3a.secret.key": "s",
+        "spark.hadoop.fs.s3a.access.key": "a",
+        "spark.authenticate.secret": "s",
+        "spark.hadoop.fs.azure.account.key.x.dfs.core.windows.net": "k",
+        "spark.ssl.keyStorePassword": "p",
+        "spark.master": "local",
+    }
+    assert without_secrets(settings) == {"spark.master": "local"}
+
+
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[3]", "local[3, 2]"])
+def test_local_masters(master: str) -> None:
+    assert is_local(master)
+
+
+@pytest.mark.parametrize("master", ["yarn", "spark://h:1", "local-cluster[2,1,1024]", "k8s://x"])
+def test_other_masters(master: str) -> None:
+    assert not is_local(master)

@@ -1,0 +1,170 @@
+"""Columns change by metadata alone; what rows stand against is refused."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.handlers.definitions import table_handler
+from tests.unit.shelf import Shelf
+
+PRICE = pa.decimal128(5, 2)
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    shelf = Shelf()
+    shelf.run("create table t (id int, price decimal(5,2), name varchar(3))")
+    shelf.append("t", id=[1, 2], price=pa.array([1, 2], PRICE), name=["a", None])
+    return shelf
+
+
+def columns(shelf: Shelf, name: str = "t") -> list[tuple[str, str]]:
+    return [(field.name, field.type) for field in shelf.snapshot(name).schema.fields]
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        ("add columns (x int, y string)", "id price name x y"),
+        ("add column x int first", "x id price name"),
+        ("add column x int default NULL", "id price name x"),
+        ("add columns (x int after id, y int after x)", "id x y price name"),
+        ("drop column price", "id name"),
+        ("drop columns if exists (nix, id)", "price name"),
+        ("rename column price to cost", "id cost name"),
+        ("alter column name first", "name id price"),
+        ("alter column id after price", "price id name"),
+        ("change column id id bigint after name", "price name id"),
+    ],
+)
+def test_columns_come_go_and_move(shelf: Shelf, statement: str, names: str) -> None:
+    before = shelf.snapshot("t")
+    shelf.run(f"alter table t {statement}")
+    after = shelf.snapshot("t")
+    assert [name for name, _ in columns(shelf)] == names.split()
+    assert after.segments == before.segments, "no data is written"
+    kept = {field.name: field.id for field in before.schema.fields}
+    for field in after.schema.fields:
+        assert kept.get(field.name, field.id) == field.id
+
+
+@pytest.mark.parametrize(
+    ("column", "type_"),
+    [
+        ("id", "bigint"),
+        ("price", "decimal(6,2)"),
+        ("price", "decimal(20,4)"),
+        ("name", "varchar(10)"),
+        ("name", "string"),
+    ],
+)
+def test_types_widen(shelf: Shelf, column: str, type_: str) -> None:
+    before = shelf.snapshot("t").segments
+    shelf.run(f"alter table t alter column {column} type {type_}")
+    assert (column, type_) in columns(shelf)
+    assert shelf.snapshot("t").segments == before
+
+
+@pytest.mark.parametrize(
+    ("column", "type_"),
+    [
+        ("id", "smallint"),
+        ("id", "string"),
+        ("id", "double"),
+        ("price", "decimal(5,3)"),
+        ("price", "decimal(6,1)"),
+        ("name", "varchar(2)"),
+        ("name", "char(10)"),
+    ],
+)
+def test_types_that_would_lose_something_are_refused(
+    shelf: Shelf, column: str, type_: str
+) -> None:
+    with pytest.raises(UnsupportedError, match="Rebuild the table"):
+        shelf.run(f"alter table t alter column {column} type {type_}")
+
+
+def test_a_widened_key_is_still_checked(shelf: Shelf) -> None:
+    shelf.run("create table k (id int, primary key (id))")
+    shelf.append("k", id=[1, 2])
+    shelf.run("alter table k alter column id type bigint")
+    shelf.append("k", id=[2**40])
+    with pytest.raises(InputError, match="already: 2"):
+        shelf.append("k", id=[2, 3])
+
+
+def test_not_null_asks_the_rows(shelf: Shelf) -> None:
+    with pytest.raises(InputError, match=r"name of s\.t can't be NOT NULL: 1 rows"):
+        shelf.run("alter table t alter column name set not null")
+    shelf.run("alter table t alter column id set not null")
+    with pytest.raises(InputError, match="NOT NULL"):
+        shelf.append("t", id=pa.array([None], pa.int32()), price=pa.array([1], PRICE), name=["x"])
+    shelf.run("alter table t alter column id drop not null")
+    shelf.append("t", id=pa.array([None], pa.int32()), price=pa.array([1], PRICE), name=["x"])
+    shelf.run("alter table t add column later int")
+    with pytest.raises(InputError, match="3 rows"):
+        shelf.run("alter table t alter column later set not null")
+
+
+def test_not_null_asks_nested_rows_themselves(shelf: Shelf) -> None:
+    shelf.run("create table n (a array<int>, s struct<x:int>)")
+    shelf.append("n", a=[[1], []], s=[{"x": None}, None])
+    shelf.run("alter table n alter column a set not null")
+    with pytest.raises(InputError, match="1 rows"):
+        shelf.run("alter table n alter column s set not null")
+
+
+def test_a_column_that_rows_have_no_value_for_is_refused(shelf: Shelf) -> None:
+    head = shelf.line.head()
+    with pytest.raises(InputError, match="holds 2 rows without it"):
+        shelf.run("alter table t add column x int not null")
+    assert shelf.line.head() == head
+
+
+def test_a_default_goes(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Spark alone could tell whether it is one.
+    monkeypatch.setattr(table_handler, "check_default", lambda *_: None)
+    shelf.run("create table d (id int, n int default 1)")
+    shelf.run("alter table d alter column n drop default")
+    assert shelf.snapshot("d").schema.field("n").default is None
+
+
+def test_partition_columns_stay_last(shelf: Shelf) -> None:
+    shelf.run("create table p (a int, b int, d int, e int) partitioned by (d, e)")
+    shelf.run("alter table p add column c int after a")
+    assert [name for name, _ in columns(shelf, "p")] == ["a", "c", "b", "d", "e"]
+    for statement in ("alter column a after d", "alter column e first", "alter column e after b"):
+        with pytest.raises(InputError, match="partition columns come last"):
+            shelf.run(f"alter table p {statement}")
+    with pytest.raises(InputError, match="Nothing but partition columns"):
+        shelf.run("alter table p drop columns (a, b, c)")
+    with pytest.raises(InputError, match="partitioned, keyed or clustered by e"):
+        shelf.run("alter table p drop column e")
+
+
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        ("add column ID int", "there already"),
+        ("rename column id to NAME", "there already"),
+        ("rename column nix to x", "no column 'nix'"),
+        ("drop column nix", "no column 'nix'"),
+        ("alter column nix type bigint", "no column 'nix'"),
+        ("alter column id after nix", "no column 'nix'"),
+        ("alter column id after id", "after itself"),
+        ("drop columns (id, price, name)", "at least one column"),
+    ],
+)
+def test_columns_that_are_not_there(shelf: Shelf, statement: str, text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        shelf.run(f"alter table t {statement}")
+
+
+def test_what_changes_nothing_makes_no_version(shelf: Shelf) -> None:
+    head = shelf.line.head()
+    shelf.run("alter table t alter column id type int")
+    shelf.run("alter table t alter column id drop not null")
+    shelf.run("alter table t alter column id first")
+    assert shelf.line.head() == head

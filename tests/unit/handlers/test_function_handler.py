@@ -1,0 +1,67 @@
+"""Functions among the relations of a branch: told of, merged, and kept by a collection."""
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.ids import FunctionId
+from dbt.adapters.vcs.core.model import Entry, Function, FunctionEntry, RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.diffs.summaries import list_changes
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.reading.diff import read_diff
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.status import read_status
+from tests.unit.warehouse import Warehouse
+
+
+def function(warehouse: Warehouse, text: str) -> Entry:
+    made = Function(text=text, returns="int")
+    return FunctionEntry(function=FunctionId(warehouse.repository.objects.put(made)))
+
+
+def test_what_is_told_of_a_function(warehouse: Warehouse) -> None:
+    before = warehouse.put(a="1")
+    after = warehouse.put(f=function(warehouse, "1"))
+    changed = warehouse.put(f=function(warehouse, "2"))
+    assert [str(item) for item in list_changes(warehouse.repository, before, after)] == [
+        "  added    function shop.f"
+    ]
+    assert [
+        (item.name, item.kind, item.how)
+        for item in read_diff(warehouse.repository, [after, changed], branch="main").relations
+    ] == [("shop.f", "function", "changed")]
+    contents = read_status(warehouse.repository, "main").contents
+    assert contents is not None
+    assert (contents.tables, contents.views, contents.functions) == (1, 0, 1)
+
+
+def test_a_function_that_both_sides_changed_is_a_conflict(warehouse: Warehouse) -> None:
+    warehouse.put(f=function(warehouse, "1"), g=function(warehouse, "1"))
+    warehouse.branch("feature")
+    warehouse.put("feature", f=function(warehouse, "2"), g=function(warehouse, "2"))
+    warehouse.put(g=function(warehouse, "2"))
+    merge(warehouse.repository, "feature", "main", author="bob")
+    assert warehouse.shown()["shop.f"] == function(warehouse, "2")
+    warehouse.put("feature", f=function(warehouse, "3"))
+    warehouse.put(f=function(warehouse, "4"))
+    with pytest.raises(ConflictError, match=r"shop\.f"):
+        merge(warehouse.repository, "feature", "main", author="bob")
+    assert warehouse.shown()["shop.f"] == function(warehouse, "4")
+
+
+def test_a_lost_function_is_found(warehouse: Warehouse) -> None:
+    entry = function(warehouse, "1")
+    assert isinstance(entry, FunctionEntry)
+    warehouse.put(f=entry)
+    assert check_repository(warehouse.repository).problems == ()
+    path = f"objects/function/{entry.function[:2]}/{entry.function}"
+    warehouse.blobs.delete(path)
+    problems = check_repository(Repository.open(warehouse.blobs)).problems
+    assert any(entry.function in problem for problem in problems)
+
+
+def test_versions_are_of_tables(warehouse: Warehouse) -> None:
+    warehouse.put(f=function(warehouse, "1"))
+    with pytest.raises(InputError, match=r"shop\.f is a function .*; versions are of tables"):
+        find_version(warehouse.repository, RelationName("shop", "f"), "main")

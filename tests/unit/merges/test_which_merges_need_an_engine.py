@@ -1,0 +1,126 @@
+"""Which merges ask for an engine: those that don't fit this process, and no other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.merges import trees
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.table_merge import merge_tables
+from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.verbs.changing import revert as revert_module
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.promote import promote
+from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
+from dbt.adapters.vcs.verbs.changing.revert import revert
+from tests.unit.warehouse import Warehouse
+
+Make = Callable[[], Engine]
+
+
+class AskedError(Exception):
+    """An engine was asked for."""
+
+
+def engine() -> Engine:
+    raise AskedError
+
+
+@pytest.fixture
+def forked(warehouse: Warehouse) -> Warehouse:
+    fork(warehouse)
+    return warehouse
+
+
+def fork(warehouse: Warehouse) -> None:
+    """Change every row of one table on two branches."""
+    warehouse.put(a="1")
+    warehouse.branch("dev")
+    warehouse.put("dev", a="2")
+    warehouse.put(a="3")
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing fit this process."""
+    never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
+    monkeypatch.setattr(trees, "merge_tables", never)
+    monkeypatch.setattr(revert_module, "merge_tables", never)
+
+
+SKIP = Policy(override=Mode.SKIP)
+
+CHANGES = {
+    "merge": lambda w, make: merge(
+        w.repository, "dev", "main", author="ann", policy=SKIP, engine=make
+    ),
+    "dry_run": lambda w, make: merge(
+        w.repository, "dev", "main", author="ann", policy=SKIP, dry_run=True, engine=make
+    ),
+    "promote": lambda w, make: promote(
+        w.repository, "dev", "main", author="ann", policy=SKIP, engine=make
+    ),
+    "revert": lambda w, make: revert(
+        w.repository, "main~1", branch="main", author="ann", engine=make
+    ),
+}
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_does_not_fit_is_for_the_engine(
+    forked: Warehouse, change: Callable[[Warehouse, Make], object]
+) -> None:
+    if change is CHANGES["revert"]:
+        forked.put(a="4")
+    with pytest.raises(AskedError):
+        change(forked, engine)
+
+
+def test_a_merge_that_goes_on_asks_the_engine_too(
+    forked: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConflictError):
+        merge(forked.repository, "dev", "main", author="ann", engine=engine)
+    resolve(forked.repository, "main", None, "theirs", author="ann")
+    with monkeypatch.context() as patch:
+        never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
+        patch.setattr(trees, "merge_tables", never)
+        with pytest.raises(AskedError):
+            continue_merge(forked.repository, "main", author="ann", engine=engine)
+    continue_merge(forked.repository, "main", author="ann", engine=engine)
+    assert {row["v"] for row in forked.rows("a")} == {"2"}
+
+
+@pytest.mark.parametrize("name", ["merge", "dry_run", "promote"])
+def test_what_fits_asks_for_no_engine(forked: Warehouse, name: str) -> None:
+    assert CHANGES[name](forked, engine).how == "merge"
+
+
+def test_the_command_merges_rows_without_java_and_without_pyspark(tmp_path: Path) -> None:
+    warehouse = Warehouse(LocalBlobs(tmp_path / "w", fsync=False))
+    fork(warehouse)
+    program = (
+        "import sys; sys.modules['pyspark'] = None; "
+        "from dbt.adapters.vcs.cli.root import main; main()"
+    )
+    arguments = ["--repository", str(tmp_path / "w"), "--on-conflict", "accept"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, "merge", "dev", "main", *arguments],
+        env={**os.environ, "PATH": "/nowhere", "JAVA_HOME": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {row["v"] for row in warehouse.rows("a")} == {"2"}

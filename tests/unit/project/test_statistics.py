@@ -1,0 +1,122 @@
+"""What the docs and freshness checks tell of relations, from manifests alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.lineage import introductions
+from dbt.adapters.vcs.core.model import RelationName, Run
+from dbt.adapters.vcs.project import dbt_catalog
+from dbt.adapters.vcs.project.freshness import loaded_at
+from dbt.adapters.vcs.relation import VcsRelation
+from dbt.adapters.vcs.scope.mounts import External
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from tests.unit.shelf import Shelf
+from tests.unit.warehouse import Warehouse
+
+T = RelationName("s", "t")
+
+
+def whence(warehouse: Warehouse, limit: int = 100) -> dict[str, str]:
+    shown = [RelationName("shop", name) for name in ("a", "b", "c", "v", "absent")]
+    found = introductions(warehouse.repository, warehouse.head(), shown, limit=limit)
+    return {name.identifier: item.commit.message for name, item in found.items()}
+
+
+def test_each_relation_comes_from_the_commit_that_changed_it_last() -> None:
+    warehouse = Warehouse()
+    warehouse.put(message="one", a="x", b="x", v=warehouse.view("select 1"))
+    warehouse.put(message="two", b="y")
+    warehouse.put(message="three", v=warehouse.view("select 2"))
+    warehouse.put(message="four", b=None)
+    warehouse.put(message="five", b="y")
+    assert whence(warehouse) == {"a": "one", "b": "five", "v": "three"}
+    assert whence(warehouse, limit=3) == {"b": "five", "v": "three"}
+
+
+def test_what_a_merge_brought_in_comes_from_the_other_side() -> None:
+    warehouse = Warehouse()
+    warehouse.put(message="base", a="x", b="x", c="x")
+    warehouse.branch("feature")
+    warehouse.put("feature", message="theirs", a="y")
+    warehouse.put(message="ours", b="y")
+    merge(warehouse.repository, "feature", "main", author="ann")
+    assert whence(warehouse) == {"a": "theirs", "b": "ours", "c": "base"}
+
+
+def table_of(shelf: Shelf, *, schema: str = "s") -> list[dict[str, Any]]:
+    found = dbt_catalog.table(shelf.begin(), [schema])
+    return [dict(zip(found.column_names, row, strict=True)) for row in found.rows]
+
+
+def test_the_catalog_tells_types_and_does_not_guess_them() -> None:
+    shelf = Shelf()
+    shelf.run("create table s.t (id bigint comment '007', v string) comment '1e5'")
+    shelf.append("t", id=[1, 2], v=["a", "b"])
+    first, second = table_of(shelf)
+    assert (first["table_comment"], first["column_comment"]) == ("1e5", "007")
+    assert (first["stats:rows:value"], first["stats:files:value"]) == (2, 1)
+    assert first["stats:rows:include"] is True
+    assert first["stats:branch:value"] == "main"
+    assert first["stats:commit:value"] == shelf.line.head()[:12]
+    assert first["stats:author:value"] == "ann"
+    assert (second["column_index"], second["column_name"]) == (2, "v")
+    assert second["stats:rows:value"] is None, "dbt reads the first row of a relation"
+    assert "stats:invocation:value" not in first
+
+
+def test_a_schema_that_is_not_there_has_an_empty_catalog() -> None:
+    assert table_of(Shelf(), schema="nowhere") == []
+
+
+def test_the_run_is_told_and_an_uncommitted_version_has_no_commit() -> None:
+    warehouse = Warehouse()
+    run = Run(invocation="i-1", command="build", git_sha="0123456789abcdef")
+    warehouse.put(message="dbt build\n\nmore", a="x", run=run)
+    shelf = Shelf(warehouse.blobs)
+    relation = VcsRelation.create(schema="Shop", identifier="A")
+    name = RelationName("shop", "a")
+    found = dbt_catalog.single(shelf.begin(), relation, name)
+    assert found is not None
+    told = {id: item.value for id, item in found.stats.items()}
+    assert (told["message"], told["invocation"]) == ("dbt build", "i-1")
+    assert told["git_sha"] == "0123456789ab"
+    overlay = shelf.begin()
+    shelf.run("alter table shop.a set tblproperties ('x' = 'y')", overlay)
+    changed = dbt_catalog.single(overlay, relation, name)
+    assert changed is not None
+    assert {"rows", "branch"} <= set(changed.stats)
+    assert "commit" not in changed.stats
+
+
+def test_rows_are_as_old_as_their_last_write() -> None:
+    shelf = Shelf()
+    shelf.run("create table s.t (id bigint)")
+    shelf.append("t", id=[1])
+    shelf.append("t", id=[2])
+    written = shelf.snapshot("t").created_at
+    shelf.run("alter table s.t add column v string")
+    shelf.run("create table s.c shallow clone s.t")
+    shelf.run("optimize s.t")
+    shelf.run("alter table s.t set tblproperties ('x' = 'y')")
+    assert shelf.snapshot("t").created_at > written
+    assert loaded_at(shelf.begin(), T, {}) == written
+    assert loaded_at(shelf.begin(), RelationName("s", "c"), {}) == written
+    shelf.append("t", id=[3], v=["x"])
+    assert loaded_at(shelf.begin(), T, {}) == shelf.snapshot("t").created_at
+
+
+def test_what_has_no_time_says_so() -> None:
+    shelf = Shelf()
+    with pytest.raises(NotFoundError, match=r"no table or view s\.t here"):
+        loaded_at(shelf.begin(), T, {})
+    external = External(location="/raw/t.csv", format="csv", options={})
+    with pytest.raises(InputError, match=r"s\.t stands for files at /raw/t\.csv.*loaded_at_field"):
+        loaded_at(shelf.begin(), T, {T: external})
+    warehouse = Warehouse()
+    warehouse.put(v=warehouse.view("select 1"))
+    with pytest.raises(InputError, match=r"shop\.v is a view.*loaded_at_field"):
+        loaded_at(Shelf(warehouse.blobs).begin(), RelationName("shop", "v"), {})

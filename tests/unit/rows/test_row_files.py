@@ -1,0 +1,131 @@
+"""Rows as files without Spark: partitions, sizes, and which values differ."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Field, Schema
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.rows.files import row_files
+from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.files.row_files import can_write, write_rows
+from dbt.adapters.vcs.rows.sameness import changed_rows
+
+FOLDER = "data/t/w=x1"
+NAN = float("nan")
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> LocalBlobs:
+    return LocalBlobs(tmp_path, fsync=False)
+
+
+def schema(**types: str) -> Schema:
+    return Schema.of(Field(id="", name=name, type=type_) for name, type_ in types.items())
+
+
+def test_each_partition_is_a_folder(blobs: LocalBlobs) -> None:
+    rows = pa.table(
+        {"p": ["b", None, "a/c", "b"], "k": [1, 2, 3, 4], "q": [True, False, None, True]}
+    )
+    files = write_rows(blobs, rows, folder=FOLDER, partition_by=["p", "q"])
+    assert files == (
+        f"{FOLDER}/p=__HIVE_DEFAULT_PARTITION__/q=false/part-00000-x1.parquet",
+        f"{FOLDER}/p=a%2Fc/q=__HIVE_DEFAULT_PARTITION__/part-00001-x1.parquet",
+        f"{FOLDER}/p=b/q=true/part-00002-x1.parquet",
+    )
+    blocks = read_blocks(blobs, files, schema(k="bigint", p="string", q="boolean"), ["p", "q"])
+    assert [(block.rows, block.partition) for block in blocks] == [
+        (1, {"p": None, "q": "false"}),
+        (1, {"p": "a/c", "q": None}),
+        (2, {"p": "b", "q": "true"}),
+    ]
+    assert blocks[2].stats["k"][:2] == (1, 4)
+
+
+def test_no_rows_are_no_files(blobs: LocalBlobs) -> None:
+    rows = pa.table({"p": pa.array([], pa.string()), "k": pa.array([], pa.int64())})
+    assert write_rows(blobs, rows, folder=FOLDER) == ()
+    assert write_rows(blobs, rows, folder=FOLDER, partition_by=["p"]) == ()
+
+
+def test_a_folder_is_written_once(blobs: LocalBlobs) -> None:
+    rows = pa.table({"k": [1]})
+    write_rows(blobs, rows, folder=FOLDER)
+    with pytest.raises(InputError, match="write to a new folder"):
+        write_rows(blobs, rows, folder=FOLDER)
+
+
+def test_large_rows_make_more_files(blobs: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pa.table({"v": ["x" * 1000] * 10})
+    monkeypatch.setattr(row_files, "_MAX_BYTES", 3500)
+    files = write_rows(blobs, rows, folder=FOLDER)
+    assert [b.rows for b in read_blocks(blobs, files, schema(v="string"), ())] == [3, 3, 3, 1]
+
+
+@pytest.mark.parametrize("value", ["", "__HIVE_DEFAULT_PARTITION__"])
+def test_what_a_folder_would_turn_into_null_is_refused(blobs: LocalBlobs, value: str) -> None:
+    rows = pa.table({"p": ["a", value], "k": [1, 2]})
+    with pytest.raises(InputError, match="'p' holds an empty string"):
+        write_rows(blobs, rows, folder=FOLDER, partition_by=["p"])
+
+
+@pytest.mark.parametrize(
+    ("type_", "expected"),
+    [
+        ("string", True),
+        ("varchar(3)", True),
+        ("bigint", True),
+        ("date", True),
+        ("boolean", True),
+        ("timestamp", False),
+        ("double", False),
+        ("decimal(10,2)", False),
+        ("char(3)", True),
+        ("string collate utf8_lcase", False),
+    ],
+)
+def test_partitions_whose_text_is_known(type_: str, expected: bool) -> None:
+    assert can_write(schema(k="int", p=type_), ["p"]) is expected
+    assert can_write(schema(k="int", p=type_), [])
+
+
+@pytest.mark.parametrize("type_", ["variant", "interval day to second", "array<variant>"])
+def test_types_that_arrow_lacks(type_: str) -> None:
+    assert not can_write(schema(k=type_), [])
+
+
+@pytest.mark.parametrize(
+    ("type_", "old", "new", "expected"),
+    [
+        (pa.int64(), [1, 1, None, None], [1, 2, None, 3], [False, True, False, True]),
+        (pa.float64(), [NAN, NAN, 0.0, None], [NAN, 1.0, -0.0, NAN], [False, True, False, True]),
+        (pa.string(), ["a", "", "ü"], ["A", None, "ü"], [True, True, False]),
+        (pa.binary(), [b"\x00", b"a"], [b"\x00", b"b"], [False, True]),
+        (pa.list_(pa.int32()), [[1, None], []], [[1, None], None], [False, True]),
+        (
+            pa.struct([("x", pa.int32())]),
+            [{"x": 1}, {"x": None}, None],
+            [{"x": 1}, None, None],
+            [False, True, False],
+        ),
+        (pa.map_(pa.string(), pa.int32()), [[("a", 1)], []], [[("a", 1)], None], [False, True]),
+        (pa.null(), [None], [None], [False]),
+    ],
+)  # fmt: skip
+def test_values_that_differ(
+    type_: pa.DataType, old: list[Any], new: list[Any], expected: list[bool]
+) -> None:
+    columns = [[pa.chunked_array([pa.array(values, type_)])] for values in (old, new)]
+    assert changed_rows(*columns, len(expected)).to_pylist() == expected
+
+
+def test_any_column_may_differ() -> None:
+    same = pa.chunked_array([pa.array([1, 2])])
+    nested = pa.chunked_array([pa.array([[1], [2]])])
+    other = pa.chunked_array([pa.array([[1], [3]])])
+    assert changed_rows([same, nested], [same, other], 2).to_pylist() == [False, True]
+    assert changed_rows([], [], 2).to_pylist() == [False, False]

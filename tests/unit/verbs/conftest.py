@@ -1,8 +1,0 @@
-import pytest
-
-from verbs.warehouse import Warehouse
-
-
-@pytest.fixture
-def warehouse() -> Warehouse:
-    return Warehouse()

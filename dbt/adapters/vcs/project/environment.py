@@ -347,21 +347,18 @@ class Environment:
         target = self.credentials.branch
         # What an operation did before it failed must not be there when it runs from its start.
         retry_of = None if self.invocation.is_operation else self.invocation.retry_of
-        known = (
-            [run for run in runs(repository) if run.target == target]
-            if (retry_of or self.credentials.publish == "after_tests")
-            else []
-        )
-        if retry_of:
-            retried = [run for run in known if run.invocation == retry_of]
-            if retried and retried[0].status is Status.INTERRUPTED:
-                raise InputError(
-                    f"{retried[0].name} was stopped before its end ({retried[0].note}), so dbt "
-                    "retry would leave something out. Run the same command again instead."
-                )
-            return next((run for run in retried if run.status is Status.FAILED), None)
-        waiting = [run for run in known if run.status is Status.PASSED]
-        return waiting[0] if waiting else None
+        if not retry_of and self.credentials.publish != "after_tests":
+            return None
+        known = [run for run in runs(repository) if run.target == target]
+        if not retry_of:
+            return next((run for run in known if run.status is Status.PASSED), None)
+        retried = [run for run in known if run.invocation == retry_of]
+        if retried and retried[0].status is Status.INTERRUPTED:
+            raise InputError(
+                f"{retried[0].name} was stopped before its end ({retried[0].note}), so dbt "
+                "retry would leave something out. Run the same command again instead."
+            )
+        return next((run for run in retried if run.status is Status.FAILED), None)
 
     def externals(self) -> Externals:
         """Return the project's sources that are files outside the repository."""

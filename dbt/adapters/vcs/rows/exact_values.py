@@ -21,6 +21,7 @@ everything but binary. Spark's own store assignment would cut off digits and fra
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime, time, timezone, tzinfo
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
@@ -97,40 +98,68 @@ def _of_text(text: str, type_: str, wanted: pa.DataType, zone: tzinfo) -> Any:
 def _text_of(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
     """Return the text that stands for a value of an engine."""
     kind = given.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return str(given.as_py())
-    if pa.types.is_boolean(kind) and pa.types.is_boolean(wanted):
-        return str(given.as_py())
-    is_text = pa.types.is_string(wanted)
-    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        _require(is_text or _is_number(wanted), kind)
-        return format(given.as_py(), "f") if pa.types.is_decimal(kind) else str(given.as_py())
-    if pa.types.is_floating(kind):
-        _require(_is_number(wanted), kind)
-        return _shown(given.as_py(), kind)
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        _require(is_text or pa.types.is_temporal(wanted), kind)
-        try:
-            moment = given.as_py()
-        except (ValueError, OverflowError) as error:
-            raise ValueError("a date has a year from 1 to 9999") from error
-        if isinstance(moment, datetime) and moment.tzinfo is not None:
-            is_instant = pa.types.is_timestamp(wanted) and wanted.tz is not None
-            moment = moment.astimezone(timezone.utc if is_instant else zone)
-            moment = moment if is_instant else moment.replace(tzinfo=None)
-        return str(moment)
+    for kinds, fits, text_of in _TEXTS:
+        if any(is_kind(kind) for is_kind in kinds):
+            if not fits(wanted):
+                raise ValueError(f"found a value of the type {kind}; write it in quotes")
+            return text_of(given, wanted, zone)
     raise ValueError(f"found a value of the type {kind}; write it in quotes, as the column has it")
 
 
-def _require(fits: bool, kind: pa.DataType) -> None:
-    if not fits:
-        raise ValueError(f"found a value of the type {kind}; write it in quotes")
+def _plain(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
+    return str(given.as_py())
+
+
+def _fixed_point(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
+    return format(given.as_py(), "f")
+
+
+def _floating(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
+    return _shown(given.as_py(), given.type)
+
+
+def _date_or_time(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
+    """Return a date or time as the wanted type has it: an instant in UTC, else in the zone."""
+    try:
+        moment = given.as_py()
+    except (ValueError, OverflowError) as error:
+        raise ValueError("a date has a year from 1 to 9999") from error
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        is_instant = pa.types.is_timestamp(wanted) and wanted.tz is not None
+        moment = moment.astimezone(timezone.utc if is_instant else zone)
+        moment = moment if is_instant else moment.replace(tzinfo=None)
+    return str(moment)
 
 
 def _is_number(type_: pa.DataType) -> bool:
     return bool(
         pa.types.is_integer(type_) or pa.types.is_decimal(type_) or pa.types.is_floating(type_)
     )
+
+
+def _takes_numbers(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_)) or _is_number(type_)
+
+
+def _takes_times(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_temporal(type_))
+
+
+def _takes_all(type_: pa.DataType) -> bool:
+    return True
+
+
+_TextOf: TypeAlias = Callable[[pa.Scalar, pa.DataType, tzinfo], str]
+_Test: TypeAlias = Callable[[pa.DataType], bool]
+# Types of values that an engine computes, the types that take them, and how they are written.
+_TEXTS: Final[tuple[tuple[tuple[_Test, ...], _Test, _TextOf], ...]] = (
+    ((pa.types.is_string, pa.types.is_large_string), _takes_all, _plain),
+    ((pa.types.is_boolean,), pa.types.is_boolean, _plain),
+    ((pa.types.is_integer,), _takes_numbers, _plain),
+    ((pa.types.is_decimal,), _takes_numbers, _fixed_point),
+    ((pa.types.is_floating,), _is_number, _floating),
+    ((pa.types.is_date, pa.types.is_timestamp), _takes_times, _date_or_time),
+)
 
 
 def _word(text: str) -> bool:

@@ -42,37 +42,55 @@ def edited(
         blocks: Further new blocks, written just now.
         tombstones: Further new tombstones, written just now.
     """
-    read = objects.segment
     own = {ref.id for ref in ours.segments}
-    kept = (
-        [_reduced(objects, ref, edit) for ref in ours.segments]
-        if _reduces(edit)
-        else [*ours.segments]
-    )
-    new = dict(edit.blocks.new)
-    deletions = dict(edit.deletions.new)
-    shared: list[SegmentRef] = []
-    derivations: dict[tuple[tuple[str, ...], ...], Derivation] = {}
+    news = _News(edit)
     for ref in (ref for source in sources for ref in source.segments if ref.id not in own):
-        segment = read(ref.id)
-        keys = {(stone.path, path) for stone in segment.tombstones for path in stone.targets}
-        paths = {block.path for block in segment.blocks}
-        if (paths or keys) and paths <= new.keys() and keys <= deletions.keys():
-            shared.append(ref)
-            new = {path: block for path, block in new.items() if path not in paths}
-            deletions = {key: rows for key, rows in deletions.items() if key not in keys}
-        else:
-            derivations |= {(item.outputs, item.inputs): item for item in segment.derivations}
+        news.look_at(ref, objects.segment(ref.id))
     return (
-        *(ref for ref in kept if ref is not None),
-        *shared,
+        *_kept(objects, ours, edit),
+        *news.shared,
         *put_segments(
             objects,
-            [*new.values(), *blocks],
-            [*_tombstones(deletions, sizes), *tombstones],
-            [item for item in derivations.values() if set(item.outputs) <= new.keys()],
+            [*news.blocks.values(), *blocks],
+            [*_tombstones(news.deletions, sizes), *tombstones],
+            news.known_compactions(),
         ),
     )
+
+
+class _News:
+    """What an edit brings, less the segments that bring it as they are.
+
+    Attributes:
+        blocks: New blocks by path that no shared segment has.
+        deletions: New deletions that no shared segment has.
+        shared: Segments of the sources that are all new.
+    """
+
+    def __init__(self, edit: Edit) -> None:
+        self.blocks = dict(edit.blocks.new)
+        self.deletions = dict(edit.deletions.new)
+        self.shared: list[SegmentRef] = []
+        self._derivations: dict[tuple[tuple[str, ...], ...], Derivation] = {}
+
+    def look_at(self, ref: SegmentRef, segment: Segment) -> None:
+        """Share a segment of a source if all that it holds is new, else remember compactions."""
+        keys = {(stone.path, path) for stone in segment.tombstones for path in stone.targets}
+        paths = {block.path for block in segment.blocks}
+        if (paths or keys) and paths <= self.blocks.keys() and keys <= self.deletions.keys():
+            self.shared.append(ref)
+            for path in paths:
+                del self.blocks[path]
+            for key in keys:
+                del self.deletions[key]
+        else:
+            for item in segment.derivations:
+                self._derivations[item.outputs, item.inputs] = item
+
+    def known_compactions(self) -> list[Derivation]:
+        """Return the compactions of segments that were not shared whose outputs are new."""
+        found = self._derivations.values()
+        return [item for item in found if set(item.outputs) <= self.blocks.keys()]
 
 
 def put_segments(
@@ -103,8 +121,12 @@ def put_segments(
     return tuple(refs)
 
 
-def _reduces(edit: Edit) -> bool:
-    return bool(edit.blocks.gone or edit.deletions.gone)
+def _kept(objects: ObjectStore, ours: Snapshot, edit: Edit) -> Sequence[SegmentRef]:
+    """Return the segments of ours without what goes."""
+    if not edit.blocks.gone and not edit.deletions.gone:
+        return ours.segments
+    reduced = (_reduced(objects, ref, edit) for ref in ours.segments)
+    return [ref for ref in reduced if ref is not None]
 
 
 def _reduced(objects: ObjectStore, ref: SegmentRef, edit: Edit) -> SegmentRef | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import Block, Field
@@ -135,20 +136,33 @@ def meeting(pieces: Sequence[Touched], columns: Sequence[Field]) -> tuple[Piece,
     theirs = [item for item in pieces if item.theirs]
     if not ours or not theirs:
         return ()
-    around = [hull([item.piece.bounds for item in side], columns) for side in (ours, theirs)]
-    ours = [item for item in ours if can_meet(item.piece.bounds, around[1], columns)]
-    theirs = [item for item in theirs if can_meet(item.piece.bounds, around[0], columns)]
-    if len(ours) * len(theirs) > _MAX_PAIRS:
-        near = {id(item) for item in (*ours, *theirs)}
-    else:
-        near = set()
-        for our in ours:
-            for their in theirs:
-                if id(our) in near and id(their) in near:
-                    continue
-                if our is their or can_meet(our.piece.bounds, their.piece.bounds, columns):
-                    near |= {id(our), id(their)}
+    ours, theirs = _close_to(ours, theirs, columns), _close_to(theirs, ours, columns)
+    near = {id(item) for item in _meeting(ours, theirs, columns)}
     return tuple(item.piece for item in pieces if id(item) in near)
+
+
+def _close_to(
+    side: Sequence[Touched], other: Sequence[Touched], columns: Sequence[Field]
+) -> list[Touched]:
+    """Return the items of a side within the bounds of the other side as a whole."""
+    around = hull([item.piece.bounds for item in other], columns)
+    return [item for item in side if can_meet(item.piece.bounds, around, columns)]
+
+
+def _meeting(
+    ours: Sequence[Touched], theirs: Sequence[Touched], columns: Sequence[Field]
+) -> Iterable[Touched]:
+    """Return the items of two sides that can meet one of the other, in any order."""
+    if len(ours) * len(theirs) > _MAX_PAIRS:
+        return (*ours, *theirs)
+    found: dict[int, Touched] = {}
+    for our, their in product(ours, theirs):
+        is_known = id(our) in found and id(their) in found
+        if not is_known and (
+            our is their or can_meet(our.piece.bounds, their.piece.bounds, columns)
+        ):
+            found |= {id(our): our, id(their): their}
+    return found.values()
 
 
 def _paths(triple: Triple) -> Iterable[str]:

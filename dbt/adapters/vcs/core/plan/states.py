@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.core.ids import SegmentId
@@ -128,8 +129,6 @@ def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadS
     derivations = {
         (item.outputs, item.inputs): item for part in loaded for item in part.derivations
     }
-    sizes = {stone.path: stone.bytes for part in loaded for stone in part.tombstones}
-    sizes |= {file.path: file.bytes for item in derivations.values() for file in item.tombstones}
     states = [part.state for part in loaded]
     if base is None:
         states.insert(0, _common(*states))
@@ -137,7 +136,15 @@ def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadS
     undone = [item for item in derivations.values() if _settle(item, states)]
     settled = states[1].copy()
     _forget_shared(states)
+    sizes = _sizes(loaded)
     return Triple(states[0], states[1], states[2], stored, settled, tuple(undone), sizes)
+
+
+def _sizes(loaded: Iterable[_Loaded]) -> dict[str, int]:
+    """Return the bytes of all tombstones, also those that compactions carried out, by path."""
+    stones = (stone for part in loaded for stone in part.tombstones)
+    done = (file for part in loaded for item in part.derivations for file in item.tombstones)
+    return {file.path: file.bytes for file in chain(stones, done)}
 
 
 def graft(triple: Triple) -> State:
@@ -211,14 +218,19 @@ def _settle(item: Derivation, states: Sequence[State]) -> bool:
     if _carry_out(item, lacking, having[0].blocks):
         return False
     known = {path: block for state in lacking for path, block in state.blocks.items()}
-    done = _deletions_of(item)
+    return _undo(item, having, known)
+
+
+def _undo(item: Derivation, states: Sequence[State], known: Mapping[str, Block]) -> bool:
+    """Put the inputs of a compaction in place of its outputs if all the states allow it."""
+    inputs, outputs, done = set(item.inputs), set(item.outputs), _deletions_of(item)
     if (
         not inputs <= known.keys()
         or any(block not in inputs for _, block in done)
-        or any(state.deletions_from(outputs) for state in having)
+        or any(state.deletions_from(outputs) for state in states)
     ):
         return False
-    for state in having:
+    for state in states:
         _replace(state, outputs, {path: known[path] for path in item.inputs}, done)
     return True
 

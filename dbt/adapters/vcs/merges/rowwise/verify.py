@@ -56,16 +56,9 @@ def verify(
     new = locate(files, [Piece(block.path, block.rows, info=block) for block in written])
     if len(new) != repair.inserted.num_rows:
         raise _wrong(f"{len(new)} rows were written where {repair.inserted.num_rows} had to be")
-    ids = repair.inserted.column_names
-    fields = [field for id in ids for field in result.schema.fields if field.id == id]
-    read = new.read(files, fields)
-    columns = [
-        pa.chunked_array([*one.chunks, *other.chunks])
-        for one, other in zip(repair.inserted.columns, read.columns, strict=True)
-    ]
-    content = group_ids(columns, 2 * len(new))
-    signs = np.repeat([1, -1], len(new))
-    if sums(content, signs).any():
+    known = {field.id: field for field in result.schema.fields}
+    read = new.read(files, [known[id] for id in repair.inserted.column_names])
+    if not _same_rows(repair.inserted, read):
         raise _wrong("the rows that were written read back as others")
     have = sums(repair.units, live.astype(np.int64))
     if (have > repair.wanted).any():
@@ -73,6 +66,16 @@ def verify(
     copies = int((repair.wanted - have).sum())
     if copies != len(new) - repair.made:
         raise _wrong(f"{len(new) - repair.made} rows were copied where {copies} had to be")
+
+
+def _same_rows(wanted: pa.Table, read: pa.Table) -> bool:
+    """Tell whether two tables of as many rows hold the same ones, in any order."""
+    columns = [
+        pa.chunked_array([*one.chunks, *other.chunks])
+        for one, other in zip(wanted.columns, read.columns, strict=True)
+    ]
+    content = group_ids(columns, 2 * wanted.num_rows)
+    return not sums(content, np.repeat([1, -1], wanted.num_rows)).any()
 
 
 def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:

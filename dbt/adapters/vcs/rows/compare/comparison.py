@@ -61,18 +61,16 @@ class Comparison:
         old = before.schema if before else sides[0].schema
         new = after.schema if after else sides[0].schema
         fields = _fields(old, new)
-        gone = {*old.retired, *new.retired}
         keys = {side.primary_key for side in sides}
         ids = keys.pop() if len(keys) == 1 else ()
         if columns is not None:
             wanted = {_named(fields, name).id for name in columns}
             fields = tuple(field for field in fields if field.id in wanted | set(ids))
-        fields = tuple(_typed(field, old, new) for field in fields)
-        common = {field.id for field in old.fields if new.by_id(field.id)}
+        typed = {field.id: _typed(field, old, new) for field in fields}
         return cls(
-            fields=fields,
-            compared=tuple(f for f in fields if f.id in common or f.id not in gone),
-            key=tuple(field for id in ids for field in fields if field.id == id),
+            fields=tuple(typed.values()),
+            compared=tuple(f for f in typed.values() if _is_compared(f, old, new)),
+            key=tuple(typed[id] for id in ids),
         )
 
 
@@ -87,6 +85,12 @@ def _fields(old: Schema, new: Schema) -> tuple[Field, ...]:
         taken.add(name.lower())
         fields.append(msgspec.structs.replace(field, name=name))
     return tuple(fields)
+
+
+def _is_compared(field: Field, old: Schema, new: Schema) -> bool:
+    """Tell whether a column makes rows different: all but those that one side dropped."""
+    is_common = old.by_id(field.id) is not None and new.by_id(field.id) is not None
+    return is_common or field.id not in (*old.retired, *new.retired)
 
 
 def _typed(field: Field, old: Schema, new: Schema) -> Field:

@@ -135,19 +135,27 @@ def _replace_where(cursor: Cursor) -> str:
 def _is_query_in_parentheses(cursor: Cursor) -> bool:
     """Tell whether a parenthesis behind a part of a condition opens a query and no operand."""
     before, depth = cursor.last, 1
-    ends = before.kind in (Kind.STRING, Kind.QUOTED) or before.word in (")", "]")
-    ends = ends or (before.kind is Kind.WORD and before.word not in _BEFORE_A_QUERY)
     while cursor.ahead(depth).word == "(":
         depth += 1
-    first, second = cursor.ahead(depth), cursor.ahead(depth + 1)
-    begins = first.word == "select" or (
-        first.word in ("with", "from", "table") and is_name(second)
-    )
-    begins = begins or (first.word == "values" and second.kind is not Kind.SYMBOL)
-    begins = begins or (first.word == "values" and second.word == "(")
+    if not _ends_an_operand(before):
+        return False
+    if not _begins_a_query(cursor.ahead(depth), cursor.ahead(depth + 1)):
+        return False
     # `f((select 1))` calls a function.
     is_call = is_name(before) and not before.word.isdigit() and before.word not in _NO_FUNCTIONS
-    return ends and begins and not (is_call and depth > 1)
+    return not (is_call and depth > 1)
+
+
+def _ends_an_operand(token: Token) -> bool:
+    if token.kind is Kind.WORD:
+        return token.word not in _BEFORE_A_QUERY
+    return token.kind in (Kind.STRING, Kind.QUOTED) or token.word in (")", "]")
+
+
+def _begins_a_query(first: Token, second: Token) -> bool:
+    if first.word == "values":
+        return second.kind is not Kind.SYMBOL or second.word == "("
+    return first.word == "select" or (first.word in ("with", "from", "table") and is_name(second))
 
 
 def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:

@@ -18,6 +18,8 @@ from dbt.adapters.vcs.statements.syntax.relations import is_name
 
 Operator: TypeAlias = Literal["=", "<=>", "<", "<=", ">", ">=", "in", "is null", "is not null"]
 
+ConstantKind: TypeAlias = Literal["string", "number", "boolean", "date", "timestamp"]
+
 
 class Constant(NamedTuple):
     """A literal.
@@ -27,7 +29,7 @@ class Constant(NamedTuple):
         value: Its text: a string's content, a number with its sign, `true` or `false`.
     """
 
-    kind: Literal["string", "number", "boolean", "date", "timestamp"]
+    kind: ConstantKind
     value: str
 
 
@@ -59,6 +61,10 @@ class KeyPair(NamedTuple):
 
 _FLIPPED: Final[dict[str, Operator]] = {
     "=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
+# What the words in front of a string literal make of it.
+_TYPE_OF_LITERAL: Final[dict[tuple[str, ...], ConstantKind]] = {
+    (): "string", ("date",): "date", ("timestamp",): "timestamp",
 }  # fmt: skip
 _NUMBER: Final = re.compile(r"\d+(\.\d*)?\Z|\.\d+\Z")
 _WORDS: Final = frozenset({"and", "or", "not", "null", "true", "false", "case", "between", "in"})
@@ -236,15 +242,15 @@ def _constant(tokens: Sequence[Token]) -> Constant | None:
         return None
     last = tokens[-1]
     if last.kind is Kind.STRING:
-        if len(tokens) == 1:
-            return Constant("string", decode(last.text))
-        if len(tokens) == 2 and tokens[0].word == "date":
-            return Constant("date", decode(last.text))
-        if len(tokens) == 2 and tokens[0].word == "timestamp":
-            return Constant("timestamp", decode(last.text))
-        return None
+        type_ = _TYPE_OF_LITERAL.get(tuple(token.word for token in tokens[:-1]))
+        return Constant(type_, decode(last.text)) if type_ is not None else None
     if len(tokens) == 1 and last.word in ("true", "false"):
         return Constant("boolean", last.word)
+    return _number(tokens)
+
+
+def _number(tokens: Sequence[Token]) -> Constant | None:
+    """Return the number, with or without a sign, that tokens are; None if they are none."""
     sign = tokens[0].word if tokens[0].word in ("-", "+") else ""
     number = tokens[1:] if sign else tokens
     joined = all(one.end == two.start for one, two in pairwise(number))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NoReturn, TypeAlias, get_args
+from typing import Final, Literal, NoReturn, TypeAlias, cast, get_args
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
@@ -51,45 +51,72 @@ def read_diff(tokens: Sequence[Token], index: int) -> tuple[DiffReference, int]:
         InputError: An argument is missing, not known, or not one string literal.
     """
     start, index = tokens[index].start, index + 2
-    tables: list[TableAt] = []
-    options: dict[str, str] = {}
-    while True:
+    given = _Arguments()
+    behind = ","
+    while behind != ")":
         name = None
         if tokens[index + 1].word == "=" and tokens[index + 2].word == ">":
-            name = tokens[index].word
-            if name not in _OPTIONS or name in options:
-                _fail(f"found `{tokens[index].text} =>`" + (" twice" if name in options else ""))
+            name = given.option(tokens[index])
             index += 3
         literal, behind = tokens[index], tokens[index + 1].word
         if literal.kind is not Kind.STRING or behind not in (",", ")"):
             _fail(f"found {literal.text!r}, which is not one string literal")
+        given.take(name, literal)
+        index += 2
+    before, after = given.both_tables()
+    reference = DiffReference(
+        before=before,
+        after=after,
+        shape=given.shape(),
+        columns=given.columns(),
+        where=given.options.get("where"),
+        start=start,
+        end=tokens[index - 1].end,
+    )
+    return reference, index
+
+
+class _Arguments:
+    """The arguments of one call as they are read: tables in order, then options by name."""
+
+    def __init__(self) -> None:
+        self.tables: list[TableAt] = []
+        self.options: dict[str, str] = {}
+
+    def option(self, name: Token) -> str:
+        """Return the name of an option that was not given before."""
+        if name.word not in _OPTIONS or name.word in self.options:
+            _fail(f"found `{name.text} =>`" + (" twice" if name.word in self.options else ""))
+        return name.word
+
+    def take(self, name: str | None, literal: Token) -> None:
+        """Keep a literal, for an option or as the next table."""
         if name is not None:
-            options[name] = decode(literal.text)
-        elif options or len(tables) == 2:
+            self.options[name] = decode(literal.text)
+        elif self.options or len(self.tables) == 2:
             _fail(f"found the further table {literal.text}")
         else:
-            tables.append(table_at(decode(literal.text)))
-        index += 2
-        if behind == ")":
-            break
-    if len(tables) != 2:
-        _fail(f"found {len(tables) or 'no'} table{'s' if len(tables) != 1 else ''}")
-    shape = options.get("shape", "wide").lower()
-    columns = [split_name(item) for item in options.get("columns", "").split(",") if item.strip()]
-    if any(len(parts) > 1 for parts in columns):
-        _fail(f"found columns => {options['columns']!r}, which has a column of several parts")
-    for known in get_args(DiffShape):
-        if shape == known:
-            return DiffReference(
-                before=tables[0],
-                after=tables[1],
-                shape=known,
-                columns=tuple(parts[0] for parts in columns),
-                where=options.get("where"),
-                start=start,
-                end=tokens[index - 1].end,
-            ), index
-    _fail(f"found shape => {shape!r}")
+            self.tables.append(table_at(decode(literal.text)))
+
+    def both_tables(self) -> tuple[TableAt, TableAt]:
+        if len(self.tables) != 2:
+            count = len(self.tables)
+            _fail(f"found {count or 'no'} table{'s' if count != 1 else ''}")
+        return self.tables[0], self.tables[1]
+
+    def shape(self) -> DiffShape:
+        shape = self.options.get("shape", "wide").lower()
+        for known in get_args(DiffShape):
+            if shape == known:
+                return cast("DiffShape", known)
+        _fail(f"found shape => {shape!r}")
+
+    def columns(self) -> tuple[str, ...]:
+        text = self.options.get("columns", "")
+        columns = [split_name(item) for item in text.split(",") if item.strip()]
+        if any(len(parts) > 1 for parts in columns):
+            _fail(f"found columns => {text!r}, which has a column of several parts")
+        return tuple(parts[0] for parts in columns)
 
 
 def table_at(text: str) -> TableAt:

@@ -57,16 +57,22 @@ def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends
     """
     tables = [word for word in words if _is_table(repository, word)]
     revisions = [word for word in words if word not in tables]
-    plain = [word for word in tables if "@" not in word]
-    if not revisions and (len(tables) == 2 or (tables and not plain)):
+    has_versions = any("@" in word for word in tables)
+    if not revisions and (len(tables) == 2 or (len(tables) == 1 and has_versions)):
         own = tables[0].partition("@")[0]
         return Ends(tables[0], (*tables, own)[1], tables=True)
-    if len(revisions) > 2 or len(tables) > 1 or tables != plain:
+    if len(revisions) > 2 or len(tables) > 1 or has_versions:
         raise InputError(
             f"Expected a..b, a...b or a b and at most one table, or two of schema.table@version; "
             f"found {' '.join(words)}."
         )
-    table = tables[0] if tables else None
+    return _of_revisions(repository, revisions, branch, tables[0] if tables else None)
+
+
+def _of_revisions(
+    repository: Repository, revisions: Sequence[str], branch: str, table: str | None
+) -> Ends:
+    """Return the ends that at most two revisions mean, by `read_ends`' table."""
     if len(revisions) == 2:
         return Ends(revisions[0], revisions[1], table)
     if not revisions:

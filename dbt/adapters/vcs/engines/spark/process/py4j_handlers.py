@@ -58,13 +58,10 @@ def fitted(value: Any, type_: str, name: str) -> Any:
     if value is None:
         return None
     kind = type_.partition("(")[0].partition("<")[0].partition(" ")[0]
-    number = isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool)
-    if kind in _FRACTIONS and number:
-        return float(value)
-    if kind in _WHOLE and number and math.isfinite(value) and value == int(value):
-        return int(value)
-    if kind == "decimal" and number:
-        return decimal.Decimal(str(value))
+    if isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool):
+        number = _number(value, kind)
+        if number is not None:
+            return number
     expected = _EXPECTED.get(kind)
     fits = expected is None or isinstance(value, expected)
     if not fits or (kind == "date" and isinstance(value, datetime.datetime)):
@@ -73,6 +70,17 @@ def fitted(value: Any, type_: str, name: str) -> Any:
             f"{type(value).__name__}: {value!r:.80}"
         )
     return value
+
+
+def _number(
+    value: int | float | decimal.Decimal, kind: str
+) -> int | float | decimal.Decimal | None:
+    """Return a number as one of a type; None where that is no type of numbers that holds it."""
+    if kind in _FRACTIONS:
+        return float(value)
+    if kind in _WHOLE and math.isfinite(value) and value == int(value):
+        return int(value)
+    return decimal.Decimal(str(value)) if kind == "decimal" else None
 
 
 _EXPECTED: Mapping[str, type | tuple[type, ...]] = {

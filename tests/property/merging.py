@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.merges.rowwise.decide import Mode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Policy
 from tests.property import oracle
 from tests.property.histories import Shape, Writer
 from tests.property.oracle import Value, counts_of, value_of, wide_diff
@@ -48,7 +48,9 @@ class Fork:
     ) -> Snapshot:
         return result_of(
             self.world,
-            merge(self.world.repository, base, ours, theirs, mode=mode, cells=cells),
+            merge(
+                self.world.repository, base, ours, theirs, policy=Policy(mode=mode, cells=cells)
+            ),
         )
 
     def counts(self, snapshot: Snapshot) -> Counter[Value]:
@@ -82,7 +84,11 @@ def check(
     """Hold one merge to the oracle: rows, conflicts and counts."""
     world, columns, key = fork.world, fork.shape.columns, fork.shape.key
     outcome = merge(
-        world.repository, base, ours, theirs, mode=mode, cells=cells, decisions=decisions
+        world.repository,
+        base,
+        ours,
+        theirs,
+        policy=Policy(mode=mode, cells=cells, decisions=decisions),
     )
     tables = [world.rows(side) for side in (base, ours, theirs)]
     decided: dict[oracle.Value, str | oracle.Value] = {}

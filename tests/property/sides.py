@@ -7,6 +7,8 @@ from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.merges.rowwise.decide import Mode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
+from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
+from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 from tests.property.merging import result_of
 from tests.property.oracle import Table
 from tests.property.world import World
@@ -48,9 +50,16 @@ class Sides:
             made = self.world.update(version, places, add)
         setattr(self, side, made)
 
-    def merge(self, mode: Mode = "fail", **options: Any) -> MergeOutcome:
+    def merge(
+        self, mode: Mode = "fail", limits: Limits = MERGE_LIMITS, **options: Any
+    ) -> MergeOutcome:
         return merge(
-            self.world.repository, self.base, self.ours, self.theirs, mode=mode, **options
+            self.world.repository,
+            self.base,
+            self.ours,
+            self.theirs,
+            policy=Policy(mode=mode, **options),
+            limits=limits,
         )
 
     def rows(self, outcome: MergeOutcome) -> Counter[Any]:

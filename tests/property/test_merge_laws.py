@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.merges.rowwise.decide import CHOICES
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Policy
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
 from tests.property.histories import shapes
 from tests.property.merging import MODES, Fork, check, conflicts_of, drawn_mode
@@ -57,7 +57,13 @@ def test_merging_the_same_source_again_changes_nothing(keyed: bool, data: st.Dat
     once = fork.merge(fork.base, fork.ours, fork.theirs, mode, cells)
     base = merge_base(objects, id(once), id(fork.theirs))
     assert base is not None
-    again = merge(fork.world.repository, objects.snapshot(base), once, fork.theirs, mode="fail")
+    again = merge(
+        fork.world.repository,
+        objects.snapshot(base),
+        once,
+        fork.theirs,
+        policy=Policy(mode="fail"),
+    )
     assert again.how == "up_to_date"
     # The other way round, what was merged before is taken over as it is.
     back = fork.merge(objects.snapshot(base), fork.theirs, once, "fail")
@@ -81,7 +87,13 @@ def test_histories_that_cross_merge_as_the_oracle_says(keyed: bool, data: st.Dat
 def test_compaction_changes_no_merge(keyed: bool, data: st.DataObject) -> None:
     fork = drawn_fork(data, keyed)
     mode, cells = drawn_mode(data)
-    plain = merge(fork.world.repository, fork.base, fork.ours, fork.theirs, mode=mode, cells=cells)
+    plain = merge(
+        fork.world.repository,
+        fork.base,
+        fork.ours,
+        fork.theirs,
+        policy=Policy(mode=mode, cells=cells),
+    )
     ours, theirs = fork.ours, fork.theirs
     if data.draw(st.booleans()):
         ours = fork.writer.compacted(ours)
@@ -95,7 +107,9 @@ def test_compaction_changes_no_merge(keyed: bool, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_conflicts_can_be_decided_one_by_one(keyed: bool, data: st.DataObject) -> None:
     fork = drawn_fork(data, keyed)
-    first = merge(fork.world.repository, fork.base, fork.ours, fork.theirs, mode="fail")
+    first = merge(
+        fork.world.repository, fork.base, fork.ours, fork.theirs, policy=Policy(mode="fail")
+    )
     keys = sorted(conflicts_of(fork.shape, first), key=repr)
     by = fork.shape.key or fork.shape.columns
     rows = [row for side in (fork.base, fork.ours, fork.theirs) for row in fork.world.rows(side)]

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.merges.conflicts import policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.rowwise.decide import Mode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
+from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
 from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
 from tests.property.merging import result_of
 from tests.property.oracle import Table
@@ -86,7 +87,9 @@ class Sides:
         return self.world.update(version, [place], [{**row, **values}])
 
     def merged(self) -> Snapshot:
-        outcome = merge(self.world.repository, self.base, self.ours, self.theirs, mode=self.mode)
+        outcome = merge(
+            self.world.repository, self.base, self.ours, self.theirs, policy=Policy(mode=self.mode)
+        )
         return result_of(self.world, outcome)
 
     def rows(self, snapshot: Snapshot) -> Table:
@@ -257,7 +260,9 @@ def test_a_column_that_one_side_adds_with_values_and_the_other_changes_otherwise
     sides.theirs = sides.update(sides.theirs, 1, b="theirs")
     outcome = merge(sides.world.repository, sides.base, sides.ours, sides.theirs)
     assert outcome.conflicts.table.column("our_n").to_pylist() == [5]
-    cells = merge(sides.world.repository, sides.base, sides.ours, sides.theirs, cells=True)
+    cells = merge(
+        sides.world.repository, sides.base, sides.ours, sides.theirs, policy=Policy(cells=True)
+    )
     rows = sides.rows(result_of(sides.world, cells))
     assert rows[0] == {"k": 1, "a": 10, "b": "theirs", "n": 5}
 
@@ -293,7 +298,7 @@ def test_sides_that_drop_all_but_what_partitions_conflict() -> None:
     ours = world.alter(base, schema=drop("a")(base.schema))
     theirs = world.alter(base, schema=drop("b")(base.schema))
     with pytest.raises(SchemaConflictError, match="drop of all columns but those that partition"):
-        merge(world.repository, base, ours, theirs, mode="accept")
+        merge(world.repository, base, ours, theirs, policy=Policy(mode="accept"))
 
 
 def test_other_keys_on_both_sides_conflict() -> None:

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.merges.rowwise.decide import Decision
 from dbt.adapters.vcs.merges.rowwise.decide import Mode as RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, Policy
 from dbt.adapters.vcs.rows.compare.net import Counts
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
@@ -160,10 +160,12 @@ def _merge(
             base,
             ours,
             theirs,
-            mode=_MODES[work.mode],
-            cells=work.mode.is_by_cell,
-            decisions=decisions,
-            only=work.only,
+            policy=Policy(
+                mode=_MODES[work.mode],
+                cells=work.mode.is_by_cell,
+                decisions=decisions,
+                only=work.only,
+            ),
             limits=limits,
             narrow=narrow,
         )

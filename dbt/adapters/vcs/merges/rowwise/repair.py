@@ -11,7 +11,7 @@ where less than nothing becomes deletions at known places, more than nothing row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
@@ -67,94 +67,87 @@ class Repair:
     has_changes: bool
 
 
-def repair(
-    files: Files,
-    pieces: Sequence[Piece],
-    triple: Triple,
-    state: State,
-    *,
-    fields: Sequence[Field],
-    key: Sequence[Field],
-    policy: Policy,
-    places: Places | None = None,
-) -> Repair:
-    """Return what mends a graft.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a repair has to decide.
 
-    Args:
+    Attributes:
         files: Reads files.
         pieces: Those that can hold rows which both sides touched, or were picked.
         triple: Base, ours, theirs.
-        state: The graft, no row deleted twice; ours where rows are picked.
         fields: The table's columns.
-        key: Those of them that tell rows apart; none if only their whole content does.
+        key: Those of them that identify a row; none if only its whole content does.
         policy: What to do about conflicts, and which rows are picked.
         places: Where all rows of the groups are that can be wrong; None if that is not known.
+    """
+
+    files: Files
+    pieces: Sequence[Piece]
+    triple: Triple
+    fields: Sequence[Field]
+    key: Sequence[Field]
+    policy: Policy
+    places: Places | None = None
+
+    @property
+    def by(self) -> Sequence[Field]:
+        """The columns whose values make rows one group."""
+        return self.key or self.fields
+
+
+def repair(question: Question, state: State) -> Repair:
+    """Return what mends a graft.
+
+    Args:
+        question: What has to be decided.
+        state: The graft, no row deleted twice; ours where rows are picked.
 
     Raises:
-        UnsupportedError: Some have to be decided on, and Arrow can't read a column.
+        UnsupportedError: Rows have to be decided on, and Arrow can't read a column.
     """
-    found = _attempt(files, pieces, triple, state, fields, key, policy, places)
-    poor = _mostly_deleted(triple, found)
+    found = _attempt(question, state)
+    poor = _mostly_deleted(question.triple, found)
     if poor:
         less = State(
             {path: block for path, block in state.blocks.items() if path not in poor},
             {pair: count for pair, count in state.deletions.items() if pair[1] not in poor},
         )
-        if places is not None:
+        if question.places is not None:
             # What is left of these blocks is written anew; nobody else touched those rows.
             whole = {path: np.arange(state.blocks[path].rows) for path in poor}
-            places = {**places, **whole}
-        found = _attempt(files, pieces, triple, less, fields, key, policy, places)
+            question = replace(question, places={**question.places, **whole})
+        found = _attempt(question, less)
     return found.repair()
 
 
-def _attempt(
-    files: Files,
-    pieces: Sequence[Piece],
-    triple: Triple,
-    state: State,
-    fields: Sequence[Field],
-    key: Sequence[Field],
-    policy: Policy,
-    places: Places | None,
-) -> _Attempt:
-    rows = touched_rows(files, pieces, triple, state, places)
-    by = key or fields
+def _attempt(question: Question, state: State) -> _Attempt:
+    files, by, only = question.files, question.by, question.policy.only
+    rows = touched_rows(files, question.pieces, question.triple, state, question.places)
     if len(rows):
         _check_readable(by)
-    if policy.only is None:
+    if only is None:
         rows, group = suspects(files, rows, by)
     else:
-        values = rows.located.read(files, fields)
+        values = rows.located.read(files, question.fields)
         group = group_ids(table_columns(values)(by), len(rows))
-        picked = any_in_group(
-            group, policy.only.rows(values, by, fields) & (rows.theirs != rows.base)
-        )
+        is_picked = only.rows(values, by, question.fields) & (rows.theirs != rows.base)
+        picked = any_in_group(group, is_picked)
         rows, group = rows.take(picked[group]), group[picked[group]]
-    return _Attempt(files, rows, group, state, fields, by, bool(key), policy)
+    return _Attempt(question, state, rows, group)
 
 
 class _Attempt:
     """The repair of one graft."""
 
-    def __init__(
-        self,
-        files: Files,
-        rows: TouchedRows,
-        group: Codes,
-        state: State,
-        fields: Sequence[Field],
-        by: Sequence[Field],
-        keyed: bool,
-        policy: Policy,
-    ) -> None:
+    def __init__(self, question: Question, state: State, rows: TouchedRows, group: Codes) -> None:
+        files, fields, by, policy = question.files, question.fields, question.by, question.policy
         self.state = state
         self.rows = rows
         if len(rows):
             _check_readable(fields)
         self._files = files
         self._fields = fields
-        self._keyed = keyed
+        self._keyed = keyed = bool(question.key)
         group = group_ids([pa.array(group)], len(rows))
         masks = (rows.base, rows.ours, rows.theirs)
         content = self._contents(group, by) if keyed else group

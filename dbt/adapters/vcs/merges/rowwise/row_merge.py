@@ -16,7 +16,8 @@ What follows is in `core/plan/states.py` (graft), `decide.py` (which row stands)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 import pyarrow as pa
 
@@ -33,15 +34,16 @@ from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import Mode
-from dbt.adapters.vcs.merges.rowwise.repair import Repair, repair
+from dbt.adapters.vcs.merges.rowwise.repair import Question, Repair, repair
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, Policy, key_table
+from dbt.adapters.vcs.merges.rowwise.row_policy import Policy, key_table
 from dbt.adapters.vcs.merges.rowwise.touched import without_overlaps
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.rows.files.footers import check_not_null
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 
+_FAIL: Final = Policy()
 _PREFERRED: Mapping[Mode, Side] = {"skip": "ours", "accept": "theirs"}
 
 
@@ -56,7 +58,7 @@ class Narrow(Protocol):
         by: Sequence[Field],
         keys: pa.Table | None,
     ) -> Places:
-        """Return where some rows are; of more groups than necessary, or more rows, is as good.
+        """Return a superset of the rows to look at; extra rows are harmless.
 
         A group is the rows that are equal in the columns `by`. Wanted are all rows of each group
         of which ours has a row otherwise than base, and theirs, too. Of other groups it is the
@@ -94,10 +96,7 @@ def merge(
     ours: Snapshot,
     theirs: Snapshot,
     *,
-    mode: Mode = "fail",
-    cells: bool = False,
-    decisions: Sequence[Decided] = (),
-    only: Pick | None = None,
+    policy: Policy = _FAIL,
     limits: Limits = MERGE_LIMITS,
     narrow: Narrow | None = None,
 ) -> MergeOutcome:
@@ -109,13 +108,8 @@ def merge(
             it: equal rows agree, nothing is deleted, rows of one key that differ are a conflict.
         ours: The version that is changed.
         theirs: The version whose changes are wanted.
-        mode: What to do about conflicts: `fail` tells them, `skip` keeps ours, `accept` takes
-            theirs.
-        cells: Whether to merge rows in conflict column by column first.
-        decisions: What was decided about single conflicts; those about what is no conflict mean
-            nothing.
-        only: The rows whose changes are wanted; None for all. With it, the definition of ours
-            stays.
+        policy: What to do about conflicts: `fail` reports them, `skip` keeps ours, `accept` takes
+            theirs; and which rows are wanted. Where only some are, the definition of ours stays.
         limits: What is read at most to find out which rows both changed.
         narrow: Finds that out where it is more, or where Arrow can't read the columns.
 
@@ -127,63 +121,109 @@ def merge(
         InputError: A decision or a picked key doesn't fit the key's columns, or a value given by
             hand is NULL where none may be.
     """
-    policy = Policy(mode=mode, cells=cells, decisions=decisions, only=only)
     definition = _definition(base, ours, theirs, policy)
     policy.check(_key(definition))
-    triple = compare(base, ours, theirs, repository.objects.segment)
+    merging = _Merging(
+        repository=repository,
+        base=base,
+        ours=ours,
+        theirs=theirs,
+        policy=policy,
+        limits=limits,
+        definition=definition,
+        triple=compare(base, ours, theirs, repository.objects.segment),
+    )
+    return merging.outcome_at_once() or merging.outcome_of_rows(narrow)
 
-    def outcome(how: How, state: State, mend: Repair | None = None) -> MergeOutcome:
-        schema = definition.schema
-        _check_given(policy, mend)
-        conflicts = Conflicts.none(schema.fields, keyed=bool(definition.primary_key))
-        return MergeOutcome(
-            repository=repository,
-            base=base,
-            ours=ours,
-            theirs=theirs,
-            how=how,
-            definition=definition,
-            conflicts=mend.conflicts if mend else conflicts,
-            is_blocked=bool(mend and mode == "fail" and mend.conflicts),
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Merging:
+    """One merge of rows, its definition already agreed on."""
+
+    repository: Repository
+    base: Snapshot | None
+    ours: Snapshot
+    theirs: Snapshot
+    policy: Policy
+    limits: Limits
+    definition: Definition
+    triple: Triple
+
+    @property
+    def key(self) -> tuple[Field, ...]:
+        return _key(self.definition)
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether all changes of theirs are wanted, not those of picked rows alone."""
+        return self.policy.only is None
+
+    def outcome_at_once(self) -> MergeOutcome | None:
+        """Return the outcome where one side changed nothing; None where both may have."""
+        triple = self.triple
+        if triple.theirs == triple.base and self.definition == Definition.of(self.ours):
+            return self._outcome("up_to_date", triple.ours)
+        if self.base is not None and self.takes_all and _is_same(self.base, self.ours):
+            return self._outcome("fast_forward", graft(triple))
+        return None
+
+    def outcome_of_rows(self, narrow: Narrow | None) -> MergeOutcome:
+        """Return the outcome where rows may have to be looked at."""
+        triple, fields = self.triple, self.definition.schema.fields
+        state = graft(triple) if self.takes_all else triple.ours.copy()
+        _check_layout(self.definition, triple, state)
+        by = self.key or fields
+        pieces = _to_read(self.repository, self.ours, triple, by, everything=not self.takes_all)
+        if not pieces:
+            return self._outcome(self._without_new_rows(), state)
+        if narrow is None:
+            self.limits.check(pieces)
+        files = Files(self.repository.blobs)
+        state = without_overlaps(files, triple, state)
+        question = Question(
+            files=files,
+            pieces=pieces,
             triple=triple,
+            fields=fields,
+            key=self.key,
+            policy=self.policy,
+            places=self._places(narrow, pieces, state, by),
+        )
+        mend = repair(question, state)
+        how: How = "rewrite" if _is_needed(mend) else self._without_new_rows()
+        return self._outcome(how, mend.state, mend)
+
+    def _without_new_rows(self) -> How:
+        return "graft" if self.takes_all else "up_to_date"
+
+    def _places(
+        self, narrow: Narrow | None, pieces: Sequence[Piece], state: State, by: Sequence[Field]
+    ) -> Places | None:
+        """Return where the rows are that count, if this process can't look at all of them."""
+        if narrow is None or (self.limits.allow(pieces) and all(map(is_readable, by))):
+            return None
+        keys = self.policy.only.keys if self.policy.only is not None else None
+        asked = None if keys is None else key_table(keys, by)
+        return narrow(pieces, self.triple, state, by, asked)
+
+    def _outcome(self, how: How, state: State, mend: Repair | None = None) -> MergeOutcome:
+        _check_given(self.policy, mend)
+        none = Conflicts.none(self.definition.schema.fields, keyed=bool(self.key))
+        return MergeOutcome(
+            repository=self.repository,
+            base=self.base,
+            ours=self.ours,
+            theirs=self.theirs,
+            how=how,
+            definition=self.definition,
+            conflicts=mend.conflicts if mend else none,
+            is_blocked=bool(mend and self.policy.mode == "fail" and mend.conflicts),
+            triple=self.triple,
             state=state,
             repair=mend if mend and _is_needed(mend) else None,
-            limits=limits,
-            picked=only is None or bool(mend and mend.has_changes),
+            limits=self.limits,
+            picked=self.takes_all or bool(mend and mend.has_changes),
         )
-
-    if triple.theirs == triple.base and definition == Definition.of(ours):
-        return outcome("up_to_date", triple.ours)
-    if base is not None and only is None and _is_same(base, ours):
-        return outcome("fast_forward", graft(triple))
-    state = graft(triple) if only is None else triple.ours.copy()
-    _check_layout(definition, triple, state)
-    by = _key(definition) or definition.schema.fields
-    pieces = _to_read(repository, ours, triple, by, everything=only is not None)
-    if not pieces:
-        return outcome("graft" if only is None else "up_to_date", state)
-    if narrow is None:
-        limits.check(pieces)
-    files = Files(repository.blobs)
-    state = without_overlaps(files, triple, state)
-    places = None
-    if narrow is not None and not (limits.allow(pieces) and all(map(is_readable, by))):
-        keys = only.keys if only is not None else None
-        asked = None if keys is None else key_table(keys, by)
-        places = narrow(pieces, triple, state, by, asked)
-    mend = repair(
-        files,
-        pieces,
-        triple,
-        state,
-        fields=definition.schema.fields,
-        key=_key(definition),
-        policy=policy,
-        places=places,
-    )
-    if _is_needed(mend):
-        return outcome("rewrite", mend.state, mend)
-    return outcome("graft" if only is None else "up_to_date", mend.state, mend)
 
 
 def _check_given(policy: Policy, mend: Repair | None) -> None:

@@ -23,7 +23,6 @@ from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
-from dbt.adapters.vcs.scope.mounts import table_mount
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
@@ -32,6 +31,7 @@ from dbt.adapters.vcs.verbs.refs.branch import create_branch, list_branches
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.worktree.table_version import Version
 
 
 @dataclass(slots=True)
@@ -215,9 +215,7 @@ def plan_a_read(site: Site, name: str = "main", relation: RelationName = LARGE) 
             repository, BranchLine(repository, name, AUTHOR), no_engine, schema=SCHEMA
         )
         overlay = workspace.begin()
-        entry = overlay.require(relation)
-        assert isinstance(entry, TableEntry)
-        mount = table_mount(overlay, entry.snapshot, overlay.snapshot(entry.snapshot))
+        mount = Version.of(repository, overlay.require_table(relation)).mount()
         found[:] = [len(mount.files)]
 
     blocks = sum(ref.blocks for ref in shown(site, name, relation).segments)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
     Block,
     RelationName,
@@ -22,9 +21,9 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.scope.mounts import table_mount
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.worktree.table_version import Version
 
 Row = tuple[Any, ...]
 
@@ -80,10 +79,8 @@ class Shop(Client):
 
     def rows_of(self, version: Snapshot) -> list[Row]:
         """Return the rows of any version of a table."""
-        overlay = self._workspace.begin()
-        id = SnapshotId(self.repository.objects.put(version))
         session = self._connection.session()
-        relation = session.mount_physical(table_mount(overlay, id, version))
+        relation = session.mount_physical(Version.of(self.repository, version).mount())
         columns = ", ".join(f"`{field.id}`" for field in version.schema.fields)
         return session.query(f"select {columns} from {relation}").fetch()
 

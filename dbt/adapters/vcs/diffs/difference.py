@@ -18,12 +18,13 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.diff_query import delta_parts, diff_query, signed_part
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.diffs.shapes import shaped
-from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
 from dbt.adapters.vcs.rows.compare.net import Counts
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
+from dbt.adapters.vcs.worktree.table_version import Version
 
 _OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
 
@@ -173,22 +174,8 @@ class Difference:
             )
             for field in fields
         ]
-        relation = session.mount_physical(mount_of(self.repository, stored))
+        relation = session.mount_physical(Version.of(self.repository, stored).mount())
         yield signed_part(relation, sign, columns)
-
-
-def mount_of(repository: Repository, snapshot: Snapshot) -> TableMount:
-    """Return what an engine needs to read a version."""
-    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
-    digest = hashlib.sha256(msgspec.json.encode(snapshot)).hexdigest()
-    return TableMount(
-        id=f"v_{digest[:32]}",
-        folder=f"data/{snapshot.table}",
-        files=tuple(block.path for segment in segments for block in segment.blocks),
-        fields=snapshot.schema.fields,
-        partition_by=snapshot.partition_by,
-        tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
-    )
 
 
 def _matched(

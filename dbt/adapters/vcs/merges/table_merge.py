@@ -203,8 +203,7 @@ def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -
 
 def key_of(snapshot: Snapshot) -> tuple[Field, ...]:
     """Return the columns that tell rows apart: the key's, all without one."""
-    fields = {item.id: item for item in snapshot.schema.fields}
-    return tuple(fields[id] for id in snapshot.primary_key) or snapshot.schema.fields
+    return snapshot.key or snapshot.schema.fields
 
 
 def _merged(

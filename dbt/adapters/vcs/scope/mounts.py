@@ -17,18 +17,18 @@ from dbt.adapters.vcs.core.model import (
     FunctionEntry,
     Input,
     RelationName,
-    Snapshot,
     TableEntry,
     View,
     ViewEntry,
 )
 from dbt.adapters.vcs.diffs.diff_inputs import diff_in_view
-from dbt.adapters.vcs.engines.port import Session, Sign, TableMount
+from dbt.adapters.vcs.engines.port import Session, Sign
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope import shown_signs
 from dbt.adapters.vcs.statements import DiffReference, Query, Reference
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.pins import pinned, query_of_body, query_of_view
+from dbt.adapters.vcs.worktree.table_version import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,8 @@ class _Showing:
         shown = _Shown(id, shape)
         if self._shown.get(name) != shown:
             self._session.ensure_schema(name.schema)
-            self._session.mount_table(name, table_mount(self._overlay, id, snapshot))
+            version = Version.of(self._overlay.repository, snapshot)
+            self._session.mount_table(name, version.mount())
             self._shown[name] = shown
         return shape
 
@@ -228,8 +229,8 @@ class _Showing:
                 continue
             relation = read.name.relation("")
             id = pinned(self._overlay, lambda: self._session, relation, read.at).snapshot
-            mount = table_mount(self._overlay, id, self._overlay.snapshot(id))
-            mounted[read] = self._session.mount_version(mount)
+            version = Version.of(self._overlay.repository, self._overlay.snapshot(id))
+            mounted[read] = self._session.mount_version(version.mount())
             self.inputs[f"{relation}@{id}"] = Input(relation=str(relation), snapshot=id)
             ids.append(id)
         for diff in query.diffs:
@@ -260,19 +261,6 @@ def relation_of(text: str) -> RelationName:
     """Return the name that `schema.identifier` spells; neither part holds a dot."""
     schema, _, identifier = text.partition(".")
     return RelationName(schema, identifier)
-
-
-def table_mount(overlay: Overlay, id: SnapshotId, snapshot: Snapshot) -> TableMount:
-    """Return what an engine needs to read a snapshot."""
-    segments = [overlay.repository.objects.segment(ref.id) for ref in snapshot.segments]
-    return TableMount(
-        id=id[:32],
-        folder=f"data/{snapshot.table}",
-        files=tuple(block.path for segment in segments for block in segment.blocks),
-        fields=snapshot.schema.fields,
-        partition_by=snapshot.partition_by,
-        tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
-    )
 
 
 def _text_of(view: View, text: str) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Segment, Snapshot
-from dbt.adapters.vcs.core.plan.delta import ReadSegment, delta
+from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Session, Sessions
 from dbt.adapters.vcs.rows.key_check import SHOWN
@@ -19,8 +17,8 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.readers.check_reader import CHECK
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
+from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.keys import shown
-from dbt.adapters.vcs.writes.targets import Target
 
 Checks = Mapping[str, str]
 """SQL conditions by the constraint's name."""
@@ -91,9 +89,8 @@ def refuse_broken(
     """
     if not checks:
         return
-    read = repository.objects.segment
-    segments = [read(ref.id) for ref in version.segments]
-    blocks = new_blocks(read, segments, version, sides.values())
+    rows = Version.of(repository, version)
+    blocks = new_blocks(rows, sides.values())
     if not blocks:
         return
     if sessions is None:
@@ -101,34 +98,20 @@ def refuse_broken(
             f"Rows of {name} have to be held against its check constraints ({', '.join(checks)}), "
             "which takes Spark. Do this where Spark can be started."
         )
-    target = Target(
-        name=name,
-        version=hashlib.sha256(encode_record(version)).hexdigest(),
-        snapshot=version,
-        blocks=tuple(block for segment in segments for block in segment.blocks),
-        tombstones=tuple(item for segment in segments for item in segment.tombstones),
-    )
     session = sessions()
-    found = _broken(session, session.mount_version(target.mount(blocks)), version, name, checks)
+    found = _broken(session, session.mount_version(rows.mount(blocks)), version, name, checks)
     if found:
         raise InputError(found)
 
 
-def new_blocks(
-    read: ReadSegment, segments: Sequence[Segment], version: Snapshot, others: Iterable[Snapshot]
-) -> tuple[Block, ...]:
+def new_blocks(version: Version, others: Iterable[Snapshot]) -> tuple[Block, ...]:
     """Return the blocks with rows that none of the other versions has, as manifests tell."""
     fresh: set[str] | None = None
     for other in others:
-        change = delta(other, version, read)
+        change = delta(other, version.snapshot, version.read)
         paths = {block.path for block in change.added} | {item.block for item in change.restored}
         fresh = paths if fresh is None else fresh & paths
-    return tuple(
-        block
-        for segment in segments
-        for block in segment.blocks
-        if fresh is None or block.path in fresh
-    )
+    return tuple(block for block in version.blocks if fresh is None or block.path in fresh)
 
 
 def check_merged(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
-
-import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import (
@@ -14,19 +11,18 @@ from dbt.adapters.vcs.core.model import (
     Field,
     RelationName,
     Schema,
-    Segment,
     Snapshot,
 )
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.rows.files.bounds import is_nested
 from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
 from dbt.adapters.vcs.rows.key_check import SHOWN, Clashes, find_clashes
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
+from dbt.adapters.vcs.worktree.table_version import Version
 
 PRIMARY_KEY: Final = "primary_key"
 """Table property: the columns of the primary key, separated by commas."""
@@ -114,7 +110,7 @@ def check_keys(
     if not is_enforced(version):
         return version.primary_key
     repository = scope.overlay.repository
-    fields = [field for id in version.primary_key if (field := version.schema.by_id(id))]
+    fields = version.key
     check = _Check(repository, version, None if everything else before)
     if not check.new:
         return version.primary_key
@@ -146,7 +142,7 @@ def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bo
     """
     if not is_enforced(version):
         return False
-    fields = [field for id in version.primary_key if (field := version.schema.by_id(id))]
+    fields = version.key
     check = _Check(repository, version, before)
     try:
         clashes = check.in_process(fields) if check.new else Clashes()
@@ -160,12 +156,10 @@ class _Check:
 
     def __init__(self, repository: Repository, version: Snapshot, before: Snapshot | None) -> None:
         self._repository = repository
-        self._version = version
-        read = repository.objects.segment
-        change = delta(before, version, read)
+        self._version = Version.of(repository, version)
+        change = delta(before, version, self._version.read)
         fresh = {block.path for block in change.added} | {item.block for item in change.restored}
-        self._segments: list[Segment] = [read(ref.id) for ref in version.segments] if fresh else []
-        blocks = [block for segment in self._segments for block in segment.blocks]
+        blocks = self._version.blocks if fresh else ()
         self.new = [block for block in blocks if block.path in fresh]
         self._others = [block for block in blocks if block.path not in fresh]
 
@@ -175,11 +169,12 @@ class _Check:
         if _rows(self.new) > _MOST_NEW or _rows(old) > _MOST_OLD:
             return None
         blobs = self._repository.blobs
-        stones = [stone for segment in self._segments for stone in segment.tombstones]
         paths = [block.path for block in (*self.new, *old)]
         deleted = {
             path: sorted(positions)
-            for path, positions in deleted_positions(blobs, stones, paths).items()
+            for path, positions in deleted_positions(
+                blobs, self._version.tombstones, paths
+            ).items()
         }
         return find_clashes(blobs, fields, self.new, old, deleted)
 
@@ -205,28 +200,7 @@ class _Check:
         )
 
     def _mounted(self, scope: Scope, blocks: Sequence[Block], fields: Sequence[Field]) -> str:
-        paths = tuple(block.path for block in blocks)
-        wanted = set(paths)
-        stones = tuple(
-            msgspec.structs.replace(
-                stone, targets={path: stone.targets[path] for path in sorted(targets)}
-            )
-            for segment in self._segments
-            for stone in segment.tombstones
-            if (targets := wanted & stone.targets.keys())
-        )
-        parts = [*paths, "", *(stone.path for stone in stones), "", *map(repr, fields)]
-        mount = TableMount(
-            id="k" + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:31],
-            folder=f"data/{self._version.table}",
-            files=paths,
-            fields=tuple(fields),
-            partition_by=tuple(
-                id for id in self._version.partition_by if id in {field.id for field in fields}
-            ),
-            tombstones=stones,
-        )
-        return scope.session.mount_physical(mount)
+        return scope.session.mount_physical(self._version.mount(blocks, fields=fields))
 
 
 def _fetch(scope: Scope, query: str) -> tuple[tuple[Any, ...], ...]:

@@ -7,16 +7,15 @@ changes a few stores a few, and every later diff and merge reads a few.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 import msgspec
 
-from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.keys import is_enforced
 from dbt.adapters.vcs.writes.rebuild_stage import difference
 from dbt.adapters.vcs.writes.stage_write import rewritten
@@ -54,7 +53,7 @@ def put_rebuilt(
     if reason is not None:
         scope.warnings.append(f"The rebuild of {name} was written whole, since {reason}.")
         return _put(scope, name, version, version.rows)
-    target = _target(scope, name, version, before)
+    target = _target(scope, name, version, before[1])
     key = _key(version, before[1])
     with difference(scope, target, version, key) as stage:
         counts = version.rows, before[1].rows
@@ -107,24 +106,16 @@ def _definition(version: Snapshot) -> tuple[object, ...]:
 def _discard(scope: Scope, version: Snapshot) -> None:
     """Delete the files of a rebuild that nothing names: what is new in them is written by now."""
     repository = scope.overlay.repository
-    for ref in version.segments:
-        for block in repository.objects.segment(ref.id).blocks:
-            repository.blobs.delete(block.path)
+    for block in Version.of(repository, version).blocks:
+        repository.blobs.delete(block.path)
 
 
-def _target(
-    scope: Scope, name: RelationName, version: Snapshot, before: tuple[SnapshotId, Snapshot]
-) -> Target:
+def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapshot) -> Target:
     """Return the rows before, under the definition that they get now."""
-    read = scope.overlay.repository.objects.segment
-    segments = [read(ref.id) for ref in before[1].segments]
-    text = before[0].encode() + encode_record(version.schema)
     return Target(
+        snapshot=msgspec.structs.replace(version, segments=before.segments),
+        read=scope.overlay.repository.objects.segment,
         name=name,
-        version=hashlib.sha256(text).hexdigest(),
-        snapshot=msgspec.structs.replace(version, segments=before[1].segments),
-        blocks=tuple(block for segment in segments for block in segment.blocks),
-        tombstones=tuple(item for segment in segments for item in segment.tombstones),
     )
 
 
@@ -134,5 +125,4 @@ def _key(version: Snapshot, before: Snapshot) -> tuple[Field, ...]:
         return ()
     if not is_enforced(before):
         return ()
-    found = (version.schema.by_id(id) for id in version.primary_key)
-    return tuple(field for field in found if field is not None)
+    return version.key

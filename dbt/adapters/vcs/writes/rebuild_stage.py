@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
@@ -11,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.core.model import Block, Field, Snapshot
+from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.rows.compare.net import net_changes, table_columns
 from dbt.adapters.vcs.rows.compare.signed import signed_rows
 from dbt.adapters.vcs.rows.files.block_reader import Positions
@@ -23,6 +21,7 @@ from dbt.adapters.vcs.rows.limits import TooLargeError
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.stage import Stage, staged
 from dbt.adapters.vcs.writes.targets import Target
 from dbt.adapters.vcs.writes.versions import folder_of
@@ -119,7 +118,8 @@ def _by_engine(scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Fie
     """Return the query of the rows of a stage."""
     fields = target.snapshot.schema.fields
     named = ", ".join(f"{quoted(field.id)} as {quoted(field.name)}" for field in fields)
-    mounted = scope.session.mount_physical(_mount(wanted, _blocks(scope, wanted)))
+    version = Version.of(scope.overlay.repository, wanted)
+    mounted = scope.session.mount_physical(version.mount())
     come = f"(select {named}, true as {_NEW} from {mounted})"
     have = target.located(scope.session, target.blocks)
     equal = [f"{_value('o', field)} <=> {_value('n', field)}" for field in fields]
@@ -136,22 +136,6 @@ def _by_engine(scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Fie
         f"then 'insert' else 'update' end, o.{FILE_COLUMN}, o.{POSITION_COLUMN}, "
         f"cast(null as boolean), {values} from {have} o full outer join {come} n on {on} "
         f"where n.{_NEW} is null or o.{POSITION_COLUMN} is null or {differs}"
-    )
-
-
-def _blocks(scope: Scope, version: Snapshot) -> tuple[Block, ...]:
-    read = scope.overlay.repository.objects.segment
-    return tuple(block for ref in version.segments for block in read(ref.id).blocks)
-
-
-def _mount(version: Snapshot, blocks: Sequence[Block]) -> TableMount:
-    paths = tuple(block.path for block in blocks)
-    return TableMount(
-        id="r" + hashlib.sha256("\n".join(paths).encode()).hexdigest()[:31],
-        folder=f"data/{version.table}",
-        files=paths,
-        fields=version.schema.fields,
-        partition_by=version.partition_by,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, TableId
-from dbt.adapters.vcs.core.model.schema import Schema
+from dbt.adapters.vcs.core.model.schema import Field, Schema
 from dbt.adapters.vcs.core.model.segment import SegmentRef
 from dbt.adapters.vcs.core.model.value import Value
 
@@ -74,6 +74,12 @@ class Snapshot(Value, frozen=True, kw_only=True):
     comment: str | None = None
     properties: dict[str, str] = {}
     origin: Origin = Origin()
+
+    @property
+    def key(self) -> tuple[Field, ...]:
+        """The columns of the primary key, in key order; none without one."""
+        found = (self.schema.by_id(id) for id in self.primary_key)
+        return tuple(field for field in found if field is not None)
 
     @property
     def rows(self) -> int:

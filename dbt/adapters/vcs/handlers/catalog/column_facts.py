@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Scalar, Snapshot
 from dbt.adapters.vcs.rows.files.bounds import kind_of
 from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.worktree.table_version import Version
 
 NULL: Final = "NULL"
 """What Spark shows in the place of what isn't known."""
@@ -38,9 +39,9 @@ def facts_of(overlay: Overlay, snapshot: Snapshot, field: Field) -> list[tuple[s
     Bounds and numbers are exact: where rows of a block are deleted, or a block doesn't tell,
     there are none.
     """
-    segments = [overlay.repository.objects.segment(ref.id) for ref in snapshot.segments]
-    holed = {path for item in segments for stone in item.tombstones for path in stone.targets}
-    blocks = [block for item in segments for block in item.blocks]
+    version = Version.of(overlay.repository, snapshot)
+    holed = set(version.deleted)
+    blocks = list(version.blocks)
     known = dict(UNKNOWN)
     if kind_of(field.type) in _BOUNDED and not holed:
         low, high = _bounds(blocks, field)

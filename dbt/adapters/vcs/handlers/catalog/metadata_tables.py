@@ -23,6 +23,7 @@ from dbt.adapters.vcs.runs.run_branch import run_of, runs
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import Reference
 from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.worktree.table_version import Version
 
 SCHEMA: Final = "vcs"
 """The schema that the relations are named in."""
@@ -174,17 +175,12 @@ def _snapshot_row(
 
 
 def _blocks(overlay: Overlay) -> Iterator[Row]:
-    objects = overlay.repository.objects
     for name, snapshot in _tables(overlay):
-        segments = [objects.segment(ref.id) for ref in snapshot.segments]
-        deleted: dict[str, int] = {}
-        for stone in (stone for segment in segments for stone in segment.tombstones):
-            for path, rows in stone.targets.items():
-                deleted[path] = deleted.get(path, 0) + rows
-        for ref, segment in zip(snapshot.segments, segments, strict=True):
+        version = Version.of(overlay.repository, snapshot)
+        for ref, segment in zip(snapshot.segments, version.segments, strict=True):
             for block in segment.blocks:
                 partition = list(block.partition.items())
-                gone = deleted.get(block.path, 0)
+                gone = version.deleted.get(block.path, 0)
                 yield str(name), block.path, block.rows, gone, block.bytes, partition, ref.id
 
 

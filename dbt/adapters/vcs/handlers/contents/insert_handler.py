@@ -16,6 +16,7 @@ from dbt.adapters.vcs.rows.files.parquet import write_table
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import Insert, PartitionSpec, Truncate
+from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.nullability import refuse_null
 from dbt.adapters.vcs.writes.versions import (
     changed,
@@ -146,10 +147,8 @@ def has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Sn
         raise InputError(
             f"A partition needs a value for each partition column; the table is by {by}."
         )
-    read = scope.overlay.repository.objects.segment
-    return any(
-        _matches(block, wanted) for ref in snapshot.segments for block in read(ref.id).blocks
-    )
+    blocks = Version.of(scope.overlay.repository, snapshot).blocks
+    return any(_matches(block, wanted) for block in blocks)
 
 
 def _replaced(
@@ -203,6 +202,6 @@ def _kept(
 ) -> tuple[SegmentRef, ...]:
     """Return the segments without the replaced blocks; untouched ones keep their id."""
     repository = scope.overlay.repository
-    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
-    gone = {block.path for item in segments for block in item.blocks if is_replaced(block)}
+    blocks = Version.of(repository, snapshot).blocks
+    gone = {block.path for block in blocks if is_replaced(block)}
     return without_blocks(repository, snapshot.segments, gone)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from dbt.adapters.vcs.core.model import (
     Field,
     Origin,
     RelationName,
-    Segment,
     Snapshot,
     TableEntry,
     Tombstone,
@@ -29,15 +27,13 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.plan.compaction import (
     TARGET_BYTES,
     Bin,
-    Contents,
     carried_out,
     composed,
-    contents_of,
     is_due,
     plan_compaction,
 )
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Sessions, TableMount
+from dbt.adapters.vcs.engines.port import Sessions
 from dbt.adapters.vcs.rows.files.bounds import is_nested, kind_of
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
@@ -47,6 +43,7 @@ from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import Optimize
 from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.versions import folder_of, joined, put_segments, without_blocks
 
 OPERATION: Final = "optimize"
@@ -93,7 +90,7 @@ def blocks_of(snapshot: Snapshot) -> int:
 
 def is_table_due(repository: Repository, snapshot: Snapshot) -> bool:
     """Tell whether reading a table suffers from small blocks or deletions."""
-    return is_due(contents_of(_segments(repository, snapshot)))
+    return is_due(Version.of(repository, snapshot).contents)
 
 
 def rewrite_table(
@@ -120,13 +117,13 @@ def rewrite_table(
     Raises:
         InputError: A column to cluster by is none, or keeps no ranges.
     """
-    contents = contents_of(_segments(repository, snapshot))
-    writer = _Writer(repository, snapshot, contents, sessions, target_bytes)
+    version = Version.of(repository, snapshot)
+    writer = _Writer(repository, version, sessions, target_bytes)
     if cluster_by:
         return writer.sorted_by(_clustering(snapshot, cluster_by))
     key = snapshot.schema.by_id(snapshot.cluster_by[0]) if snapshot.cluster_by else None
     order = None if key is None else partial(_range, field=key)
-    bins = plan_compaction(contents, target_bytes=target_bytes, order=order)
+    bins = plan_compaction(version.contents, target_bytes=target_bytes, order=order)
     return tuple(writer.rewrite(item) for item in bins)
 
 
@@ -142,8 +139,8 @@ def put_optimized(
     entry = overlay.require(name)
     assert isinstance(entry, TableEntry)
     snapshot = overlay.snapshot(entry.snapshot)
-    segments = _segments(repository, snapshot)
-    contents = contents_of(segments)
+    before = Version.of(repository, snapshot)
+    contents = before.contents
     there = {block.path for block in contents.blocks}
     usable = [
         item
@@ -153,7 +150,6 @@ def put_optimized(
     ]
     if not usable:
         return None
-    known = [item for segment in segments for item in segment.derivations]
     derivations = [
         derivation
         for item in usable
@@ -163,7 +159,7 @@ def put_optimized(
                 inputs=item.inputs,
                 tombstones=item.tombstones,
             ),
-            known,
+            before.derivations,
         )
     ]
     gone = {path for item in usable for path in item.inputs}
@@ -190,14 +186,14 @@ class _Writer:
     def __init__(
         self,
         repository: Repository,
-        snapshot: Snapshot,
-        contents: Contents,
+        version: Version,
         sessions: Sessions,
         target_bytes: int,
     ) -> None:
         self._repository = repository
-        self._snapshot = snapshot
-        self._contents = contents
+        self._version = version
+        self._snapshot = version.snapshot
+        self._contents = version.contents
         self._sessions = sessions
         self._target = target_bytes
 
@@ -218,7 +214,7 @@ class _Writer:
                 sort_by=self._snapshot.cluster_by,
             )
         except UnsupportedError:
-            files = self._by_engine(item.blocks, stones, self._snapshot.cluster_by, item.bytes)
+            files = self._by_engine(item.blocks, self._snapshot.cluster_by, item.bytes)
         return self._done(paths, files, stones)
 
     def sorted_by(self, fields: Sequence[Field]) -> tuple[Rewrite, ...]:
@@ -228,7 +224,7 @@ class _Writer:
             return ()
         size = sum(block.bytes for block in blocks)
         columns = tuple(field.id for field in fields)
-        files = self._by_engine(blocks, self._contents.tombstones, columns, size)
+        files = self._by_engine(blocks, columns, size)
         paths = tuple(block.path for block in blocks)
         return (self._done(paths, files, self._contents.tombstones),)
 
@@ -246,28 +242,13 @@ class _Writer:
         return True
 
     def _by_engine(
-        self,
-        blocks: Sequence[Block],
-        stones: Sequence[Tombstone],
-        cluster_by: Sequence[str],
-        size: int,
+        self, blocks: Sequence[Block], cluster_by: Sequence[str], size: int
     ) -> tuple[str, ...]:
         snapshot, session = self._snapshot, self._sessions()
-        paths = tuple(block.path for block in blocks)
-        fields = snapshot.schema.fields
-        parts = [*paths, "", *(stone.path for stone in stones), "", *map(repr, fields)]
-        mount = TableMount(
-            id="o" + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:31],
-            folder=f"data/{snapshot.table}",
-            files=paths,
-            fields=fields,
-            partition_by=snapshot.partition_by,
-            tombstones=tuple(stones),
-        )
         hint = "" if cluster_by else f"/*+ coalesce({math.ceil(size / self._target) or 1}) */ "
-        columns = ", ".join(quoted(field.id) for field in fields)
+        columns = ", ".join(quoted(field.id) for field in snapshot.schema.fields)
         return session.write(
-            f"select {hint}{columns} from {session.mount_physical(mount)}",
+            f"select {hint}{columns} from {session.mount_physical(self._version.mount(blocks))}",
             folder=folder_of(snapshot.table),
             partition_by=snapshot.partition_by,
             cluster_by=cluster_by,
@@ -279,10 +260,6 @@ class _Writer:
         snapshot = self._snapshot
         blocks = read_blocks(self._repository.blobs, files, snapshot.schema, snapshot.partition_by)
         return Rewrite(inputs=paths, outputs=blocks, tombstones=stones)
-
-
-def _segments(repository: Repository, snapshot: Snapshot) -> list[Segment]:
-    return [repository.objects.segment(ref.id) for ref in snapshot.segments]
 
 
 def _clustering(snapshot: Snapshot, names: Sequence[str]) -> tuple[Field, ...]:

@@ -43,15 +43,7 @@ def _check(
     if not written:
         return
     columns = [TargetColumn(field.name) for field in target.snapshot.schema.fields]
-    version = written[0].path.partition("/w=")[2].partition("/")[0]
-    new = Target(
-        name=target.name,
-        version=version,
-        snapshot=target.snapshot,
-        blocks=tuple(written),
-        tombstones=(),
-    )
-    query = statement.staged(new.located(scope.session, written), columns)
+    query = statement.staged(target.located(scope.session, written), columns)
     with reading(scope, statement):
         counted = scope.session.query(f"select count(*) from (\n{query}\n)")
     rows = sum(block.rows for block in written)

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import AddColumns, AlterColumn, DropColumns, RenameColumn
 from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef, Position
+from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.checks import check_unnamed
 from dbt.adapters.vcs.writes.defaults import check_default, initial_value
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
@@ -189,16 +190,14 @@ def _moved(schema: Schema, column: str, position: Position, partition_by: Sequen
 def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field: Field) -> None:
     """Refuse NULLs; only blocks whose footers tell of some, or don't tell, are read."""
     repository = scope.overlay.repository
-    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
+    version = Version.of(repository, snapshot)
     doubtful = [
         block
-        for segment in segments
-        for block in segment.blocks
+        for block in version.blocks
         if (stats := block.stats.get(field.id)) is None or stats.nulls != 0
     ]
-    stones = [stone for segment in segments for stone in segment.tombstones]
     paths = [block.path for block in doubtful]
-    deleted = deleted_positions(repository.blobs, stones, paths) if stones else {}
+    deleted = deleted_positions(repository.blobs, version.tombstones, paths)
     count = sum(
         count_nulls(repository.blobs, block, field, sorted(deleted.get(block.path, ())))
         for block in doubtful

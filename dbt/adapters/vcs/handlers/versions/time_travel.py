@@ -15,7 +15,6 @@ from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.diffs.diff_inputs import check_in_view
 from dbt.adapters.vcs.handlers.catalog import metadata_tables
 from dbt.adapters.vcs.handlers.versions.diff_handler import diff_relations
-from dbt.adapters.vcs.scope.mounts import table_mount
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import (
     AlterViewAs,
@@ -34,6 +33,7 @@ from dbt.adapters.vcs.statements import (
 )
 from dbt.adapters.vcs.statements.syntax.query import edited, renames
 from dbt.adapters.vcs.worktree.pins import pinned, reparsed
+from dbt.adapters.vcs.worktree.table_version import Version
 
 S = TypeVar("S", bound="_Textual")
 
@@ -148,4 +148,5 @@ def _mounted(scope: Scope, read: Reference) -> str:
     id = pinned(scope.overlay, scope.engine, name, read.at).snapshot
     scope.note(Input(relation=str(name), snapshot=id))
     snapshot = scope.overlay.snapshot(id)
-    return scope.session.mount_version(table_mount(scope.overlay, id, snapshot))
+    version = Version.of(scope.overlay.repository, snapshot)
+    return scope.session.mount_version(version.mount())

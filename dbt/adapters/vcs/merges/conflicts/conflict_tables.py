@@ -36,6 +36,7 @@ from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, write_table
 from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.versions import folder_of, put_segments
 
 RESOLUTION: Final = "resolution"
@@ -123,10 +124,9 @@ class ConflictTable:
         """Return the table that a version of it holds."""
         wanted = arrow_schema(snapshot.schema)
         parts = [wanted.empty_table()]
-        for ref in snapshot.segments:
-            for block in repository.objects.segment(ref.id).blocks:
-                part = pq.read_table(pa.BufferReader(repository.blobs.get(block.path)))
-                parts.append(part.cast(wanted))
+        for block in Version.of(repository, snapshot).blocks:
+            part = pq.read_table(pa.BufferReader(repository.blobs.get(block.path)))
+            parts.append(part.cast(wanted))
         return cls(
             name=name,
             fields=snapshot.schema.fields,

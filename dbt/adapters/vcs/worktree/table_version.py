@@ -1,0 +1,97 @@
+"""One version of a table with what its manifests list, and how an engine reads it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dbt.adapters.vcs.core.codec import encode
+from dbt.adapters.vcs.core.model import Block, Derivation, Field, Segment, Snapshot, Tombstone
+from dbt.adapters.vcs.core.plan.compaction import Contents, carried_out, contents_of
+from dbt.adapters.vcs.core.plan.delta import ReadSegment
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import TableMount
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """One version of a table, stored or about to be.
+
+    Manifests are read when the first of them is asked for, and once.
+
+    Attributes:
+        snapshot: Its definition, and which manifests it has.
+        read: Returns a manifest by its id.
+    """
+
+    snapshot: Snapshot
+    read: ReadSegment
+
+    @classmethod
+    def of(cls, repository: Repository, snapshot: Snapshot) -> Version:
+        """Return a version whose manifests are in a repository."""
+        return cls(snapshot=snapshot, read=repository.objects.segment)
+
+    @cached_property
+    def id(self) -> str:
+        """The snapshot's id, which it has before it is stored, too."""
+        return encode(self.snapshot)[0]
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """The manifests, in order."""
+        return tuple(self.read(ref.id) for ref in self.snapshot.segments)
+
+    @cached_property
+    def contents(self) -> Contents:
+        """All blocks and tombstones, as compaction looks at them."""
+        return contents_of(self.segments)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All blocks, in order."""
+        return self.contents.blocks
+
+    @property
+    def tombstones(self) -> tuple[Tombstone, ...]:
+        """All tombstones, in order."""
+        return self.contents.tombstones
+
+    @property
+    def deleted(self) -> Mapping[str, int]:
+        """Rows that tombstones delete, by path of the block; blocks without any are left out."""
+        return self.contents.deleted
+
+    @property
+    def derivations(self) -> tuple[Derivation, ...]:
+        """All compactions that are known, in order."""
+        return tuple(item for segment in self.segments for item in segment.derivations)
+
+    def mount(
+        self, blocks: Sequence[Block] | None = None, *, fields: Sequence[Field] | None = None
+    ) -> TableMount:
+        """Return what an engine needs to read the rows that are not deleted.
+
+        Args:
+            blocks: Where they are: blocks of this version, or others written for it; None for
+                all of this version.
+            fields: The only columns to read; None for all.
+        """
+        paths = tuple(block.path for block in (self.blocks if blocks is None else blocks))
+        every = tuple(block.path for block in self.blocks) if blocks is not None else paths
+        shown = self.snapshot.schema.fields if fields is None else tuple(fields)
+        id = self.id[:32]
+        if paths != every or shown != self.snapshot.schema.fields:
+            told = "\n".join([self.id, *paths, "", *map(repr, shown)])
+            id = f"{id[:16]}_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+        ids = {field.id for field in shown}
+        return TableMount(
+            id=id,
+            folder=f"data/{self.snapshot.table}",
+            files=paths,
+            fields=shown,
+            partition_by=tuple(item for item in self.snapshot.partition_by if item in ids),
+            tombstones=self.tombstones if paths == every else carried_out(self.tombstones, paths),
+        )

@@ -111,7 +111,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "rows": (
         {"limits", "manifests", "partition_values", "positions", "quoting", "sameness"},
-        {"types"},
+        {"in_process", "types"},
         {"columns", "exact_values"},
         {"key_check", "key_values"},
         {"files"},

@@ -12,7 +12,8 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.diffs.three_way import ThreeWay
-from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.engines.port import Session, Sessions
+from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference, DiffShape, TwoWayShape
@@ -50,11 +51,24 @@ class Shaped:
             return self.three.by_engine(session)
         return self.two.by_engine(session, self._two_way)
 
-    def relation(self, session: Session, *, name: str | None = None) -> str:
-        """Return SQL for a relation that has the rows, to stand behind `from`."""
+    def rows(self, sessions: Sessions) -> pa.Table | str:
+        """Return the rows, compared in this process; or the engine's query for them."""
+        return in_process_first(self.table, lambda: self.by_engine(sessions()))
+
+    def relation(
+        self, session: Session, rows: pa.Table | str | None = None, *, name: str | None = None
+    ) -> str:
+        """Return SQL for a relation that has the rows, to stand behind `from`.
+
+        Args:
+            session: What reads it.
+            rows: What `rows` returned, if it was asked already.
+            name: As `Difference.relation` takes it.
+        """
+        rows = self.rows(lambda: session) if rows is None else rows
         if self.three is not None:
-            return self.three.relation(session, name=name)
-        return self.two.relation(session, self._two_way, name=name)
+            return self.three.mounted(session, rows, name=name)
+        return self.two.mounted(session, rows, self._two_way, name=name)
 
     @property
     def _two_way(self) -> TwoWayShape:

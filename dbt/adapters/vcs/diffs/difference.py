@@ -21,7 +21,8 @@ from dbt.adapters.vcs.diffs.shapes import shaped
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
 from dbt.adapters.vcs.rows.compare.net import Counts
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.rows.in_process import in_process_first
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.worktree.table_version import Version
@@ -125,11 +126,26 @@ class Difference:
             InputError: There is no such column, or neither version.
             UnsupportedError: A column has types that can't be compared.
         """
-        try:
-            table = self.table(shape, limits=limits)
-        except (TooLargeError, UnsupportedError):
-            return f"({self.by_engine(session, shape)})"
-        return session.mount_arrow(name or self._name(shape), table)
+        rows = in_process_first(
+            lambda: self.table(shape, limits=limits), lambda: self.by_engine(session, shape)
+        )
+        return self.mounted(session, rows, shape, name=name)
+
+    def mounted(
+        self,
+        session: Session,
+        rows: pa.Table | str,
+        shape: TwoWayShape,
+        *,
+        name: str | None = None,
+    ) -> str:
+        """Return SQL for a relation of rows that were compared, or of a query that does it.
+
+        The rest is as `relation` has it.
+        """
+        if isinstance(rows, str):
+            return f"({rows})"
+        return session.mount_arrow(name or self._name(shape), rows)
 
     @property
     def _needs_names(self) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
@@ -26,7 +26,8 @@ from dbt.adapters.vcs.diffs.three_query import counted_query, keyed_query
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.rows.in_process import in_process_first
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,11 +120,14 @@ class ThreeWay:
         self, session: Session, *, name: str | None = None, limits: Limits = LIMITS
     ) -> str:
         """Return SQL for a relation that has the rows, as `Difference.relation` does."""
-        try:
-            table = self.table(limits=limits)
-        except (TooLargeError, UnsupportedError):
-            return f"({self.by_engine(session)})"
-        return session.mount_arrow(name or self._name, table)
+        rows = in_process_first(lambda: self.table(limits=limits), lambda: self.by_engine(session))
+        return self.mounted(session, rows, name=name)
+
+    def mounted(self, session: Session, rows: pa.Table | str, *, name: str | None = None) -> str:
+        """Return SQL for a relation of the rows, as `Difference.mounted` does."""
+        if isinstance(rows, str):
+            return f"({rows})"
+        return session.mount_arrow(name or self._name, rows)
 
     def _sides(self, plan: Plan) -> Iterator[tuple[Snapshot, list[str]]]:
         """Yield each side with the names of the columns that it is compared by."""

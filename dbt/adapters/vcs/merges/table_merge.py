@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
@@ -27,7 +26,8 @@ from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, Policy
 from dbt.adapters.vcs.rows.compare.net import Counts
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
-from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.rows.in_process import in_process_first
+from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.rows.types import plain_type_text
 from dbt.adapters.vcs.writes.checks import check_merged, checks_of
 
@@ -209,12 +209,12 @@ def key_of(snapshot: Snapshot) -> tuple[Field, ...]:
 def _merged(
     repository: Repository, work: TableMerge, outcome: MergeOutcome, sessions: Sessions | None
 ) -> TableMerged:
-    try:
-        counts: Counts | None = outcome.counts
-    except (TooLargeError, UnsupportedError):
-        if sessions is None:
-            raise
-        counts = None
+    # Without an engine the refusal is raised; with one, it counts what is written below.
+    counts: Counts | None = (
+        outcome.counts
+        if sessions is None
+        else in_process_first(lambda: outcome.counts, lambda: None)
+    )
     write = new_write_id()
     if outcome.how == "up_to_date":
         version = outcome.ours

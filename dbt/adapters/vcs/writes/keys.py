@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import (
     Block,
     Field,
@@ -18,7 +18,9 @@ from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.files.bounds import is_nested
 from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.key_check import SHOWN, Clashes, find_clashes
+from dbt.adapters.vcs.rows.limits import TooLargeError
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
@@ -114,12 +116,9 @@ def check_keys(
     check = _Check(repository, version, None if everything else before)
     if not check.new:
         return version.primary_key
-    try:
-        clashes = check.in_process(fields)
-    except UnsupportedError:
-        clashes = None
-    if clashes is None:
-        clashes = check.by_engine(scope, fields)
+    clashes = in_process_first(
+        lambda: check.in_process(fields), lambda: check.by_engine(scope, fields)
+    )
     if not any(clashes):
         return version.primary_key
     error = _error(name, fields, clashes)
@@ -144,11 +143,9 @@ def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bo
         return False
     fields = version.key
     check = _Check(repository, version, before)
-    try:
-        clashes = check.in_process(fields) if check.new else Clashes()
-    except UnsupportedError:
-        return True
-    return clashes is None or any(clashes)
+    if not check.new:
+        return False
+    return in_process_first(lambda: any(check.in_process(fields)), lambda: True)
 
 
 class _Check:
@@ -163,11 +160,21 @@ class _Check:
         self.new = [block for block in blocks if block.path in fresh]
         self._others = [block for block in blocks if block.path not in fresh]
 
-    def in_process(self, fields: Sequence[Field]) -> Clashes | None:
-        """Return what is wrong; None if there are too many rows to look at here."""
+    def in_process(self, fields: Sequence[Field]) -> Clashes:
+        """Return what is wrong.
+
+        Raises:
+            TooLargeError: There are too many rows to look at here.
+            UnsupportedError: Arrow lacks the type of a column.
+        """
         old = _near(self.new, self._others, fields)
-        if _rows(self.new) > _MOST_NEW or _rows(old) > _MOST_OLD:
-            return None
+        new_rows, old_rows = _rows(self.new), _rows(old)
+        if new_rows > _MOST_NEW or old_rows > _MOST_OLD:
+            raise TooLargeError(
+                f"The keys of at most {_MOST_NEW:,} new rows are compared with those of "
+                f"{_MOST_OLD:,} old ones without Spark; these are {new_rows:,} and {old_rows:,}. "
+                "Use a connection that has Spark."
+            )
         blobs = self._repository.blobs
         paths = [block.path for block in (*self.new, *old)]
         deleted = {

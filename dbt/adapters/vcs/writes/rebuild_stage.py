@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
@@ -17,7 +16,7 @@ from dbt.adapters.vcs.rows.compare.net import net_changes, table_columns
 from dbt.adapters.vcs.rows.compare.signed import signed_rows
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
-from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
@@ -52,11 +51,12 @@ def difference(
     Returns:
         Gives what is to be done; its files are there within the block.
     """
-    try:
-        rows = _in_process(scope, target.snapshot, wanted, key)
-    except (TooLargeError, UnsupportedError):
-        query = _by_engine(scope, target, wanted, key)
-        return staged(scope, target.name, target.snapshot, query, analysing=scope.mounts.steady)
+    rows = in_process_first(
+        lambda: _in_process(scope, target.snapshot, wanted, key),
+        lambda: _by_engine(scope, target, wanted, key),
+    )
+    if isinstance(rows, str):
+        return staged(scope, target.name, target.snapshot, rows, analysing=scope.mounts.steady)
     return _kept(scope, target.snapshot, rows)
 
 

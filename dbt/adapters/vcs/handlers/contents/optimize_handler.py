@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
     Block,
@@ -38,6 +38,7 @@ from dbt.adapters.vcs.rows.files.bounds import is_nested, kind_of
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
 from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
@@ -201,20 +202,10 @@ class _Writer:
         """Write the blocks of a bin together."""
         paths = tuple(block.path for block in item.blocks)
         stones = carried_out(self._contents.tombstones, paths)
-        blobs = self._repository.blobs
-        try:
-            positions = deleted_positions(blobs, stones, paths) if stones else {}
-            files = rewrite_blocks(
-                blobs,
-                item.blocks,
-                self._snapshot.schema.fields,
-                {path: sorted(found) for path, found in positions.items()},
-                folder=folder_of(self._snapshot.table),
-                target_bytes=self._target,
-                sort_by=self._snapshot.cluster_by,
-            )
-        except UnsupportedError:
-            files = self._by_engine(item.blocks, self._snapshot.cluster_by, item.bytes)
+        files = in_process_first(
+            lambda: self._in_process(item.blocks, stones),
+            lambda: self._by_engine(item.blocks, self._snapshot.cluster_by, item.bytes),
+        )
         return self._done(paths, files, stones)
 
     def sorted_by(self, fields: Sequence[Field]) -> tuple[Rewrite, ...]:
@@ -240,6 +231,19 @@ class _Writer:
             if any(one.high > other.low for one, other in pairwise(ranges)):
                 return False
         return True
+
+    def _in_process(self, blocks: Sequence[Block], stones: Sequence[Tombstone]) -> tuple[str, ...]:
+        blobs = self._repository.blobs
+        positions = deleted_positions(blobs, stones, [block.path for block in blocks])
+        return rewrite_blocks(
+            blobs,
+            blocks,
+            self._snapshot.schema.fields,
+            {path: sorted(found) for path, found in positions.items()},
+            folder=folder_of(self._snapshot.table),
+            target_bytes=self._target,
+            sort_by=self._snapshot.cluster_by,
+        )
 
     def _by_engine(
         self, blocks: Sequence[Block], cluster_by: Sequence[str], size: int

@@ -7,10 +7,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.diffs.diff_inputs import Shaped, filtered, find_difference, zone_of
 from dbt.adapters.vcs.diffs.difference import Difference
-from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome, are_plain
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import DiffReference, SnapshotDiff, TableAt
@@ -71,15 +71,11 @@ def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
 
 
 def _rows(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
-    if statement.where is None:
-        try:
-            table = difference.table()
-        except (TooLargeError, UnsupportedError):
-            pass  # the engine compares them
-        else:
-            if are_plain(table):
-                return Outcome(rows=ArrowRows(table.slice(0, statement.limit)))
-    text = filtered(difference.relation(scope.session, name=_ALONE), statement.where)
+    rows = difference.rows(scope.engine)
+    if statement.where is None and isinstance(rows, pa.Table) and are_plain(rows):
+        return Outcome(rows=ArrowRows(rows.slice(0, statement.limit)))
+    relation = difference.relation(scope.session, rows, name=_ALONE)
+    text = filtered(relation, statement.where)
     return Outcome(rows=scope.session.query(f"select * from {text}{_limit(statement)}"))
 
 
@@ -95,30 +91,29 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
             "is one a row of the other. Write `as wide`, and the condition over diff_type, "
             "from_<column> and to_<column>."
         )
+
+    def in_process() -> Outcome:
+        counts = difference.in_process().counts
+        return Outcome(
+            rows=ArrowRows(pa.table({name: [count] for name, count in counts._asdict().items()}))
+        )
+
+    def by_engine() -> Outcome:
+        relation = difference.relation(scope.session, "wide", name=_ALONE)
+        kinds = ("added", "removed", "modified")
+        counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
+        return _counted(scope, relation, statement, counted)
+
     if statement.where is None and statement.limit is None:
-        try:
-            counts = difference.in_process().counts
-        except (TooLargeError, UnsupportedError):
-            pass  # the engine counts them
-        else:
-            numbers = {name: [number] for name, number in counts._asdict().items()}
-            return Outcome(rows=ArrowRows(pa.table(numbers)))
-    kinds = ("added", "removed", "modified")
-    counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
-    return _counted(
-        scope, difference.relation(scope.session, "wide", name=_ALONE), statement, counted
-    )
+        return in_process_first(in_process, by_engine)
+    return by_engine()
 
 
 def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
-    if statement.where is None and statement.limit is None:
-        try:
-            count = difference.table().num_rows
-        except (TooLargeError, UnsupportedError):
-            pass  # the engine counts them
-        else:
-            return Outcome(rows=ArrowRows(pa.table({"count": [count]})))
-    relation = difference.relation(scope.session, name=_ALONE)
+    rows = difference.rows(scope.engine)
+    if statement.where is None and statement.limit is None and isinstance(rows, pa.Table):
+        return Outcome(rows=ArrowRows(pa.table({"count": [rows.num_rows]})))
+    relation = difference.relation(scope.session, rows, name=_ALONE)
     return _counted(scope, relation, statement, "count(*) as `count`")
 
 

@@ -18,6 +18,7 @@ from dbt.adapters.vcs.diffs.shapes import RowTable, ShapedRows
 from dbt.adapters.vcs.diffs.summaries import ChangeSummary, summarize
 from dbt.adapters.vcs.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.rows.compare.net import Counts
+from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.verbs.reading.diff_range import (
@@ -184,14 +185,15 @@ def _counted(
     name: str, kind: str, how: str, difference: Difference, limits: Limits
 ) -> RelationDiff:
     """Return how a table differs, counted from files alone where rows are too many."""
-    try:
-        counts = difference.counts(limits=limits)
-    except (TooLargeError, UnsupportedError):
-        before, after = difference.before, difference.after
-        change = delta(before, after, difference.repository.objects.segment)
-        most = Counts(change.rows_added, change.rows_removed, 0)
-        return _told(name, kind, how, difference, most, is_exact=False)
-    return _told(name, kind, how, difference, counts)
+
+    def most() -> RelationDiff:
+        change = delta(difference.before, difference.after, difference.repository.objects.segment)
+        counts = Counts(change.rows_added, change.rows_removed, 0)
+        return _told(name, kind, how, difference, counts, is_exact=False)
+
+    return in_process_first(
+        lambda: _told(name, kind, how, difference, difference.counts(limits=limits)), most
+    )
 
 
 def _told(

@@ -51,7 +51,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"collection"},
     ),
     "core.model": (
-        {"value"},
+        {"data_type", "value"},
         {"block", "ref", "schema", "tombstone", "tree", "view"},
         {"function", "segment"},
         {"snapshot"},
@@ -110,8 +110,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"alter_reader", "drop_reader", "show_reader"},
     ),
     "rows": (
-        {"limits", "manifests", "partition_values", "positions", "quoting", "sameness"},
-        {"in_process", "types"},
+        {"equality", "limits", "manifests", "partition_values", "positions", "quoting"},
+        {"equality_sql", "in_process", "types"},
         {"columns", "exact_values"},
         {"key_check", "key_values"},
         {"files"},

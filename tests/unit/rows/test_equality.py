@@ -9,15 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.rows.compare.equality import (
+from dbt.adapters.vcs.rows.compare.net import ranks, sums
+from dbt.adapters.vcs.rows.equality import (
     codes_of,
     equal_pairs,
+    equal_rows,
     group_ids,
     group_in_steps,
     ids_within,
 )
-from dbt.adapters.vcs.rows.compare.net import ranks, sums
 
+NAN = float("nan")
 OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
 
 
@@ -220,3 +222,44 @@ def test_ranks_count_within_groups() -> None:
 
 def test_sums_are_whole() -> None:
     assert sums(np.array([0, 2, 2]), np.array([1, -1, -1])).tolist() == [1, 0, -2]
+
+
+@pytest.mark.parametrize(
+    ("type_", "old", "new", "expected"),
+    [
+        (pa.int64(), [1, 1, None, None], [1, 2, None, 3], [False, True, False, True]),
+        (pa.float64(), [NAN, NAN, 0.0, None], [NAN, 1.0, -0.0, NAN], [False, True, False, True]),
+        (pa.string(), ["a", "", "ü"], ["A", None, "ü"], [True, True, False]),
+        (pa.binary(), [b"\x00", b"a"], [b"\x00", b"b"], [False, True]),
+        (pa.list_(pa.int32()), [[1, None], []], [[1, None], None], [False, True]),
+        (
+            pa.struct([("x", pa.int32())]),
+            [{"x": 1}, {"x": None}, None],
+            [{"x": 1}, None, None],
+            [False, True, False],
+        ),
+        (pa.map_(pa.string(), pa.int32()), [[("a", 1)], []], [[("a", 1)], None], [False, True]),
+        (pa.list_(pa.float64()), [[NAN], [0.0]], [[NAN], [-0.0]], [False, False]),
+        (
+            pa.map_(pa.string(), pa.int32()),
+            [[("a", 1), ("b", 2)]],
+            [[("b", 2), ("a", 1)]],
+            [False],
+        ),
+        (pa.null(), [None], [None], [False]),
+        (pa.string(), [], [], []),
+    ],
+)  # fmt: skip
+def test_values_that_differ(
+    type_: pa.DataType, old: list[Any], new: list[Any], expected: list[bool]
+) -> None:
+    columns = [[pa.chunked_array([pa.array(values, type_)])] for values in (old, new)]
+    assert (~equal_rows(*columns, len(expected))).tolist() == expected
+
+
+def test_any_column_may_differ() -> None:
+    same = pa.chunked_array([pa.array([1, 2])])
+    nested = pa.chunked_array([pa.array([[1], [2]])])
+    other = pa.chunked_array([pa.array([[1], [3]])])
+    assert equal_rows([same, nested], [same, other], 2).tolist() == [True, False]
+    assert equal_rows([], [], 2).tolist() == [True, True]

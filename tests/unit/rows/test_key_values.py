@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.rows.key_values import is_value, key_value
+from dbt.adapters.vcs.rows.equality import has_value
+from dbt.adapters.vcs.rows.key_values import key_value
 from dbt.adapters.vcs.rows.types import arrow_type
 
 NAME = RelationName("shop", "t")
@@ -44,7 +45,7 @@ NOON = datetime(2026, 11, 20, 12)
 )
 def test_a_text_finds_its_value(type_: str, text: str, value: Any) -> None:
     column = pa.chunked_array([pa.array([value, None], arrow_type(type_))])
-    found = is_value(column, key_value(NAME, "k", type_, text))
+    found = has_value(column, key_value(NAME, "k", type_, text))
     assert found.to_pylist() == [True, False]
 
 
@@ -125,7 +126,7 @@ def test_a_float_is_found_by_the_text_that_shows_it(number: float, type_: str) -
     column = pa.array([number], arrow_type(type_))
     # Spark and blame show a float by the fewest digits that make it out, as numpy does.
     text = str(column.to_numpy()[0])
-    assert is_value(pa.chunked_array([column]), key_value(NAME, "k", type_, text)).to_pylist()[0]
+    assert has_value(pa.chunked_array([column]), key_value(NAME, "k", type_, text)).to_pylist()[0]
 
 
 @given(TIMES, st.sampled_from(["date", "timestamp", "timestamp_ntz"]))

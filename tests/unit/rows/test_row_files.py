@@ -1,7 +1,6 @@
 """Rows as files without Spark: partitions, sizes, and which values differ."""
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,10 +11,8 @@ from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.rows.files import row_files
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.row_files import can_write, write_rows
-from dbt.adapters.vcs.rows.sameness import changed_rows
 
 FOLDER = "data/t/w=x1"
-NAN = float("nan")
 
 
 @pytest.fixture
@@ -96,36 +93,3 @@ def test_partitions_whose_text_is_known(type_: str, expected: bool) -> None:
 @pytest.mark.parametrize("type_", ["variant", "interval day to second", "array<variant>"])
 def test_types_that_arrow_lacks(type_: str) -> None:
     assert not can_write(schema(k=type_), [])
-
-
-@pytest.mark.parametrize(
-    ("type_", "old", "new", "expected"),
-    [
-        (pa.int64(), [1, 1, None, None], [1, 2, None, 3], [False, True, False, True]),
-        (pa.float64(), [NAN, NAN, 0.0, None], [NAN, 1.0, -0.0, NAN], [False, True, False, True]),
-        (pa.string(), ["a", "", "ü"], ["A", None, "ü"], [True, True, False]),
-        (pa.binary(), [b"\x00", b"a"], [b"\x00", b"b"], [False, True]),
-        (pa.list_(pa.int32()), [[1, None], []], [[1, None], None], [False, True]),
-        (
-            pa.struct([("x", pa.int32())]),
-            [{"x": 1}, {"x": None}, None],
-            [{"x": 1}, None, None],
-            [False, True, False],
-        ),
-        (pa.map_(pa.string(), pa.int32()), [[("a", 1)], []], [[("a", 1)], None], [False, True]),
-        (pa.null(), [None], [None], [False]),
-    ],
-)  # fmt: skip
-def test_values_that_differ(
-    type_: pa.DataType, old: list[Any], new: list[Any], expected: list[bool]
-) -> None:
-    columns = [[pa.chunked_array([pa.array(values, type_)])] for values in (old, new)]
-    assert changed_rows(*columns, len(expected)).to_pylist() == expected
-
-
-def test_any_column_may_differ() -> None:
-    same = pa.chunked_array([pa.array([1, 2])])
-    nested = pa.chunked_array([pa.array([[1], [2]])])
-    other = pa.chunked_array([pa.array([[1], [3]])])
-    assert changed_rows([same, nested], [same, other], 2).to_pylist() == [False, True]
-    assert changed_rows([], [], 2).to_pylist() == [False, False]

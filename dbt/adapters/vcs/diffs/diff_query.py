@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.engines.port import Session, TableMount
 from dbt.adapters.vcs.engines.spark.deletions import is_listed
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
@@ -227,19 +228,6 @@ def _changes(comparison: Comparison) -> str:
         f"(select collect_list(struct(diff_count as n, row)) items from net "
         f"group by {', '.join(keys)})"
     )
-
-
-def canonical(column: str, type_: str) -> str:
-    """Return SQL for what stands for a value where Spark compares it.
-
-    Spark itself takes NaN for NaN and -0.0 for 0.0, and maps in any order, when it groups.
-    """
-    type_ = type_.lower()
-    if "variant" in type_:
-        return f"to_json({column})"
-    if type_.startswith("string collate"):
-        return f"collate({column}, 'UTF8_BINARY')"
-    return column
 
 
 def _same(fields: Sequence[Field]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.diffs.row_diff import TableDiff
 from dbt.adapters.vcs.diffs.three_plan import Column, Plan
-from dbt.adapters.vcs.rows.compare.equality import group_ids
+from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
 
 

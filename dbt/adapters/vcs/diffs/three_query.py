@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.diffs.diff_query import canonical
 from dbt.adapters.vcs.diffs.three_plan import Column, Plan
+from dbt.adapters.vcs.rows.equality_sql import canonical, equals
 from dbt.adapters.vcs.rows.quoting import quoted
 
 
@@ -19,8 +19,7 @@ def keyed_query(plan: Plan, ours: str, theirs: str) -> str:
         return f"coalesce({value(column, side, 'to')}, {value(column, side, 'from')})"
 
     joined = " and ".join(
-        f"{canonical(key(column, 'ours'), column.field.type)} <=> "
-        f"{canonical(key(column, 'theirs'), column.field.type)}"
+        equals(key(column, "ours"), key(column, "theirs"), column.field.type)
         for column in plan.key
     )
     listed = [f"coalesce({key(column, 'ours')}, {key(column, 'theirs')})" for column in plan.key]

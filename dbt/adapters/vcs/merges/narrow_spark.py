@@ -29,6 +29,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.diffs.diff_query import files_mount, image_relations
 from dbt.adapters.vcs.engines.port import Session, Sessions
 from dbt.adapters.vcs.rows.compare.located import Places
+from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -117,7 +118,8 @@ class _Search:
         self._states = states
         self._by = by
         self._holes = [_by_block(state) for state in states]
-        self._hash = f"xxhash64({', '.join(_hashable(field) for field in by)})"
+        values = (canonical(quoted(field.id), field.type) for field in by)
+        self._hash = f"xxhash64({', '.join(values)})"
 
     def query(self, pieces: Sequence[Piece], keys: pa.Table | None) -> str:
         """Return the query for `__vcs_file` and `__vcs_pos`; a place may come out twice."""
@@ -232,22 +234,6 @@ def _tagged(rows: str, kind: _Kind, gone: str | None) -> str:
         f"graft <> ours + theirs - base odd from (select code, {_PLACE}, {bits} from "
         f"(select code, {_PLACE}, {live} live from {rows}))"
     )
-
-
-def _hashable(field: Field) -> str:
-    """Return SQL for what two equal values of a column have in common, and Spark can hash.
-
-    Spark takes NaN for NaN and -0.0 for 0.0 when it hashes.
-    """
-    column, type_ = quoted(field.id), field.type.lower()
-    if type_ == "variant":
-        return f"to_json({column})"
-    if type_.count("map<") + type_.count("variant") == 0:
-        return column
-    if type_.startswith("map<") and type_.count("map<") == 1 and "variant" not in type_:
-        keys = f"array_sort(map_keys({column}))"
-        return f"{keys}, transform({keys}, key -> {column}[key])"
-    return f"{column} is null"
 
 
 def _by_block(state: State) -> dict[str, frozenset[str]]:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.columns import read_columns
+from dbt.adapters.vcs.rows.equality import plain
 
 Deleted = Mapping[str, Sequence[int]]
 """Positions of deleted rows, sorted, by path of the block."""
@@ -44,7 +45,7 @@ def find_clashes(
 ) -> Clashes:
     """Compare the keys of new rows with each other and with those of old rows.
 
-    Keys are equal as Spark has it: -0.0 is 0.0, and NaN is NaN. The keys of the new rows are
+    Keys are equal as `rows.equality` has it. The keys of the new rows are
     held in memory, those of the old rows only as far as their first column fits a new one.
 
     Raises:
@@ -111,15 +112,8 @@ def _any_null(rows: pa.Table) -> pa.ChunkedArray | None:
 
 
 def _plain(rows: pa.Table) -> pa.Table:
-    """Return keys whose equality is that of their bits: one zero, one NaN."""
-    for number, field in enumerate(rows.schema):
-        if pa.types.is_floating(field.type):
-            column = rows.column(number)
-            nan = pa.scalar(float("nan"), field.type)
-            zero = pa.scalar(0.0, field.type)
-            one = pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
-            rows = rows.set_column(number, field.name, one)
-    return rows
+    """Return keys whose equality is that of their bits."""
+    return pa.table([plain(column) for column in rows.columns], names=rows.column_names)
 
 
 def _keys(rows: pa.Table) -> tuple[tuple[Any, ...], ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timezone, tzinfo
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
@@ -35,11 +34,3 @@ def key_value(
         raise InputError(
             f"{shown} is no value of the column {column} of {name}, which is {type_} ({error})."
         ) from error
-
-
-def is_value(column: pa.ChunkedArray, value: pa.Scalar) -> pa.ChunkedArray:
-    """Tell for each row whether it has the value: NaN is NaN, -0.0 is 0.0, NULL is none."""
-    same = pc.equal(column, pc.cast(value, column.type))
-    if pa.types.is_floating(column.type) and pc.is_nan(value).as_py():
-        same = pc.is_nan(column)
-    return pc.fill_null(same, False)

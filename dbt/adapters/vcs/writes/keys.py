@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.bounds import is_nested
 from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -188,7 +189,10 @@ class _Check:
     def by_engine(self, scope: Scope, fields: Sequence[Field]) -> Clashes:
         """Return what is wrong, found by the engine."""
         keys = ", ".join(quoted(field.id) for field in fields)
-        new = f"select {keys}, 1 as __vcs_new from {self._mounted(scope, self.new, fields)}"
+        values = ", ".join(
+            f"{canonical(quoted(field.id), field.type)} as {quoted(field.id)}" for field in fields
+        )
+        new = f"select {values}, 1 as __vcs_new from {self._mounted(scope, self.new, fields)}"
         is_null = " or ".join(f"{quoted(field.id)} is null" for field in fields)
         if any(_nulls(block, field) for block in self.new for field in fields):
             found = _fetch(scope, f"select distinct {keys} from ({new}) {where_clause(is_null)}")
@@ -197,7 +201,7 @@ class _Check:
         both = new
         old = _near(self.new, self._others, fields)
         if old:
-            both += f" union all select {keys}, 0 from {self._mounted(scope, old, fields)}"
+            both += f" union all select {values}, 0 from {self._mounted(scope, old, fields)}"
         counted = f"from ({both}) group by {keys} having count(*) > 1 and sum(__vcs_new) "
         repeated = _fetch(scope, f"select {keys} {counted} > 1")
         return (

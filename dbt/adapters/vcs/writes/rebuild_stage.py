@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.rows.compare.net import net_changes, table_columns
 from dbt.adapters.vcs.rows.compare.signed import signed_rows
+from dbt.adapters.vcs.rows.equality_sql import canonical, equals
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -27,10 +28,6 @@ from dbt.adapters.vcs.writes.versions import folder_of
 
 _NEW: Final = "__vcs_new"
 _NTH: Final = "__vcs_nth"
-_JSON: Final = (
-    "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', "
-    "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
-)
 
 
 def difference(
@@ -38,8 +35,8 @@ def difference(
 ) -> AbstractContextManager[Stage]:
     """Compare the rows of a table with those that it shall have.
 
-    A few are compared in process, many by the engine; rows are equal as DESIGN's `Equality` has
-    it, but that the engine may take nested values for different that are not.
+    A few are compared in process, many by the engine; which rows are equal, and which keys, is
+    the same.
 
     Args:
         scope: The statement's scope.
@@ -122,9 +119,9 @@ def _by_engine(scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Fie
     mounted = scope.session.mount_physical(version.mount())
     come = f"(select {named}, true as {_NEW} from {mounted})"
     have = target.located(scope.session, target.blocks)
-    equal = [f"{_value('o', field)} <=> {_value('n', field)}" for field in fields]
+    equal = [_equal(field) for field in fields]
     if key:
-        on = " and ".join(f"o.{quoted(f.name)} = n.{quoted(f.name)}" for f in key)
+        on = " and ".join(map(_equal, key))
         differs = f"not ({' and '.join(equal)})"
     else:
         have, come = (_numbered(rows, fields) for rows in (have, come))
@@ -141,14 +138,11 @@ def _by_engine(scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Fie
 
 def _numbered(rows: str, fields: Sequence[Field]) -> str:
     """Return rows with a number for each of those that are equal."""
-    values = ", ".join(_value("r", field) for field in fields)
+    values = ", ".join(canonical(f"r.{quoted(field.name)}", field.type) for field in fields)
     number = f"row_number() over (partition by {values} order by 0)"
     return f"(select r.*, {number} as {_NTH} from {rows} r)"
 
 
-def _value(side: str, field: Field) -> str:
-    """Return a column as SQL that can be compared; text where two are equal only if it is, too."""
-    column = f"{side}.{quoted(field.name)}"
-    if "map<" in field.type or "variant" in field.type:
-        return f"to_json(struct({column}), {_JSON})"
-    return column
+def _equal(field: Field) -> str:
+    """Return SQL for whether a row before and one that comes are equal in a column."""
+    return equals(f"o.{quoted(field.name)}", f"n.{quoted(field.name)}", field.type)

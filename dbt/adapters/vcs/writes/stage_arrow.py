@@ -14,10 +14,10 @@ from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.columns import read_columns
+from dbt.adapters.vcs.rows.equality import equal_rows
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.rows.files.row_files import write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions, write_tombstone
-from dbt.adapters.vcs.rows.sameness import changed_rows
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes.stage import Stage
@@ -104,7 +104,7 @@ class SmallChanges:
     def _updates_that_change(self) -> pa.Table:
         rows, stage = self._updates, self._stage
         old, new = ([rows.column(name) for name in names] for names in (stage.old, stage.new))
-        return rows.filter(changed_rows(old, new, rows.num_rows))
+        return rows.filter(pa.array(~equal_rows(old, new, rows.num_rows)))
 
     @property
     def _coming(self) -> list[pa.Table]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
@@ -10,7 +11,7 @@ from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Session, TableMount
-from dbt.adapters.vcs.rows.files.bounds import kind_of
+from dbt.adapters.vcs.rows.equality_sql import differs
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
@@ -79,9 +80,11 @@ class LargeChanges:
     def _table(self) -> str:
         """The stage, as a relation."""
         folder = self._stage.files[0].rpartition("/")[0] if self._stage.files else "none"
+        # A stage without rows has no folder; there is one for each table that it may be of.
+        told = folder if self._stage.files else repr(self._stage.fields)
         return self._session.mount_physical(
             TableMount(
-                id="st_" + folder.rpartition("=")[2],
+                id="st_" + hashlib.sha256(told.encode()).hexdigest()[:32],
                 folder=folder,
                 files=self._stage.files,
                 fields=self._stage.fields,
@@ -110,11 +113,11 @@ class LargeChanges:
     def _changes(self) -> str:
         """SQL: the row is updated, and some value is another one than before."""
         stage = self._stage
-        differs = " or ".join(
-            _differs(old, new, field.type)
+        changed = " or ".join(
+            differs(old, new, field.type)
             for old, new, field in zip(stage.old, stage.new, stage.table.fields, strict=True)
         )
-        return f"({ACTION} = 'update' and ({differs}))"
+        return f"({ACTION} = 'update' and ({changed}))"
 
     def _renamed(self, names: Sequence[str], ids: Sequence[str]) -> str:
         columns = ", ".join(f"{name} as {quoted(id)}" for name, id in zip(names, ids, strict=True))
@@ -150,20 +153,3 @@ class LargeChanges:
             bytes=self._blobs.size(path),
             targets={file: counts[file] for file in sorted(choice.holed)},
         )
-
-
-def _differs(old: str, new: str, type_: str) -> str:
-    """Return SQL that tells two values of a type apart; where in doubt, they differ."""
-    if "collate" in type_.lower():
-        return (
-            f"not (cast({old} as binary) <=> cast({new} as binary))" if _is_text(type_) else "true"
-        )
-    if "map<" in type_ or "variant" in type_:
-        options = "map('ignoreNullFields', 'false')"
-        one, other = (f"to_json(named_struct('v', {name}), {options})" for name in (old, new))
-        return f"not ({one} <=> {other})"
-    return f"not ({old} <=> {new})"
-
-
-def _is_text(type_: str) -> bool:
-    return kind_of(type_) == "string"

@@ -31,7 +31,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
-from dbt.adapters.vcs.rows.compare.equality import group_ids
+from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, write_table

@@ -18,9 +18,10 @@ from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import RESOLUTION, ConflictTable
 from dbt.adapters.vcs.merges.conflicts.conflict_values import exact_values, given_row
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice, OpenMerge, open_merge_of
+from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.files.block_reader import Positions
-from dbt.adapters.vcs.rows.key_values import is_value, key_value
+from dbt.adapters.vcs.rows.key_values import key_value
 
 Kind: TypeAlias = Literal["rows", "schema", "relation"]
 
@@ -254,7 +255,7 @@ def _meant(table: ConflictTable, key: Mapping[str, Given], *, again: bool) -> Po
         if not there:
             raise InputError(f"{table.name} has no column {column!r} to look for {given!r} in.")
         sides = [
-            is_value(
+            has_value(
                 table.rows.column(field.name), key_value(table.name, column, field.type, given)
             )
             for field in there

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.merges.rowwise.touched import TouchedRows
-from dbt.adapters.vcs.rows.compare.equality import Codes, codes_of, group_ids
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.net import fast_first
+from dbt.adapters.vcs.rows.equality import Codes, codes_of, group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Files
 
 

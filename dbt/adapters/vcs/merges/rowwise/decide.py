@@ -28,9 +28,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.rows.compare.equality import Codes, codes_of
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.net import sums
+from dbt.adapters.vcs.rows.equality import Codes, codes_of
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 
 Mode: TypeAlias = Literal["fail", "skip", "accept"]

@@ -28,9 +28,9 @@ from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import CUSTOM, UNDECIDED, Groups, decide
 from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
 from dbt.adapters.vcs.merges.rowwise.touched import TouchedRows, touched_rows
-from dbt.adapters.vcs.rows.compare.equality import Codes, group_ids, ids_within
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.compare.net import fast_first, ranks, sums, table_columns
+from dbt.adapters.vcs.rows.equality import Codes, group_ids, ids_within
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, is_readable
 
 MAX_DELETED: Final = 0.5

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, Decision, Mode
-from dbt.adapters.vcs.rows.compare.equality import Codes, group_ids
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.matching import hits
+from dbt.adapters.vcs.rows.equality import Codes, equal_rows, group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.rows.types import arrow_type
 
@@ -212,9 +212,8 @@ def _are_equal(
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             # The column was of another type then.
             return np.zeros(len(rows), np.bool_)
-        columns.append(pa.chunked_array([old, *column.chunks]))
-    codes = group_ids(columns, 2 * len(rows))
-    return np.asarray(codes[: len(rows)] == codes[len(rows) :])
+        columns.append(pa.chunked_array([old]))
+    return equal_rows(columns, [table.column(field.id) for field in fields], len(rows))
 
 
 def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Table:

@@ -15,10 +15,10 @@ from dbt.adapters.vcs.core.plan.states import Triple
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.rowwise.repair import Repair
 from dbt.adapters.vcs.merges.rowwise.touched import dead_rows
-from dbt.adapters.vcs.rows.compare.equality import group_ids
 from dbt.adapters.vcs.rows.compare.first_seen import Grid
 from dbt.adapters.vcs.rows.compare.located import Mask, locate
 from dbt.adapters.vcs.rows.compare.net import sums
+from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Files
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.rows.compare.equality import Codes, equal_pairs, group_ids, group_in_steps
+from dbt.adapters.vcs.rows.equality import Codes, equal_pairs, group_ids, group_in_steps
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.types import arrow_type
 

@@ -16,8 +16,9 @@ from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.compare.signed import signed_rows
+from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
-from dbt.adapters.vcs.rows.key_values import is_value, key_value
+from dbt.adapters.vcs.rows.key_values import key_value
 from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
 
@@ -161,7 +162,7 @@ def _changed(
     read = rows.read(keys)
     hit = pa.array([True] * read.num_rows, pa.bool_())
     for field in keys:
-        hit = pc.and_(hit, is_value(read.column(field.id), wanted[field.id]))
+        hit = pc.and_(hit, has_value(read.column(field.id), wanted[field.id]))
     mask = hit.to_numpy(zero_copy_only=False)
     if not mask.any():
         return []

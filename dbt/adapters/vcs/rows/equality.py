@@ -1,4 +1,6 @@
-"""Grouping: equal values to equal numbers, column by column, in numpy.
+"""Equality of values in process: equal values to equal numbers, column by column, in numpy.
+
+`rows.equality_sql` has the same for an engine.
 
 | values                     | equal if                                                    |
 |----------------------------|-------------------------------------------------------------|
@@ -19,7 +21,7 @@ that lie close together are their own numbers, less the least of them: that take
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -107,6 +109,28 @@ def equal_pairs(
     return equal
 
 
+def equal_rows(
+    one: Sequence[pa.ChunkedArray], other: Sequence[pa.ChunkedArray], rows: int
+) -> npt.NDArray[np.bool_]:
+    """Return which rows are equal, one by one, in all columns.
+
+    Args:
+        one: Columns.
+        other: As many columns, of the same types.
+        rows: How many rows there are.
+    """
+    equal = np.ones(rows, np.bool_)
+    for left, right in zip(one, other, strict=True):
+        equal &= _equal(left, right)
+    return equal
+
+
+def has_value(column: pa.ChunkedArray, value: pa.Scalar[Any]) -> pa.ChunkedArray:
+    """Return for each row whether it has a value, which the column's type holds; NULL is none."""
+    wanted = plain(pa.repeat(pc.cast(value, column.type), 1))
+    return pc.and_(pc.is_valid(column), pc.is_in(plain(column), value_set=wanted))
+
+
 def ids_within(groups: Codes, columns: Iterable[pa.ChunkedArray]) -> Codes:
     """Return a number for each row, the same for rows of a group that are equal in all columns.
 
@@ -149,13 +173,24 @@ def _is_compared_by_code(type_: pa.DataType) -> bool:
 
 def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     if _is_compared_by_code(one.type):
-        codes = codes_of(pa.chunked_array([*one.chunks, *other.chunks]))
+        codes = codes_of(pa.chunked_array([*one.chunks, *other.chunks], one.type))
         same: npt.NDArray[np.bool_] = codes[: len(one)] == codes[len(one) :]
         return same
     equal = pc.fill_null(pc.equal(one, other), pa.scalar(False))
     if one.null_count and other.null_count:
         equal = pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other)))
     return np.asarray(equal, dtype=np.bool_)
+
+
+def plain(column: Any) -> Any:
+    """Return values of a type that isn't nested with one zero and one NaN alone.
+
+    Then they are equal if their bits are, as Arrow has it when it hashes.
+    """
+    if not pa.types.is_floating(column.type):
+        return column
+    nan, zero = (pa.scalar(value, column.type) for value in (float("nan"), 0.0))
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
 def codes_of(column: Any) -> Codes:
@@ -176,10 +211,7 @@ def codes_of(column: Any) -> Codes:
         return group_ids(parts, len(column))
     if pa.types.is_null(type_):
         return np.zeros(len(column), np.int64)
-    if pa.types.is_floating(type_):
-        nan = pa.scalar(float("nan"), type_)
-        column = pc.if_else(pc.is_nan(column), nan, pc.add(column, pa.scalar(0.0, type_)))
-    return _encoded(column)
+    return _encoded(plain(column))
 
 
 def _list_codes(column: Any, *, ordered: bool) -> Codes:

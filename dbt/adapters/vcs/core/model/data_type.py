@@ -1,0 +1,270 @@
+"""Data types of Spark, taken apart once.
+
+What is stored and sent is a type's text; whoever asks what a type is made of asks a `Type`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError
+
+INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
+"""Kinds of whole numbers, the narrowest first."""
+
+FLOATS: Final = ("float", "double")
+TEXTS: Final = ("string", "varchar", "char")
+TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
+INSTANTS: Final = ("date", *TIMESTAMPS)
+CONTAINERS: Final[dict[str, int]] = {"array": 1, "map": 2}
+"""Kinds whose values are made of others, and how many types they name; structs name any."""
+
+OTHER_NAMES: Final = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "timestamp_ltz": "timestamp",
+    "character": "char",
+    "dec": "decimal",
+    "numeric": "decimal",
+}
+"""Names that Spark also takes for a kind."""
+
+PLAIN_KINDS: Final = frozenset(
+    {"boolean", *INTEGERS, *FLOATS, *INSTANTS, "binary", "void", "variant", "string"}
+)
+"""Kinds that are a whole type by themselves."""
+
+SIZED_KINDS: Final = frozenset({"char", "varchar", "time", "geometry", "geography"})
+"""Kinds with a length, a precision or a reference system in parentheses."""
+
+BINARY_COLLATION: Final = "UTF8_BINARY"
+"""Spark's own collation: texts are equal if their bytes are. A type's text leaves it out."""
+
+UNITS: Final = ("year", "month", "day", "hour", "minute", "second")
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TOKEN: Final = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>(),:])", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A data type; equal ones have equal values, whatever their texts looked like.
+
+    Attributes:
+        kind: Spark's own word for it, in lower case: `bigint`, `decimal`, `array`, ...
+        size: What stands in parentheses: (10, 2) of `decimal(10,2)`, (9,) of `varchar(9)`.
+        collation: How a text is compared in SQL; None for byte by byte.
+        units: First and last unit of an interval; both are the same where one is given.
+        names: Names of a struct's fields.
+        parts: The types of an array's elements, a map's keys and values, a struct's fields.
+    """
+
+    kind: str
+    size: tuple[int | str, ...] = ()
+    collation: str | None = None
+    units: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    parts: tuple[Type, ...] = ()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values are texts, of any length and collation."""
+        return self.kind in TEXTS
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether Parquet keeps it in more than one column."""
+        return self.kind in ("array", "map", "struct", "variant")
+
+    @property
+    def length(self) -> int | None:
+        """How many characters `char(n)` and `varchar(n)` hold; None for any other type."""
+        return int(self.size[0]) if self.kind in ("char", "varchar") and self.size else None
+
+    @property
+    def precision(self) -> int:
+        """How many digits a decimal has."""
+        return int(self.size[0])
+
+    @property
+    def scale(self) -> int:
+        """How many of a decimal's digits are behind the point."""
+        return int(self.size[1])
+
+    def whole(self) -> Iterator[Type]:
+        """Yield the type itself, and all that it is made of."""
+        yield self
+        for part in self.parts:
+            yield from part.whole()
+
+    def binary(self) -> Type:
+        """Return the type of the same values with texts that are compared byte by byte."""
+        parts = tuple(part.binary() for part in self.parts)
+        return replace(self, collation=None, parts=parts)
+
+    def __str__(self) -> str:
+        """Return the text that `DataType.simpleString` shows, fields quoted where need be."""
+        if self.kind == "struct":
+            fields = zip(self.names, self.parts, strict=True)
+            return f"struct<{','.join(f'{_quoted(name)}:{type_}' for name, type_ in fields)}>"
+        if self.parts:
+            return f"{self.kind}<{','.join(map(str, self.parts))}>"
+        if self.units:
+            return f"interval {' to '.join(dict.fromkeys(self.units))}"
+        size = f"({','.join(map(str, self.size))})" if self.size else ""
+        collation = f" collate {self.collation}" if self.collation else ""
+        return f"{self.kind}{size}{collation}"
+
+
+@lru_cache(maxsize=10_000)
+def type_of(text: str) -> Type:
+    """Return the type that a text says.
+
+    Raises:
+        InputError: The text is no type.
+    """
+    return _Parser(text).parse()
+
+
+def decimal_type(size: tuple[int, ...]) -> Type:
+    """Return the decimal of the numbers that were given for it: none, one or both."""
+    precision, scale = (*size, 10, 0)[:2] if not size else (*size, 0)[:2]
+    return Type("decimal", (precision, scale))
+
+
+def collated(name: str) -> str | None:
+    """Return a collation by its name as a type has it: None for Spark's own."""
+    return None if name.upper() == BINARY_COLLATION else name.upper()
+
+
+class _Parser:
+    """Reads one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = self._split(text)
+
+    def parse(self) -> Type:
+        found = self._type()
+        if self._tokens:
+            raise self._error()
+        return found
+
+    def _split(self, text: str) -> list[str]:
+        """Return the tokens in reverse order, so that `pop` takes the next one."""
+        found: list[str] = []
+        start, text = 0, text.rstrip()
+        while start < len(text):
+            match = _TOKEN.match(text, start)
+            if match is None:
+                raise self._error()
+            found.append(match[1])
+            start = match.end()
+        return found[::-1]
+
+    def _type(self) -> Type:
+        word = self._next().lower()
+        kind = OTHER_NAMES.get(word, word)
+        if kind in CONTAINERS:
+            return Type(kind, parts=self._parts(CONTAINERS[kind]))
+        if kind == "struct":
+            return self._struct()
+        if kind == "decimal":
+            return decimal_type(tuple(self._numbers()))
+        if kind == "interval":
+            return Type(kind, units=self._units())
+        if kind in SIZED_KINDS:
+            return Type(kind, tuple(self._size()), self._collation())
+        if kind not in PLAIN_KINDS:
+            raise self._error()
+        return Type(kind, collation=self._collation() if kind == "string" else None)
+
+    def _parts(self, count: int) -> tuple[Type, ...]:
+        self._expect("<")
+        found = [self._type()]
+        for _ in range(count - 1):
+            self._expect(",")
+            found.append(self._type())
+        self._expect(">")
+        return tuple(found)
+
+    def _struct(self) -> Type:
+        names: list[str] = []
+        parts: list[Type] = []
+        self._expect("<")
+        while not self._take(">"):
+            if parts:
+                self._expect(",")
+            name = self._next()
+            names.append(name[1:-1].replace("``", "`") if name.startswith("`") else name)
+            self._take(":")
+            parts.append(self._type())
+            self._take("not", "null")
+            if self._take("comment"):
+                self._next()
+        return Type("struct", names=tuple(names), parts=tuple(parts))
+
+    def _numbers(self) -> list[int]:
+        sizes = self._size()
+        if not all(isinstance(size, int) for size in sizes) or len(sizes) > 2:
+            raise self._error()
+        return [int(size) for size in sizes]
+
+    def _size(self) -> list[int | str]:
+        if not self._take("("):
+            return []
+        found: list[int | str] = []
+        while not found or self._take(","):
+            word = self._next().lower()
+            found.append(int(word) if word.isdigit() else word)
+        self._expect(")")
+        return found
+
+    def _collation(self) -> str | None:
+        return collated(self._next()) if self._take("collate") else None
+
+    def _units(self) -> tuple[str, ...]:
+        first = self._unit()
+        if first is None:
+            return ()
+        if not self._take("to"):
+            return first, first
+        last = self._unit()
+        if last is None:
+            raise self._error()
+        return first, last
+
+    def _unit(self) -> str | None:
+        return next((unit for unit in UNITS if self._take(unit)), None)
+
+    def _take(self, *words: str) -> bool:
+        """Take the next tokens if they are these words."""
+        ahead = self._tokens[-len(words) :][::-1]
+        if [token.lower() for token in ahead] != list(words):
+            return False
+        del self._tokens[-len(words) :]
+        return True
+
+    def _next(self) -> str:
+        if not self._tokens:
+            raise self._error()
+        return self._tokens.pop()
+
+    def _expect(self, wanted: str) -> None:
+        if not self._take(wanted):
+            raise self._error()
+
+    def _error(self) -> InputError:
+        return InputError(
+            f"Expected a Spark SQL type such as bigint or array<string>, found: {self._text}."
+        )
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"

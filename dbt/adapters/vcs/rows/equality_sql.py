@@ -1,0 +1,56 @@
+"""Equality of values as SQL: what Spark compares is made to be equal as `rows.equality` has it.
+
+| values           | Spark by itself                          | here                              |
+|------------------|------------------------------------------|-----------------------------------|
+| NaN, -0.0        | as they should be, also inside of others | left alone                        |
+| text             | by its collation                         | cast to the binary one            |
+| maps             | not compared, and not hashed             | their entries, in order of keys   |
+| VARIANT          | not compared                             | their JSON text                   |
+| arrays, structs  | by content                               | their content as this table says  |
+
+So whoever compares, groups, joins or hashes values in SQL does it with `canonical` of them.
+"""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.model.data_type import Type, type_of
+from dbt.adapters.vcs.rows.quoting import quoted
+
+
+def canonical(value: str, type_: str) -> str:
+    """Return SQL for what stands for a value: it is equal, to Spark, if and only if that is.
+
+    Args:
+        value: SQL of the value, not NULL without a type.
+        type_: The text of its type.
+    """
+    return _canonical(value, type_of(type_), 0)
+
+
+def differs(one: str, other: str, type_: str) -> str:
+    """Return SQL for whether two values of a type differ; never NULL."""
+    return f"not ({equals(one, other, type_)})"
+
+
+def equals(one: str, other: str, type_: str) -> str:
+    """Return SQL for whether two values of a type are equal; never NULL."""
+    return f"{canonical(one, type_)} <=> {canonical(other, type_)}"
+
+
+def _canonical(value: str, type_: Type, depth: int) -> str:
+    kinds = {part.kind for part in type_.whole()}
+    if not kinds & {"map", "variant"}:
+        is_collated = any(part.collation for part in type_.whole())
+        return f"cast({value} as {type_.binary()})" if is_collated else value
+    if type_.kind == "variant":
+        return f"to_json({value})"
+    item = f"__vcs_item{depth}"
+    if type_.kind == "array":
+        return f"transform({value}, {item} -> {_canonical(item, type_.parts[0], depth + 1)})"
+    if type_.kind == "map":
+        entry = zip((f"{item}.key", f"{item}.value"), type_.parts, strict=True)
+        pair = ", ".join(_canonical(part, of, depth + 1) for part, of in entry)
+        return f"sort_array(transform(map_entries({value}), {item} -> struct({pair})))"
+    fields = zip(type_.names, type_.parts, strict=True)
+    parts = (_canonical(f"{value}.{quoted(name)}", of, depth + 1) for name, of in fields)
+    return f"if({value} is null, null, struct({', '.join(parts)}))"

@@ -1,6 +1,8 @@
 """Source rules no linter checks: who may import whom, and how long a file may grow."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -18,9 +20,9 @@ MAX_MODULES = 20
 FLOORS = (
     {"core"},
     {"layout", "variables", "storage_configs"},
-    {"credentials"},
     {"statements", "rows"},
     {"runs", "engines"},
+    {"credentials"},
     {"worktree"},
     {"diffs"},
     {"scope"},
@@ -117,11 +119,17 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"files"},
         {"compare"},
     ),
-    "engines": ({"port"}, {"spark"}),
+    "engines": (
+        {"engine_errors", "model_frames", "temporaries"},
+        {"port"},
+        {"spark"},
+        {"factory"},
+    ),
     "engines.spark": (
         {"process"},
         {
             "deletions",
+            "frames",
             "location",
             "session_names",
             "session_settings",
@@ -268,6 +276,20 @@ def test_imports_point_down(path: Path) -> None:
         if name.startswith(f"{PACKAGE}."):
             room = climb(here, name)
             assert room is None, f"{here} must not import {name}: it isn't below, in {room}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_only_the_engines_know_a_concrete_one(path: Path) -> None:
+    if not module_of(path).startswith(f"{PACKAGE}.engines."):
+        known = [name for name in imported_by(path) if f"{PACKAGE}.engines.spark" in name]
+        assert not known, "ask for a protocol of engines.port, or engines.factory for an engine"
+
+
+@pytest.mark.parametrize("module", ["engines", "engines.port", "engines.factory", "credentials"])
+def test_spark_is_not_loaded_before_an_engine_is_made(module: str) -> None:
+    code = f"import sys, {PACKAGE}.{module}; print('pyspark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.strip() == b"False"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)

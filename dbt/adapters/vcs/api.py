@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.workspace.direct import landed
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
@@ -61,11 +61,11 @@ def connect(
     workspace = Workspace(
         opened,
         _line(opened, branch, author),
-        lambda: SparkEngine(
+        lambda: make_engine(
             blobs,
             settings=settings or {},
             storage_options=storage_options or {},
-            spark=spark,
+            given=spark,
             owner=f"{opened.id}@{branch}",
         ),
         schema=schema,

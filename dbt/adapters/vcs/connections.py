@@ -14,7 +14,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
-from dbt.adapters.vcs.engines.spark.process.spark_errors import trace_of
+from dbt.adapters.vcs.engines.engine_errors import trace_of
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.statements import split

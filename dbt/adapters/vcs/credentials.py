@@ -10,6 +10,8 @@ from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs import storage_configs as storage
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.factory import check_method
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
 
@@ -88,11 +90,10 @@ class VcsCredentials(Credentials):
             raise DbtRuntimeError(
                 "The profile names no schema; say where dbt builds, such as schema: analytics."
             )
-        if self.method != "session":
-            raise DbtRuntimeError(
-                f"method: {self.method} is not supported by type: vcs yet; expected session. "
-                "A cluster is reached through spark_config: {spark.master: ...}."
-            )
+        try:
+            check_method(self.method)
+        except InputError as error:
+            raise DbtRuntimeError(str(error)) from error
         if self.publish not in PUBLISH_MODES:
             raise DbtRuntimeError(
                 f"publish: {self.publish} is unknown; expected one of {', '.join(PUBLISH_MODES)}."

@@ -9,8 +9,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import Column, TableMount
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
 
 from .bench import Bench, schema_of
 from .conftest import EngineFactory
@@ -30,7 +30,7 @@ def test_a_name_shows_what_was_mounted_last(bench: Bench) -> None:
     session.mount_view(T, "select 3 d")
     assert bench.rows("select * from s.t") == [(3,)]
     session.unmount(T)
-    with pytest.raises(SparkError) as caught:
+    with pytest.raises(StatementError) as caught:
         session.query("select * from s.t")
     assert caught.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
     session.unmount(T)
@@ -141,7 +141,7 @@ def test_views(bench: Bench) -> None:
     assert session.relation_columns(RelationName("s", "v"))[0] == Column(
         name="c", type="int", nullable=False, comment="it's"
     )
-    with pytest.raises(SparkError) as caught:
+    with pytest.raises(StatementError) as caught:
         session.mount_view(RelationName("s", "u"), "select * from s.nope")
     assert caught.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
 
@@ -163,7 +163,7 @@ def test_files_that_are_not_versioned(bench: Bench, tmp_path: Path) -> None:
     for format in ("parquet", "csv"):
         with pytest.raises(NotFoundError, match=rf"no files of format {format} at {folder}/no\.x"):
             bench.session.mount_files(name, location=f"{folder}/no.x", format=format)
-    with pytest.raises(SparkError, match="nonsense"):
+    with pytest.raises(StatementError, match="nonsense"):
         bench.session.mount_files(name, location=str(folder), format="nonsense")
 
 
@@ -200,7 +200,7 @@ def test_settings_are_each_engines_own(
 ) -> None:
     strict = spark_engine_factory(blobs, settings={"spark.sql.ansi.enabled": "true"}).session("a")
     lax = spark_engine_factory(blobs).session("b")
-    with pytest.raises(SparkError, match="Division by zero"):
+    with pytest.raises(StatementError, match="Division by zero"):
         strict.query("select 1 / 0").fetch()
     assert lax.query("select 1 / 0").fetch() == [(None,)]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import TableMount
 
 repository = Path(sys.argv[1])
@@ -31,7 +31,7 @@ assert session.query("select * from analytics.t").fetch() == [(1,)]
 for text in ("select * from nowhere", "select raise_error('x')", "selec"):
     try:
         session.query(text).fetch()
-    except SparkError:
+    except StatementError:
         pass
     else:
         raise AssertionError(text)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.engines.engine_errors import CancelledError, StatementError
 from dbt.adapters.vcs.engines.port import Column
-from dbt.adapters.vcs.engines.spark.process.spark_errors import CancelledError, SparkError
 
 from .bench import Bench
 from .conftest import EngineFactory
@@ -125,7 +125,7 @@ def test_errors_are_sparks_own_words(
     if condition is None:
         assert bench.rows(text) == [(None,)]
         return
-    with pytest.raises(SparkError) as caught:
+    with pytest.raises(StatementError) as caught:
         bench.session.query(text).fetch()
     message = str(caught.value)
     assert caught.value.condition == condition
@@ -137,7 +137,7 @@ def test_errors_are_sparks_own_words(
 
 def test_python_functions_fail_with_their_own_line(bench: Bench) -> None:
     bench.session.spark.udf.register("broken", lambda value: 1 / 0, "int")
-    with pytest.raises(SparkError, match="ZeroDivisionError"):
+    with pytest.raises(StatementError, match="ZeroDivisionError"):
         bench.session.query("select broken(id) from range(1)").fetch()
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import Column, Written
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
 
 from .bench import Bench, schema_of
 
@@ -63,7 +63,7 @@ def test_a_folder_is_written_once(bench: Bench) -> None:
 
 
 def test_a_failed_write_leaves_nothing(bench: Bench) -> None:
-    with pytest.raises(SparkError, match="too far") as caught:
+    with pytest.raises(StatementError, match="too far") as caught:
         bench.write("select if(id > 500, raise_error('too far'), id) a from range(0, 1000, 1, 4)")
     assert caught.value.condition == "USER_RAISED_EXCEPTION"
     assert files_below(bench) == []
@@ -82,9 +82,9 @@ def test_partition_values_that_would_become_null_are_refused(
     bench: Bench, value: str, type_: str
 ) -> None:
     columns = (Column(name="a", type="int"), Column(name="p q", type=type_))
-    with pytest.raises(SparkError, match="'p q' holds an empty string"):
+    with pytest.raises(StatementError, match="'p q' holds an empty string"):
         bench.write(f"select 1 a, {value} `p q`", "p q")
-    with pytest.raises(SparkError, match="'p q' holds an empty string"):
+    with pytest.raises(StatementError, match="'p q' holds an empty string"):
         bench.session.insert(
             lambda table: f"insert into {table} select 1, {value}",
             folder=bench.folder(),
@@ -110,7 +110,7 @@ def test_an_unknown_partition_column(bench: Bench) -> None:
 def test_spark_tells_what_is_wrong(
     bench: Bench, query: str, partition_by: tuple[str, ...], condition: str
 ) -> None:
-    with pytest.raises(SparkError) as caught:
+    with pytest.raises(StatementError) as caught:
         bench.write(query, *partition_by)
     assert caught.value.condition == condition
 
@@ -176,7 +176,7 @@ def test_an_insert_is_written_under_ids_with_partitions_anywhere(bench: Bench) -
 def test_inserts_that_do_not_fit(
     bench: Bench, statement: str, condition: str | None, words: str
 ) -> None:
-    with pytest.raises(SparkError) as caught:
+    with pytest.raises(StatementError) as caught:
         bench.session.insert(
             statement.format,
             folder=bench.folder(),

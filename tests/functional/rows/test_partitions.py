@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 
 from .shop import Row, Shop
 
@@ -131,7 +131,7 @@ def test_types_are_those_declared(shop: Shop) -> None:
         "char(4)",
         "varchar(3)",
     ]
-    with pytest.raises(SparkError, match="EXCEED_LIMIT_LENGTH"):
+    with pytest.raises(StatementError, match="EXCEED_LIMIT_LENGTH"):
         shop.sql(f"insert into {table} values (2, 'abcde', 'x')")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 
 from .shop import Shop
 
@@ -209,7 +209,9 @@ def test_metadata_of_files_is_refused_with_the_way_round(shop: Shop) -> None:
         f"select _metadata.file_name from {table}",
         f"delete from {table} where _metadata.row_index = 0",
     ):
-        with pytest.raises(SparkError, match=r"no column _metadata.* input_file_name\(\) tells"):
+        with pytest.raises(
+            StatementError, match=r"no column _metadata.* input_file_name\(\) tells"
+        ):
             shop.sql(text)
     [(file,)] = shop.rows(f"select input_file_name() from {table}")
     assert file.endswith(".parquet")

@@ -2,12 +2,8 @@
 
 import pytest
 
-from dbt.adapters.vcs.engines.spark.process.spark_errors import (
-    SparkError,
-    trace_of,
-    translated,
-    words_of,
-)
+from dbt.adapters.vcs.engines.engine_errors import StatementError, trace_of
+from dbt.adapters.vcs.engines.spark.process.spark_errors import translated, words_of
 
 PYTHON = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: \
 Traceback (most recent call last):
@@ -26,7 +22,7 @@ class FromJava(Exception):
 
 
 def said(text: str) -> str:
-    with pytest.raises(SparkError) as caught, translated():
+    with pytest.raises(StatementError) as caught, translated():
         raise FromJava(text)
     return str(caught.value)
 
@@ -35,10 +31,10 @@ def test_both_stacks_are_kept() -> None:
     try:
         with translated():
             raise FromJava("[DIVIDE_BY_ZERO] Division by zero.")
-    except SparkError as error:
+    except StatementError as error:
         text = trace_of(error)
     assert "test_traces.py" in text
-    assert "SparkError: [DIVIDE_BY_ZERO] Division by zero." in text
+    assert "StatementError: [DIVIDE_BY_ZERO] Division by zero." in text
     assert text.endswith(f"Java's stack:\n{FromJava._stackTrace}")
 
 

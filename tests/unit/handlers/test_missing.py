@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.vcs.core.model import Origin
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.handlers.catalog.missing import named
 from tests.unit.shelf import Shelf
 
@@ -18,8 +18,8 @@ def told(name: str, condition: str = "TABLE_OR_VIEW_NOT_FOUND") -> str:
     shelf = Shelf()
     shelf.run("create table s.orders (id bigint)")
     scope = shelf.connection.scope("", shelf.begin(), Origin())
-    with pytest.raises(SparkError) as caught, named(scope):
-        raise SparkError(SPARKS.format(name), condition) from ValueError("java")
+    with pytest.raises(StatementError) as caught, named(scope):
+        raise StatementError(SPARKS.format(name), condition) from ValueError("java")
     assert isinstance(caught.value.__cause__, ValueError)
     return str(caught.value)
 

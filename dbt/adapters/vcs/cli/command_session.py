@@ -21,8 +21,8 @@ from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.layout.styled import Block
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.protection import Rules, read_rules
@@ -92,7 +92,7 @@ class Session:
 
     def engine(self) -> Engine:
         """Return an engine for what does not fit this process; nothing starts before its use."""
-        return SparkEngine(self.repository.blobs, storage_options=self.storage_options)
+        return make_engine(self.repository.blobs, storage_options=self.storage_options)
 
     @cached_property
     def author(self) -> str:

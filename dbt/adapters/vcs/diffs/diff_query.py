@@ -14,7 +14,6 @@ from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.engines.port import Session, TableMount
-from dbt.adapters.vcs.engines.spark.deletions import is_listed
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -22,10 +21,6 @@ from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 
 _SIGN: Final = "__vcs_sign"
-_PLACE: Final = (
-    Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
-    Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
-)
 
 
 def diff_query(parts: Iterable[str], comparison: Comparison, shape: DiffShape) -> str:
@@ -109,8 +104,7 @@ def image_relations(
     The relations have `__vcs_file`, `__vcs_pos` and the fields by id.
     """
     for stones, blocks in _by_depth(images):
-        mount = files_mount([stone.path for stone in stones], [*_PLACE, *fields])
-        yield session.mount_physical(mount), is_listed(stones, blocks)
+        yield session.mount_deleted(stones, blocks, fields)
 
 
 def _image_parts(
@@ -125,10 +119,9 @@ def _row_parts(
 ) -> Iterator[str]:
     """Yield queries for the rows that images are of, read where they were."""
     for stones, blocks in _by_depth(images):
-        places = session.mount_physical(files_mount([stone.path for stone in stones], _PLACE))
         rows = session.mount_located(files_mount(blocks, fields))
-        listed = where_clause(is_listed(stones, blocks))
-        gone = f"select {FILE_COLUMN}, {POSITION_COLUMN} from {places} {listed}"
+        places, listed = session.mount_deleted(stones, blocks)
+        gone = f"select {FILE_COLUMN}, {POSITION_COLUMN} from {places} {where_clause(listed)}"
         yield signed_part(
             f"{rows} kept left semi join ({gone}) gone on "
             f"kept.{FILE_COLUMN} = gone.{FILE_COLUMN} "

@@ -1,13 +1,19 @@
-"""The port to an engine: what dbt-vcs asks of the thing that computes rows."""
+"""The port to an engine: what dbt-vcs asks of the thing that computes rows.
+
+A session answers several small protocols; whoever takes one asks for those it needs.
+Every method may raise EngineError with the engine's own words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
+from dbt.adapters.vcs.engines.model_frames import Frames
+from dbt.adapters.vcs.engines.temporaries import Temporaries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +34,7 @@ class Column:
         type: Type text as in `Field.type`.
         nullable: False if the engine knows that no value is NULL.
         comment: Free text, or None.
-        default: SQL text of the default expression, or None; read by `Session.insert` alone.
+        default: SQL text of the default expression, or None; read by `Writer.insert` alone.
     """
 
     name: str
@@ -100,27 +106,8 @@ class Sign:
     created_at: int | None = None
 
 
-GLOBAL_TEMPORARY: Final = "global_temp"
-"""The schema of temporary views that all sessions of an engine share."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TemporaryDefinition:
-    """What a temporary view or function was made of.
-
-    Attributes:
-        text: The query, or the body of the function.
-        schema: The schema of the names in it that have none, lower case; empty if they are
-            none of the engine's own catalog.
-        views: Temporary views that it names, lower case, a global one as `global_temp.v`. Any
-            other name in it means none, even if there is one by now.
-        functions: The same of temporary functions.
-    """
-
-    text: str
-    schema: str
-    views: frozenset[str]
-    functions: frozenset[str]
+PRIVATE: Final = "__vcs"
+"""The schema of immutable mounts and staging tables."""
 
 
 class Rows(Protocol):
@@ -149,12 +136,8 @@ class Rows(Protocol):
         """
 
 
-class Session(Protocol):
-    """One thread's view of one catalog.
-
-    Every method may raise EngineError with the engine's own words. What is mounted is seen by
-    all sessions of the engine; temporary views and settings are this session's alone.
-    """
+class Queries(Protocol):
+    """Runs and analyses statements, with the relations and functions that are mounted."""
 
     def query(self, text: str) -> Rows:
         """Run a statement of any kind; a query's rows are computed when they are fetched."""
@@ -164,6 +147,16 @@ class Session(Protocol):
 
     def is_repeatable(self, query_text: str) -> bool:
         """Tell by analysis alone whether a query run twice is known to give the same rows."""
+
+    def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
+        """Return the columns of a mounted relation, or of a temporary view named by one word."""
+
+    def setting(self, key: str, default: str | None = None) -> str | None:
+        """Return an engine setting as this session sees it."""
+
+
+class Writer(Protocol):
+    """Writes rows as files of the repository."""
 
     def write(
         self,
@@ -228,6 +221,10 @@ class Session(Protocol):
             analysing: As for `write`.
         """
 
+
+class Mounts(Protocol):
+    """Makes versions and files readable; all sessions of the engine see what is mounted."""
+
     def ensure_schema(self, schema: str) -> None:
         """Make a schema in the catalog if it is not there."""
 
@@ -272,6 +269,26 @@ class Session(Protocol):
         Another table of the same `name`, a word, takes its place.
         """
 
+    def mount_deleted(
+        self,
+        tombstones: Sequence[Tombstone],
+        files: Collection[str],
+        fields: Sequence[Field] = (),
+    ) -> tuple[str, str]:
+        """Return where the rows are that tombstones delete from some files.
+
+        It is the quoted name of a relation and, in SQL, the condition of the rows in it. The
+        relation has `__vcs_file` and `__vcs_pos` as `mount_located` has them, and the fields that
+        the tombstones keep the values of, by id. All tombstones must be equally deep in folders.
+        """
+
+    def unmount(self, name: RelationName) -> None:
+        """Remove what a name stands for from the catalog; nothing happens if there is nothing."""
+
+
+class Functions(Protocol):
+    """Lets the statements of one session call functions."""
+
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
         """Let this session's statements call a function under a name, in place of what had it.
 
@@ -290,8 +307,9 @@ class Session(Protocol):
     def has_function(self, identifier: str) -> bool:
         """Tell whether a name without a schema calls the engine's own, or a temporary one."""
 
-    def unmount(self, name: RelationName) -> None:
-        """Remove what a name stands for from the catalog; nothing happens if there is nothing."""
+
+class Showcase(Protocol):
+    """What others see of a branch in a catalog that they share with its session."""
 
     @property
     def is_shared(self) -> bool:
@@ -321,23 +339,16 @@ class Session(Protocol):
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Return properties with the values hidden that the engine hides, in their order."""
 
-    def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
-        """Return the columns of a mounted relation, or of a temporary view named by one word."""
 
-    def temporary_views(self) -> frozenset[str]:
-        """Return the temporary views of this session, lower case; global ones with schema."""
+class Session(Queries, Writer, Mounts, Functions, Temporaries, Showcase, Protocol):
+    """One thread's view of one catalog: every protocol at once.
 
-    def temporary_view(self, name: str) -> TemporaryDefinition | None:
-        """Return what a temporary view was made of; None if there is none, or of no SQL."""
+    What is mounted is seen by all sessions of the engine; functions, temporary views and settings
+    are this session's alone.
+    """
 
-    def temporary_functions(self) -> frozenset[str]:
-        """Return the temporary functions of this session, lower case."""
-
-    def temporary_function(self, name: str) -> TemporaryDefinition | None:
-        """Return what a temporary function was made of; None if there is none, or of no SQL."""
-
-    def setting(self, key: str, default: str | None = None) -> str | None:
-        """Return an engine setting as this session sees it."""
+    def frames(self) -> Frames | None:
+        """Return what a Python model works with; None if the engine runs none."""
 
     def cancel(self) -> None:
         """Stop the statement that runs now, from any thread; it raises EngineError."""

@@ -19,7 +19,8 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import located, open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.engines.factory import make_engine
+from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.merges.protection import Rules, read_rules
 from dbt.adapters.vcs.project.advice import outdated_warning
 from dbt.adapters.vcs.project.externals import externals_of
@@ -193,10 +194,11 @@ class Environment:
         """
         return Repository.open(self._blobs())
 
-    def make_engine(self, repository: Repository) -> SparkEngine:
+    def make_engine(self, repository: Repository) -> Engine:
         """Return an engine as the profile wants it; nothing starts before it is used."""
-        return SparkEngine(
+        return make_engine(
             repository.blobs,
+            method=self.credentials.method,
             settings=self.credentials.spark_config,
             storage_options=self.credentials.storage_options,
         )

@@ -7,21 +7,17 @@ import re
 import traceback
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
-from dbt.adapters.vcs.engines.spark.process.spark_errors import words_of
-from dbt.adapters.vcs.engines.spark.session import SparkView
+from dbt.adapters.vcs.engines.model_frames import Frames
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.statements.syntax.names import Name, split_name
 from dbt.adapters.vcs.workspace.line_workspace import Connection
 from dbt.adapters.vcs.worktree.overlay import Overlay
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 MODEL: Final = "# --- the model --- #\n"
 """What the macro `vcs_write_python` puts before the model, so that lines are the file's."""
@@ -65,32 +61,34 @@ def run_python_model(
     """
     scope = connection.scope(code, overlay, origin)
     session = connection.session()
-    if not isinstance(session, SparkView):
+    frames = session.frames()
+    if frames is None:
         raise InputError(f"{model} is a Python model, which needs method: session.")
     known = [name for name in reads if overlay.entry(name) is not None or name in scope.externals]
     scope.calls = _calls(code)
     scope.show(known)
     read = dict.fromkeys(known)
 
-    def load(text: str) -> DataFrame:
+    def load(text: str) -> Any:
         name = _name_of(text)
         read[name] = None
         with scope.shown([name]):
-            return session.spark.table(text)
+            return frames.read(text)
 
     # One name a run: threads share nothing, and what a model leaves behind meets nobody.
     view = f"vcs_frame_{uuid.uuid4().hex}"
-    with session.running():
-        namespace = _executed(code.partition(MODEL)[2], model, session)
-        frame = _called(namespace, model, session, load)
-        _show(frame, view, model, session)
+    with frames.running():
+        namespace = _executed(code.partition(MODEL)[2], model, frames)
+        frame = _called(namespace, model, frames, load)
+        if not frames.show(view, frame):
+            session.mount_arrow(view, _arrow(frame, model))
     connection.frames[view] = tuple(read)
     try:
         text = namespace[STATEMENT].replace(FRAME, view)
         return connection.execute(text, overlay, origin=scope.made_by())
     finally:
         connection.frames.pop(view, None)
-        session.spark.catalog.dropTempView(view)
+        frames.hide(view)
 
 
 def relations_of(parsed_model: Mapping[str, Any], manifest: Any) -> tuple[RelationName, ...]:
@@ -105,46 +103,23 @@ def relations_of(parsed_model: Mapping[str, Any], manifest: Any) -> tuple[Relati
     return tuple(RelationName(schema.lower(), identifier.lower()) for schema, identifier in found)
 
 
-def _executed(code: str, model: str, session: SparkView) -> dict[str, Any]:
-    namespace: dict[str, Any] = {"__name__": f"dbt.{model}", "spark": session.spark}
+def _executed(code: str, model: str, frames: Frames) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": f"dbt.{model}", "spark": frames.handle}
     place = _place(model)
     # Lets a traceback quote the lines.
     linecache.cache[place] = (len(code), None, code.splitlines(keepends=True), place)
     try:
         exec(compile(code, place, "exec"), namespace)
     except Exception as error:
-        raise _failure(model, error) from error
+        raise _failure(model, error, frames) from error
     return namespace
 
 
-def _called(namespace: Mapping[str, Any], model: str, session: SparkView, load: Any) -> Any:
+def _called(namespace: Mapping[str, Any], model: str, frames: Frames, load: Any) -> Any:
     try:
-        return namespace["model"](namespace["dbtObj"](load), session.spark)
+        return namespace["model"](namespace["dbtObj"](load), frames.handle)
     except Exception as error:
-        raise _failure(model, error) from error
-
-
-def _show(frame: Any, view: str, model: str, session: SparkView) -> None:
-    """Make a frame a temporary view."""
-    from pyspark.sql import DataFrame
-
-    if type(frame).__module__.startswith("pyspark.pandas"):
-        frame = frame.to_spark()
-    if isinstance(frame, DataFrame):
-        _of_session(frame, session.spark).createOrReplaceTempView(view)
-    else:
-        session.mount_arrow(view, _arrow(frame, model))
-
-
-def _of_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
-    """Return a frame as one of a session: pandas on Spark makes its own in Spark's default one."""
-    from pyspark.sql.classic.dataframe import DataFrame
-
-    if frame.sparkSession is spark:
-        return frame
-    jvm: Any = spark._jvm
-    datasets = jvm.org.apache.spark.sql.classic.Dataset
-    return DataFrame(datasets.ofRows(spark._jsparkSession, frame._jdf.logicalPlan()), spark)
+        raise _failure(model, error, frames) from error
 
 
 def _arrow(frame: Any, model: str) -> pa.Table:
@@ -192,9 +167,10 @@ def _place(model: str) -> str:
     return f"<{model}.py>"
 
 
-def _failure(model: str, error: Exception) -> EngineError:
+def _failure(model: str, error: Exception, engine: Frames) -> EngineError:
     """Return the user's error, with the lines of the model that led to it."""
     place = _place(model)
     frames = [item for item in traceback.extract_tb(error.__traceback__) if item.filename == place]
     lines = [f"  line {item.lineno}, in {item.name}: {item.line}" for item in frames[-_LINES:]]
-    return EngineError("\n".join([f"The Python model {model} failed: {words_of(error)}", *lines]))
+    words = engine.words_of(error)
+    return EngineError("\n".join([f"The Python model {model} failed: {words}", *lines]))

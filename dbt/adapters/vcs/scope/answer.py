@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Input, RelationName
+from dbt.adapters.vcs.engines.engine_errors import unfit
 from dbt.adapters.vcs.engines.port import Column, Rows
-from dbt.adapters.vcs.engines.spark.spark_rows import unfit
 from dbt.adapters.vcs.rows.types import plain_type_text
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY, Session, TemporaryDefinition
-from dbt.adapters.vcs.engines.spark.catalog import PRIVATE
+from dbt.adapters.vcs.engines.port import PRIVATE, Session
+from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
 from dbt.adapters.vcs.statements import (
     AddCheck,
     AddColumns,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
-from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def sessions_of(
     """Give one session of an engine that is made when it is first asked for.
 
     Args:
-        engine: Makes it; None for Spark here, with no settings.
+        engine: Makes it; None for the default one, with no settings.
         blobs: The repository's store.
         label: Describes the session's jobs to a person.
     """
@@ -27,7 +27,7 @@ def sessions_of(
     def found() -> Session:
         nonlocal made, session
         if session is None:
-            made = engine() if engine is not None else SparkEngine(blobs)
+            made = engine() if engine is not None else make_engine(blobs)
             session = made.session(label)
         return session
 

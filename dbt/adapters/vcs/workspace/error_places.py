@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.model import Origin
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import Column, Rows
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
 from dbt.adapters.vcs.rows.positions import moved
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.statements.families.table import CreateTable, CreateTemporaryView, CreateView
@@ -42,12 +42,12 @@ def counted_in(written: str) -> Iterator[None]:
     """
     try:
         yield
-    except SparkError as error:
+    except StatementError as error:
         sent = error.sent
         if sent is None or sent == written:
             raise
         message = moved(str(error), sent, written, partial(own_place, written, sent))
-        raise SparkError(message, error.condition, written) from error.__cause__
+        raise StatementError(message, error.condition, written) from error.__cause__
 
 
 def with_places(outcome: Outcome, written: str) -> Outcome:

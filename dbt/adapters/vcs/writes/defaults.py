@@ -8,7 +8,7 @@ from typing import Final
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.schema import fitted
-from dbt.adapters.vcs.engines.spark.catalog import PRIVATE
+from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.rows.files.bounds import kind_of
 from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.scope.statement_scope import Scope

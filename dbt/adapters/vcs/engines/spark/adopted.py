@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.spark.catalog import PRIVATE, Catalog
+from dbt.adapters.vcs.engines.port import PRIVATE
+from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation

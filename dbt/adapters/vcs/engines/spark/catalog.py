@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Final
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.port import Sign, TableMount
+from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.port import PRIVATE, Sign, TableMount
 from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence
 from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
 from dbt.adapters.vcs.engines.spark.mounting import Mounting
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError, translated
+from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-PRIVATE: Final = "__vcs"
-"""The database of immutable mounts and staging tables."""
 
 _PARTITIONS_IN_CATALOG: Final = "spark.sql.hive.manageFilesourcePartitions"
 _NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
@@ -314,7 +312,7 @@ def _create_files(spark: SparkSession, name: str, format: str, options: dict[str
                 f"create table if not exists {name} using {quoted(format)} "
                 f"options ({options_clause(options)})"
             )
-    except SparkError as error:
+    except StatementError as error:
         if error.condition not in _NO_FILES:
             raise
         raise NotFoundError(

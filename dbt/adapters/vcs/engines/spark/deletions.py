@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from dbt.adapters.vcs.core.model import Tombstone
+from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")
@@ -50,6 +52,22 @@ def file_of(files: Sequence[str], relation: str = "") -> str:
 def position_of(relation: str = "") -> str:
     """Return SQL for the position of a row in its file, from 0."""
     return f"{relation}._metadata.row_index" if relation else "_metadata.row_index"
+
+
+def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) -> TableMount:
+    """Return a mount of tombstones' files: places of deleted rows, and values of some fields."""
+    files = tuple(sorted({stone.path for stone in tombstones}))
+    shown = repr((files, [(field.id, field.type) for field in fields]))
+    return TableMount(
+        id=f"t_{hashlib.sha256(shown.encode()).hexdigest()[:32]}",
+        folder=files[0].rpartition("/")[0],
+        files=files,
+        fields=(
+            Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
+            Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
+            *fields,
+        ),
+    )
 
 
 def deleted_rows(table: str, tombstones: Sequence[Tombstone], files: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.spark.deletions import (
     MAX_WRITTEN,
@@ -21,7 +22,7 @@ from dbt.adapters.vcs.engines.spark.deletions import (
     written_rows,
 )
 from dbt.adapters.vcs.engines.spark.location import exact_files
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError, translated
+from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.rows.files.bounds import TEXTS, kind_of
 from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
 from dbt.adapters.vcs.rows.partition_values import WRITE_FOLDER, partition_folders
@@ -264,7 +265,7 @@ class Mounting:
                     f"options ({options_clause(options)})"
                 )
                 found = self._found(table)
-        except SparkError as error:
+        except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
                 raise
         if found != files:

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.core.model import Function, RelationName
+from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.port import (
-    Analysing,
-    Column,
-    Sign,
-    TableMount,
-    TemporaryDefinition,
-    Written,
-)
-from dbt.adapters.vcs.engines.spark.catalog import PRIVATE, Catalog
+from dbt.adapters.vcs.engines.engine_errors import sending
+from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Sign, TableMount, Written
+from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
 from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.engines.spark.deletions import deletions_mount, is_listed
+from dbt.adapters.vcs.engines.spark.frames import SparkFrames
 from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
 from dbt.adapters.vcs.engines.spark.process.repeatable import is_repeatable
-from dbt.adapters.vcs.engines.spark.process.spark_errors import renamed, sending
+from dbt.adapters.vcs.engines.spark.process.spark_errors import renamed
 from dbt.adapters.vcs.engines.spark.session_names import TemporaryNames
 from dbt.adapters.vcs.engines.spark.spark_functions import Functions
 from dbt.adapters.vcs.engines.spark.spark_rows import SparkRows, columns_of_schema
 from dbt.adapters.vcs.engines.spark.writes import write_frame
+from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
@@ -53,11 +50,9 @@ class SparkView:
         """The SparkSession itself; what is run through it is not cancelled by `cancel`."""
         return self._spark
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Run a block as one statement, which `cancel` stops."""
-        with self._jobs.run():
-            yield
+    def frames(self) -> SparkFrames:
+        """Return what a Python model works with."""
+        return SparkFrames(self._spark, self._jobs)
 
     def query(self, text: str) -> SparkRows:
         """Run a statement; a query's rows are computed when they are fetched."""
@@ -201,6 +196,16 @@ class SparkView:
         name = RelationName(PRIVATE, f"v_{mount.id}")
         self.mount_table(name, mount)
         return quoted_relation(name)
+
+    def mount_deleted(
+        self,
+        tombstones: Sequence[Tombstone],
+        files: Collection[str],
+        fields: Sequence[Field] = (),
+    ) -> tuple[str, str]:
+        """Return where the rows are that tombstones delete from some files."""
+        mount = deletions_mount(tombstones, fields)
+        return self.mount_physical(mount), is_listed(tombstones, files)
 
     def mount_arrow(self, name: str, table: pa.Table) -> str:
         """Return the quoted name of a temporary view that shows a table's rows."""

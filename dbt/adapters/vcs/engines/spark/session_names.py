@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY, TemporaryDefinition
+from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import Function, Parameter, RelationName, ViewColumn
-from dbt.adapters.vcs.engines.spark.catalog import PRIVATE, Catalog
+from dbt.adapters.vcs.engines.port import PRIVATE
+from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.programs import builder
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 

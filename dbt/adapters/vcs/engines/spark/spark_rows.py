@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.engines.engine_errors import sending, unfit
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
-from dbt.adapters.vcs.engines.spark.process.spark_errors import sending
 from dbt.adapters.vcs.rows.types import field_type_text
 
 if TYPE_CHECKING:
@@ -26,14 +25,6 @@ def columns_of_schema(schema: StructType) -> tuple[Column, ...]:
             comment=(field.metadata or {}).get("comment"),
         )
         for field in schema.fields
-    )
-
-
-def unfit(error: Exception) -> EngineError:
-    """Return the error for values that Python can't hold."""
-    return EngineError(
-        f"A date or timestamp of the result does not fit Python's years 1 to 9999 ({error}). "
-        "Cast the column to string."
     )
 
 

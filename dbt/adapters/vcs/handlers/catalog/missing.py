@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.spark.process.spark_errors import SparkError
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.scope.statement_scope import Scope
 
 _CONDITION: Final = "TABLE_OR_VIEW_NOT_FOUND"
@@ -26,7 +26,7 @@ def named(scope: Scope) -> Iterator[None]:
     """
     try:
         yield
-    except SparkError as error:
+    except StatementError as error:
         found = _NAMED.search(str(error)) if error.condition == _CONDITION else None
         if found is None:
             raise
@@ -34,7 +34,7 @@ def named(scope: Scope) -> Iterator[None]:
         place = _PLACE.search(str(error))
         words = f"[{_CONDITION}] There is no table or view {name} here. {_hint(scope, name)}"
         words += f" It is read in {place[0]}." if place else ""
-        raise SparkError(words, _CONDITION) from error.__cause__
+        raise StatementError(words, _CONDITION) from error.__cause__
 
 
 def _name(quoted: str, schema: str) -> RelationName:

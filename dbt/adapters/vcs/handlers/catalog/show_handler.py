@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, ViewEntry
-from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
+from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.rows.partition_values import folder_of_text
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
+from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import CreateSchema, DropSchema

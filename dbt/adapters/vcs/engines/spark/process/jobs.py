@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.spark.process.spark_errors import CancelledError, translated
+from dbt.adapters.vcs.engines.engine_errors import CancelledError
+from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -31,7 +32,7 @@ class Jobs:
         """Run a block as one statement; a block inside a block is part of the same statement.
 
         Raises:
-            SparkError: Spark failed, in its own words.
+            StatementError: Spark failed, in its own words.
             CancelledError: It failed because `cancel` was called meanwhile.
             EngineError: The session is closed.
         """

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, UnsupportedError, VcsError
+from dbt.adapters.vcs.engines.engine_errors import MAX_CAUSES, StatementError
 
 _MAX_LINES: Final = 40
 _MAX_CHARS: Final = 8_000
-_MAX_CAUSES: Final = 20
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 _JAVA_CLASS: Final = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?::\s+|$)")
 _STACK: Final = re.compile(r"^\s*at [\w.$/<>]+\(|^\s*\.\.\. \d+ more|^(?:JVM|Driver) stacktrace")
@@ -30,32 +30,9 @@ _TRACEBACK: Final = (
 _S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 
 
-class SparkError(EngineError):
-    """Spark failed; the message is its own.
-
-    Attributes:
-        condition: Spark's error condition, such as `TABLE_OR_VIEW_NOT_FOUND`, or None.
-        sent: The text that lines and positions in the message count in; None if not known.
-    """
-
-    def __init__(
-        self, message: str, condition: str | None = None, sent: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.condition = condition
-        self.sent = sent
-
-
-class CancelledError(SparkError):
-    """The statement was cancelled."""
-
-    def __init__(self) -> None:
-        super().__init__("The statement was cancelled.", "CANCELLED")
-
-
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn what PySpark and Py4J raise inside the block into SparkError, their cause."""
+    """Turn what PySpark and Py4J raise inside the block into StatementError, their cause."""
     try:
         yield
     except VcsError:
@@ -72,28 +49,17 @@ def translated() -> Iterator[None]:
 
 
 @contextmanager
-def sending(text: str) -> Iterator[None]:
-    """Note with an error inside the block which text Spark was given."""
-    try:
-        yield
-    except SparkError as error:
-        if error.sent is None:
-            error.sent = text
-        raise
-
-
-@contextmanager
 def renamed(private: str, shown: str) -> Iterator[None]:
     """Call a relation of ours in error messages what the user knows it as."""
     try:
         yield
-    except (SparkError, UnsupportedError) as error:
+    except (StatementError, UnsupportedError) as error:
         message = str(error)
         if private not in message:
             raise
         message = message.replace(f"`spark_catalog`.{private}", shown).replace(private, shown)
-        if isinstance(error, SparkError):
-            raise SparkError(message, error.condition, error.sent) from error.__cause__
+        if isinstance(error, StatementError):
+            raise StatementError(message, error.condition, error.sent) from error.__cause__
         raise UnsupportedError(message) from error.__cause__
 
 
@@ -104,20 +70,6 @@ def words_of(error: Exception) -> str:
     return "".join(traceback.format_exception_only(error)).strip()
 
 
-def trace_of(error: BaseException) -> str:
-    """Return what a developer looks for in a log: Python's stack and, below it, Java's."""
-    lines = traceback.format_exception(error)
-    cause: BaseException | None = error
-    for _ in range(_MAX_CAUSES):
-        if cause is None:
-            break
-        stack = getattr(cause, "_stackTrace", None)
-        if stack:
-            lines.append(f"Java's stack:\n{stack}")
-        cause = cause.__cause__
-    return "".join(lines)
-
-
 def _is_lost(error: Exception) -> bool:
     """Tell whether an exception says that the JVM does not answer."""
     if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
@@ -125,7 +77,7 @@ def _is_lost(error: Exception) -> bool:
     return type(error).__name__ == "Py4JError" and bool(_NO_ANSWER.fullmatch(str(error)))
 
 
-def _spark_error(error: Any) -> SparkError:
+def _spark_error(error: Any) -> StatementError:
     java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     said = _chain(java) or [getattr(error, "_desc", None) or str(error)]
     with_condition = [text for text in said if _CONDITION.match(text)]
@@ -147,7 +99,7 @@ def _spark_error(error: Any) -> SparkError:
     if _NO_MEMORY.search(message):
         message += "\nGive Spark more memory: spark.driver.memory."
     found = _CONDITION.match(message)
-    return SparkError(message, found[1] if found else None)
+    return StatementError(message, found[1] if found else None)
 
 
 def _python_first(message: str) -> str:
@@ -164,7 +116,7 @@ def _python_first(message: str) -> str:
 def _chain(java: Any) -> list[str]:
     """Return the messages of an exception and of its causes, outermost first, none empty."""
     found: list[str] = []
-    for _ in range(_MAX_CAUSES):
+    for _ in range(MAX_CAUSES):
         if java is None:
             break
         text = _message(java)

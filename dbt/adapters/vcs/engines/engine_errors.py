@@ -1,0 +1,69 @@
+"""What an engine says when a statement fails, and what is written to the log about it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import EngineError
+
+MAX_CAUSES: Final = 20
+"""How many causes of an exception are looked at: a chain may be a circle."""
+
+
+class StatementError(EngineError):
+    """The engine refused a statement or failed at it; the message is its own.
+
+    Attributes:
+        condition: The engine's name of the error, such as `TABLE_OR_VIEW_NOT_FOUND`, or None.
+        sent: The text that lines and positions in the message count in; None if not known.
+    """
+
+    def __init__(
+        self, message: str, condition: str | None = None, sent: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.condition = condition
+        self.sent = sent
+
+
+class CancelledError(StatementError):
+    """The statement was cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__("The statement was cancelled.", "CANCELLED")
+
+
+@contextmanager
+def sending(text: str) -> Iterator[None]:
+    """Note with an error inside the block which text the engine was given."""
+    try:
+        yield
+    except StatementError as error:
+        if error.sent is None:
+            error.sent = text
+        raise
+
+
+def unfit(error: Exception) -> EngineError:
+    """Return the error for values that Python can't hold."""
+    return EngineError(
+        f"A date or timestamp of the result does not fit Python's years 1 to 9999 ({error}). "
+        "Cast the column to string."
+    )
+
+
+def trace_of(error: BaseException) -> str:
+    """Return what a developer looks for in a log: Python's stack and, below it, Java's."""
+    lines = traceback.format_exception(error)
+    cause: BaseException | None = error
+    for _ in range(MAX_CAUSES):
+        if cause is None:
+            break
+        stack = getattr(cause, "_stackTrace", None)
+        if stack:
+            lines.append(f"Java's stack:\n{stack}")
+        cause = cause.__cause__
+    return "".join(lines)

@@ -1,0 +1,75 @@
+"""One place where an engine is chosen: by the `method` of the profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.port import Engine
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def make_engine(
+    blobs: Blobs,
+    *,
+    method: str = "session",
+    settings: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    given: Any = None,
+    owner: str = "",
+) -> Engine:
+    """Return an engine; nothing starts before its first session is asked for.
+
+    Args:
+        blobs: The repository's store; the engine reads and writes below its `uri`.
+        method: One of `METHODS`.
+        settings: The engine's own settings.
+        storage_options: The store's own options, credentials among them.
+        given: A session of the engine's own kind to use instead of a private one, if any.
+        owner: Whose names the catalog shows, such as `<repository>@<branch>`.
+
+    Raises:
+        InputError: There is no such method.
+    """
+    check_method(method)
+    return _MAKERS[method](
+        blobs, settings=settings, storage_options=storage_options, given=given, owner=owner
+    )
+
+
+def check_method(method: str) -> None:
+    """Require that a method of the profile is known.
+
+    Raises:
+        InputError: It isn't.
+    """
+    if method not in METHODS:
+        raise InputError(
+            f"method: {method} is not supported by type: vcs yet; expected {', '.join(METHODS)}. "
+            "A cluster is reached through spark_config: {spark.master: ...}."
+        )
+
+
+def _spark_here(
+    blobs: Blobs,
+    *,
+    settings: Mapping[str, str] | None,
+    storage_options: Mapping[str, str] | None,
+    given: SparkSession | None,
+    owner: str,
+) -> Engine:
+    # Loaded when it is chosen: a command that needs no engine starts sooner.
+    from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+
+    return SparkEngine(
+        blobs, settings=settings, storage_options=storage_options, spark=given, owner=owner
+    )
+
+
+_MAKERS: Final[Mapping[str, Callable[..., Engine]]] = {"session": _spark_here}
+METHODS: Final = tuple(_MAKERS)
+"""Where rows can be computed: `session` is Spark in this process."""

@@ -32,10 +32,10 @@ FLOORS = (
     {"workspace"},
     {"verbs"},
     {"text"},
-    {"operations"},
     {"project", "api", "configs", "relation", "column"},
     {"connections"},
-    {"impl", "cli"},
+    {"cli"},
+    {"impl"},
 )
 # The same inside a room, for its sub-rooms and modules: every room of more than ten modules is
 # here, and those whose sub-rooms have an order.
@@ -217,11 +217,22 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"environment", "events"},
     ),
     "cli": (
-        {"author", "conflict_mode", "failure", "options", "output", "pairs", "rendering"},
-        {"json_text", "profile"},
+        {
+            "author",
+            "conflict_mode",
+            "failure",
+            "forms",
+            "operation_forms",
+            "options",
+            "output",
+            "pairs",
+            "rendering",
+        },
+        {"json_text", "operation_values", "profile"},
         {"command_session", "groups"},
         {"reading", "refs", "changing", "upkeep"},
         {"root"},
+        {"operations"},
     ),
 }
 FOREIGN_TO_CORE = {"dbt", "dbt_common", "pyspark", "agate", "sqlglot"}

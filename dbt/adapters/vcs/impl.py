@@ -21,6 +21,7 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.vcs.cli.operations import Caller, run_operation
 from dbt.adapters.vcs.column import VcsColumn
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
@@ -28,7 +29,6 @@ from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of, columns_of_temporary
-from dbt.adapters.vcs.operations.operation import run_verb
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.project.events import RunListener
@@ -253,15 +253,14 @@ class VcsAdapter(SparkAdapter):
         environment = self.environment
         with self.connections.exception_handler(f"dbt-vcs {verb}"):
             repository = environment.existing_repository()
-            return run_verb(
-                repository,
-                verb,
-                {key: value for key, value in arguments.items() if value is not None},
+            caller = Caller(
+                repository=repository,
                 author=environment.invocation.author,
                 branch=environment.credentials.branch,
                 engine=lambda: environment.make_engine(repository),
                 rules=environment.rules(),
             )
+            return run_operation(caller, verb, arguments)
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str

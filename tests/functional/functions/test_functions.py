@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.cli.operations import Caller, run_operation
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import FunctionEntry, Origin, RelationName
-from dbt.adapters.vcs.operations.operation import run_verb
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 from .conftest import SPARK, Sql, rows_of
@@ -20,7 +20,8 @@ DOUBLE = "create or replace function dbl(price float default 100) returns float 
 
 
 def verb(client: Client, name: str, **arguments: str) -> list[str]:
-    return run_verb(client.repository, name, arguments, author="ann", branch="main")
+    caller = Caller(repository=client.repository, author="ann", branch="main")
+    return run_operation(caller, name, arguments)
 
 
 def test_calls_with_and_without_schema_and_defaults(sql: Sql) -> None:

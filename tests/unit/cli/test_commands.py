@@ -66,7 +66,7 @@ def test_the_log(vcs: Call, warehouse: Warehouse) -> None:
     lines = vcs("log").stdout.splitlines()
     assert len(lines) == 21
     assert lines[0].startswith(f"{warehouse.head()[:12]} (main) Step 24  ann, ")
-    assert lines[-1] == "There are older ones: give -n, with 0 for all."
+    assert lines[-1] == "There are older ones: give --limit, with 0 for all."
     assert len(vcs("log", "-n", "0").stdout.splitlines()) == 26
     assert len(vcs("log", "-n", "26").stdout.splitlines()) == 26
     assert [row["message"] for row in asked(vcs, "log", "main~3", "-n", "1")] == ["Step 21"]

@@ -209,6 +209,6 @@ def test_versions_are_operations_too(operate: Any, warehouse: Warehouse) -> None
     assert texts[8] == "History without a name is kept for 30 days."
     assert "All is well." in texts[9]
     assert "is there. Only a deleted one" in texts[10]
-    assert "either the argument 'relation' or all: true" in texts[11]
-    assert "expected a number of days" in texts[12]
+    assert "Give either a relation, as schema.table, or all: true." in texts[11]
+    assert "'long' is not a valid float" in texts[12]
     assert warehouse.shown("dev")["shop.c"] != first

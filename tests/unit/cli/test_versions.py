@@ -73,7 +73,7 @@ def test_lineage_and_blame(vcs: Call, warehouse: Warehouse) -> None:
     ]
     assert json.loads(vcs("blame", "shop.t", "-k", "id=2", "--json").output)["how"] == "added"
     assert "had a row with id=7" in vcs("blame", "shop.t", "-k", "id=7", code=1).output
-    assert "is no key" in vcs("blame", "shop.t", "-k", "id", code=2).output
+    assert "expected COLUMN=VALUE" in vcs("blame", "shop.t", "-k", "id", code=2).output
 
 
 def test_upkeep(vcs: Call, warehouse: Warehouse) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dbt.adapters.vcs.cli.operations import Caller, run_operation
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, TableId
 from dbt.adapters.vcs.core.model import (
@@ -22,7 +23,6 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.operations.operation import run_verb
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, list_conflicts, resolve
@@ -324,13 +324,9 @@ def test_values_for_a_row_that_is_in_conflict_no_more_are_not_dropped(forked: Wa
 
 
 def test_the_operation_takes_values_as_yaml_has_them(forked: Warehouse) -> None:
-    run_verb(
-        forked.repository,
-        "resolve",
-        {"relation": "shop.a", "key": {"id": 1}, "set": {"credit": 11.5, "note": None}},
-        author="ann",
-        branch="main",
-    )
+    caller = Caller(repository=forked.repository, author="ann", branch="main")
+    values = {"credit": 11.5, "note": None}
+    run_operation(caller, "resolve", {"relation": "shop.a", "key": {"id": 1}, "set": values})
     assert shown(forked, 1) == {
         "resolution": "custom",
         "credit": Decimal("11.50"),
@@ -339,12 +335,8 @@ def test_the_operation_takes_values_as_yaml_has_them(forked: Warehouse) -> None:
     }
     for given in ({"credit": 11.505}, {"note": True}, {"note": 1.5}, {"note": [1]}):
         with pytest.raises(InputError, match=r"no value|in quotes"):
-            run_verb(
-                forked.repository,
-                "resolve",
-                {"relation": "shop.a", "key": {"id": 1}, "set": given},
-                author="ann",
-                branch="main",
+            run_operation(
+                caller, "resolve", {"relation": "shop.a", "key": {"id": 1}, "set": given}
             )
 
 

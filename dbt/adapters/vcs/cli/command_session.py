@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -70,7 +71,7 @@ class Session:
         """
         return Repository.open(self.blobs())
 
-    @property
+    @cached_property
     def branch(self) -> str:
         """The branch that is meant where none is given: the profile's, else the default one."""
         return self.target.branch if self.target else self.repository.default_branch
@@ -99,7 +100,7 @@ class Session:
         """Whom changes are recorded for."""
         return find_author()
 
-    @property
+    @cached_property
     def now(self) -> datetime:
         """The moment that ages are counted from."""
         return datetime_of(self.repository.clock())
@@ -127,11 +128,30 @@ class Session:
         """Print what was done."""
         print_blocks(blocks)
 
+    def warn(self, lines: Iterable[str]) -> None:
+        """Print what a person should know, beside the answer."""
+        for text in lines:
+            click.echo(text, err=True)
+
+    @property
+    def can_ask(self) -> bool:
+        """True if a person is there to answer a question."""
+        return sys.stdin.isatty() and not self.prints_json
+
+    def spelled(self, text: str) -> str:
+        """Return a sentence that names options as the caller gives them."""
+        return text
+
 
 def with_session(command: Callable[Concatenate[Session, P], R]) -> Callable[P, R]:
-    """Give a command a session as its first argument, and the options that say which one."""
+    """Give a command a session as its first argument, and the options that say which one.
+
+    A caller that is no command line gives one of its own, as the object of click's context.
+    """
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        return command(Session(current_settings(click.get_current_context())), *args, **kwargs)
+        ctx = click.get_current_context()
+        session = ctx.find_object(Session) or Session(current_settings(ctx))
+        return command(session, *args, **kwargs)
 
     return common_options(update_wrapper(run, command))

@@ -39,6 +39,18 @@ class NotDone(Failure):
     exit_code = NOT_DONE
 
 
+class ShownFailure(click.exceptions.Exit):
+    """The end of a command that has shown what is wrong, as its answer.
+
+    Attributes:
+        kind: The error that the answer stands for, for callers who get no exit code.
+    """
+
+    def __init__(self, kind: type[VcsError]) -> None:
+        super().__init__(NOT_DONE if issubclass(kind, ConflictError) else FAILED)
+        self.kind = kind
+
+
 def told_of(error: VcsError, exit_code: int) -> dict[str, Any]:
     """Return what a machine is told of an error: `error` (its kind), `message`, `exit_code`."""
     kind = next(item for item in type(error).__mro__ if item.__module__ == VcsError.__module__)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from dbt.adapters.vcs.cli.failure import failing_plainly, told_of
+from dbt.adapters.vcs.cli.forms import check_before
 from dbt.adapters.vcs.cli.options import current_settings
 from dbt.adapters.vcs.core.errors import VcsError
 
@@ -81,7 +82,14 @@ class DefaultGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is meant, and its arguments."""
+        """Return the command that is meant, and its arguments.
+
+        Raises:
+            click.UsageError: There is none, or it doesn't take what was given before its name.
+        """
         if self.fallback and args[0] not in self.commands:
             args = [self.fallback, *args]
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        if found[1] is not None:
+            check_before(ctx, found[1])
+        return found

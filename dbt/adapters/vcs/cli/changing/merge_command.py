@@ -6,8 +6,10 @@ import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.conflict_mode import on_conflict_option
-from dbt.adapters.vcs.cli.failure import NOT_DONE
+from dbt.adapters.vcs.cli.failure import ShownFailure
+from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.text import aborted_text, merge_text
 from dbt.adapters.vcs.verbs.changing import merge as verb
 from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge
@@ -44,15 +46,17 @@ def merge(
     published as one commit. With --continue or --abort give the TARGET alone.
     """
     if go_on or abort:
-        if (go_on and abort) or target is not None:
-            raise click.UsageError("Give --continue or --abort, and the target alone.")
-        into = source or session.branch
+        form = "--abort" if abort else "--continue"
+        check_only(form, "source", "target", "abort" if abort else "go_on")
+        if source and target:
+            raise click.UsageError(f"Give {form} the target only.")
+        into = source or target or session.branch
         if abort:
             gone = abort_merge(session.repository, into, author=session.author)
             session.show(gone, aborted_text(gone))
             return
         done = continue_merge(
-            session.repository, into, author=session.author, engine=session.engine
+            session.repository, session.bound(into), author=session.author, engine=session.engine
         )
         session.show(done, merge_text(done))
         return
@@ -72,4 +76,4 @@ def merge(
     )
     session.show(report, merge_text(report))
     if report.how == "conflict":
-        raise click.exceptions.Exit(NOT_DONE)
+        raise ShownFailure(ConflictError)

@@ -6,9 +6,10 @@ import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.conflict_mode import on_conflict_option
-from dbt.adapters.vcs.cli.failure import NOT_DONE
+from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.options import json_option
-from dbt.adapters.vcs.cli.pairs import read_pairs
+from dbt.adapters.vcs.cli.pairs import Pair
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.text import merge_text
 from dbt.adapters.vcs.verbs.changing import promote as verb
 
@@ -22,7 +23,7 @@ from dbt.adapters.vcs.verbs.changing import promote as verb
 @click.option(
     "--metadata",
     multiple=True,
-    metavar="KEY=VALUE",
+    type=Pair("KEY=VALUE"),
     help="A further fact for the commit, such as ticket=SHOP-12; may be given several times.",
 )
 @json_option
@@ -34,7 +35,7 @@ def promote(
     on_conflict: str | None,
     dry_run: bool,
     message: str | None,
-    metadata: tuple[str, ...],
+    metadata: tuple[tuple[str, str], ...],
 ) -> None:
     """Publish a branch, all its relations or none.
 
@@ -48,11 +49,11 @@ def promote(
         session.bound(target or session.branch),
         author=session.author,
         message=message,
-        metadata=read_pairs(metadata, option="--metadata", shape="KEY=VALUE"),
+        metadata=dict(metadata),
         policy=session.policy(on_conflict),
         dry_run=dry_run,
         engine=session.engine,
     )
     session.show(report, merge_text(report))
     if report.how == "conflict":
-        raise click.exceptions.Exit(NOT_DONE)
+        raise ShownFailure(ConflictError)

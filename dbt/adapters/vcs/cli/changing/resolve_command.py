@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.options import json_option
-from dbt.adapters.vcs.cli.pairs import read_pairs
+from dbt.adapters.vcs.cli.pairs import Pair
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.text import resolved_text
@@ -25,18 +25,17 @@ from dbt.adapters.vcs.verbs.changing.resolve import resolve as verb
 @click.option(
     "--key",
     multiple=True,
-    metavar="COLUMN=VALUE",
+    type=Pair("COLUMN=VALUE", is_exact=True),
     help="Only rows with this value, as text; may be given several times.",
 )
 @click.option(
     "--set",
-    "values",
     multiple=True,
-    metavar="COLUMN=VALUE",
+    type=Pair("COLUMN=VALUE", is_exact=True),
     help="A value by hand for a column of these rows; may be given several times.",
 )
 @click.option("--set-null", "nulls", multiple=True, metavar="COLUMN", help="The same with NULL.")
-@click.option("--all", "everything", is_flag=True, help="What is left of every relation.")
+@click.option("--all", is_flag=True, help="What is left of every relation.")
 @click.option("--again", is_flag=True, help="Choose again for what was chosen before, too.")
 @click.option("--into", "target", metavar="BRANCH", help="Which merge: the one into this branch.")
 @json_option
@@ -45,10 +44,10 @@ def resolve(
     session: Session,
     relation: str | None,
     choice: str | None,
-    key: tuple[str, ...],
-    values: tuple[str, ...],
+    key: tuple[tuple[str, Given], ...],
+    set: tuple[tuple[str, Given], ...],
     nulls: tuple[str, ...],
-    everything: bool,
+    all: bool,
     again: bool,
     target: str | None,
 ) -> None:
@@ -59,11 +58,10 @@ def resolve(
     schema's own conflict is resolved by the schema's name. When nothing is left, `dbt-vcs merge
     --continue` goes on.
     """
-    if (relation is None) != everything:
+    if (relation is None) != all:
         raise click.UsageError("Give the relation, or --all.")
-    wanted = read_pairs(key, option="--key", shape="COLUMN=VALUE")
-    given: dict[str, Given] = dict(read_pairs(values, option="--set", shape="COLUMN=VALUE"))
-    if twice := given.keys() & set(nulls):
+    given = dict(set)
+    if twice := given.keys() & {*nulls}:
         raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")
     given.update(dict.fromkeys(nulls, pa.scalar(None)))
     done = verb(
@@ -71,7 +69,7 @@ def resolve(
         target or session.branch,
         relation,
         choice,
-        dict[str, Given](wanted),
+        dict(key),
         given,
         again=again,
         author=session.author,

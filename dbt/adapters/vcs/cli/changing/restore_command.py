@@ -12,7 +12,7 @@ from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_rela
 
 @click.command()
 @click.argument("relation", required=False)
-@click.option("--all", "-a", "everything", is_flag=True, help="All of the branch.")
+@click.option("--all", "-a", is_flag=True, help="All of the branch.")
 @click.option("--to", metavar="REVISION", help="What it becomes again; a named snapshot too.")
 @click.option("--branch", "-b", metavar="NAME", help="The branch to change.")
 @click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
@@ -22,7 +22,7 @@ from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_rela
 def restore(
     session: Session,
     relation: str | None,
-    everything: bool,
+    all: bool,
     to: str | None,
     branch: str | None,
     message: str | None,
@@ -34,7 +34,7 @@ def restore(
     was dropped becomes what it was last. The branch is that of the dbt profile unless given,
     else the default branch.
     """
-    if everything == (relation is not None):
+    if all == (relation is not None):
         raise click.UsageError("Give either a relation, as schema.table, or --all.")
     where, who = session.bound(branch or session.branch), session.author
     if relation is not None:

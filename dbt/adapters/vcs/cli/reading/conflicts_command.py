@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.text import conflicts_text
 from dbt.adapters.vcs.verbs.changing.resolve import list_conflicts
@@ -22,6 +23,8 @@ def conflicts(session: Session, target: str | None, relation: str | None, limit:
     TARGET is the branch of the dbt profile unless given, else the default branch. The conflicts
     are tables, too, on the branch merges/TARGET.
     """
+    if relation is None:
+        check_only("conflicts of no RELATION", "target")
     report = list_conflicts(
         session.repository, target or session.branch, relation, limit=limit or None
     )

@@ -8,7 +8,9 @@ import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.failure import Failure
+from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.options import json_option, limit_option
+from dbt.adapters.vcs.cli.pairs import Names
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.text import diff_schema_text, diff_summary_text, diff_text
@@ -19,10 +21,10 @@ DIFFERENT = 1
 
 @click.command()
 @click.argument("points", nargs=-1, metavar="[A..B | A...B | A B] [SCHEMA.TABLE]")
-@click.option("--stat", "output", flag_value="stat", help="Numbers of rows alone.")
-@click.option("--summary", "output", flag_value="summary", help="One line for everything.")
-@click.option("--schema", "output", flag_value="schema", help="Differences of columns alone.")
-@click.option("--columns", metavar="A,B", default="", help="Compare these and the key alone.")
+@click.option("--stat", is_flag=True, help="Numbers of rows alone.")
+@click.option("--summary", is_flag=True, help="One line for everything.")
+@click.option("--schema", is_flag=True, help="Differences of columns alone.")
+@click.option("--columns", type=Names(), metavar="A,B", help="Compare these and the key alone.")
 @click.option(
     "--shape",
     type=click.Choice(get_args(DiffShape)),
@@ -36,8 +38,10 @@ DIFFERENT = 1
 def diff(
     session: Session,
     points: tuple[str, ...],
-    output: str | None,
-    columns: str,
+    stat: bool,
+    summary: bool,
+    schema: bool,
+    columns: tuple[str, ...] | None,
     shape: DiffShape,
     limit: int,
 ) -> None:
@@ -50,19 +54,25 @@ def diff(
 
     Exit codes: 0 equal, 1 different, 2 an error.
     """
+    forms = {"--stat": stat, "--summary": summary, "--schema": schema}
+    output = next((form for form, is_meant in forms.items() if is_meant), None)
+    if output is not None:
+        check_only(output, "points", "columns", output.strip("-"))
     try:
         report = read_diff(
             session.repository,
             points,
             branch=session.branch,
-            columns=[name.strip() for name in columns.split(",") if name.strip()],
+            columns=columns or (),
             shape=shape,
             limit=limit or None,
             with_rows=output is None,
         )
     except VcsError as error:
         raise Failure(str(error)) from error
-    texts = {"summary": diff_summary_text, "schema": diff_schema_text}
+    if output is None and not report.heads:
+        check_only("a diff that shows no rows", "points", "columns")
+    texts = {"--summary": diff_summary_text, "--schema": diff_schema_text}
     items = report.rows if report.heads else report.relations
     session.show(report, texts.get(output or "", diff_text)(report), items)
     if is_different(report, output):
@@ -71,6 +81,6 @@ def diff(
 
 def is_different(report: DiffReport, output: str | None) -> bool:
     """Tell whether what was asked for differs."""
-    if output == "schema":
+    if output == "--schema":
         return any(relation.columns for relation in report.relations)
     return not report.is_equal

@@ -39,6 +39,7 @@ def log(session: Session, revision: str | None, limit: int, relation: str | None
     def blocks() -> Iterator[Block]:
         yield from log_text(shown, session.now)
         if next(found, None) is not None:
-            yield line(Span("There are older ones: give -n, with 0 for all.", "faint"))
+            option = session.spelled("--limit")
+            yield line(Span(f"There are older ones: give {option}, with 0 for all.", "faint"))
 
     session.show(shown, blocks())

@@ -72,14 +72,14 @@ def create(session: Session, name: str, at: str | None, force: bool) -> None:
 
 @branch.command("rename")
 @click.argument("name")
-@click.argument("new")
+@click.argument("to", metavar="NEW")
 @with_session
-def rename(session: Session, name: str, new: str) -> None:
+def rename(session: Session, name: str, to: str) -> None:
     """Give the branch NAME the name NEW.
 
     Runs that wait to be published on it follow; profiles that name it are yours to change.
     """
-    made = rename_branch(session.repository, session.bound(name), new, author=session.author)
+    made = rename_branch(session.repository, session.bound(name), to, author=session.author)
     session.say(branch_renamed_text(name, made))
 
 
@@ -96,19 +96,19 @@ def undelete(session: Session, name: str) -> None:
 
 
 @branch.command("delete")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("name", nargs=-1, required=True, metavar="NAME...")
 @click.option("--force", is_flag=True, help="Also the branch of a run that is at work.")
 @with_session
-def delete(session: Session, names: tuple[str, ...], force: bool) -> None:
+def delete(session: Session, name: tuple[str, ...], force: bool) -> None:
     """Delete branches.
 
     What they show stays in the repository: `dbt-vcs branch undelete NAME` brings one back.
     """
-    for name in names:
+    for item in name:
         head = delete_branch(
-            session.repository, session.bound(name), author=session.author, force=force
+            session.repository, session.bound(item), author=session.author, force=force
         )
-        session.say(branch_deleted_text(name, head))
+        session.say(branch_deleted_text(item, head))
 
 
 @branch.command("protect")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
 from dbt.adapters.vcs.text import discarded_text, merge_text, runs_text
@@ -35,21 +36,22 @@ def list_(session: Session) -> None:
 
 
 @runs.command("discard")
-@click.argument("ids", nargs=-1, metavar="[RUN]...")
+@click.argument("id", nargs=-1, metavar="[RUN]...")
 @click.option("--expired", is_flag=True, help="All that have outlived the retention.")
 @click.option("--force", is_flag=True, help="Also a run that is at work.")
 @with_session
-def discard(session: Session, ids: tuple[str, ...], expired: bool, force: bool) -> None:
+def discard(session: Session, id: tuple[str, ...], expired: bool, force: bool) -> None:
     """Delete the branches of runs.
 
     What they published stays.
     """
-    if bool(ids) == expired:
+    if bool(id) == expired:
         raise click.UsageError("Give the runs to discard, or --expired.")
     if expired:
+        check_only("--expired", "expired")
         session.say(discarded_text(discard_expired(session.repository, author=session.author)))
-    for id in ids:
-        gone = discard_run(session.repository, id, author=session.author, force=force)
+    for item in id:
+        gone = discard_run(session.repository, item, author=session.author, force=force)
         session.say(discarded_text([gone]))
 
 

@@ -47,10 +47,10 @@ def list_(session: Session, relation: str | None = None) -> None:
 @click.argument("relation")
 @click.argument("name")
 @click.argument("at", required=False)
-@click.option("--message", "-m", default="", metavar="TEXT", help="What it stands for.")
+@click.option("--message", "-m", "note", default="", metavar="TEXT", help="What it stands for.")
 @json_option
 @with_session
-def create(session: Session, relation: str, name: str, at: str | None, message: str) -> None:
+def create(session: Session, relation: str, name: str, at: str | None, note: str) -> None:
     """Name the version of the table RELATION that the revision AT shows.
 
     AT is the branch of the dbt profile unless given, else the default branch.
@@ -61,17 +61,17 @@ def create(session: Session, relation: str, name: str, at: str | None, message: 
         name,
         at or session.branch,
         author=session.author,
-        note=message,
+        note=note,
     )
     session.show(made, snapshot_created_text(made))
 
 
 @snapshot.command("delete")
 @click.argument("relation")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("name", nargs=-1, required=True, metavar="NAME...")
 @with_session
-def delete(session: Session, relation: str, names: tuple[str, ...]) -> None:
+def delete(session: Session, relation: str, name: tuple[str, ...]) -> None:
     """Delete named snapshots of the table RELATION."""
-    for name in names:
-        gone = delete_snapshot(session.repository, relation, name, author=session.author)
+    for item in name:
+        gone = delete_snapshot(session.repository, relation, item, author=session.author)
         session.say(snapshot_deleted_text(gone))

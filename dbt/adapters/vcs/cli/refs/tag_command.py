@@ -42,35 +42,35 @@ def list_(session: Session) -> None:
 @tag.command("create")
 @click.argument("name")
 @click.argument("at", required=False)
-@click.option("--message", "-m", default="", metavar="TEXT", help="What it stands for.")
+@click.option("--message", "-m", "note", default="", metavar="TEXT", help="What it stands for.")
 @with_session
-def create(session: Session, name: str, at: str | None, message: str) -> None:
+def create(session: Session, name: str, at: str | None, note: str) -> None:
     """Name the commit of the revision AT for good.
 
     AT is the branch of the dbt profile unless given, else the default branch.
     """
     made = create_tag(
-        session.repository, name, at or session.branch, author=session.author, note=message
+        session.repository, name, at or session.branch, author=session.author, note=note
     )
     session.say(tag_created_text(made))
 
 
 @tag.command("rename")
 @click.argument("name")
-@click.argument("new")
+@click.argument("to", metavar="NEW")
 @with_session
-def rename(session: Session, name: str, new: str) -> None:
+def rename(session: Session, name: str, to: str) -> None:
     """Give the tag NAME the name NEW."""
     session.say(
-        tag_renamed_text(name, rename_tag(session.repository, name, new, author=session.author))
+        tag_renamed_text(name, rename_tag(session.repository, name, to, author=session.author))
     )
 
 
 @tag.command("delete")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("name", nargs=-1, required=True, metavar="NAME...")
 @with_session
-def delete(session: Session, names: tuple[str, ...]) -> None:
+def delete(session: Session, name: tuple[str, ...]) -> None:
     """Delete tags; their commits stay."""
-    for name in names:
-        commit = delete_tag(session.repository, name, author=session.author)
-        session.say(tag_deleted_text(name, commit))
+    for item in name:
+        commit = delete_tag(session.repository, item, author=session.author)
+        session.say(tag_deleted_text(item, commit))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.text.upkeep_text import fsck_text, problem_text
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
@@ -27,4 +29,4 @@ def fsck(session: Session) -> None:
     report = check_repository(session.repository, tell)
     session.show(report, fsck_text(report, with_problems=False), report.problems)
     if report.problems:
-        raise click.exceptions.Exit(2)
+        raise ShownFailure(DamagedError)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.retention import DAY
@@ -35,12 +34,13 @@ def gc(session: Session, dry_run: bool, retention: float | None, force: bool) ->
     A retention that takes something away says what, and asks first.
     """
     if retention is not None:
-        if dry_run:
-            raise click.UsageError("Give either --dry-run or --retention.")
+        check_only("--retention", "retention", "force")
         _confirm(session, retention, force)
         found = set_retention(session.repository, retention, author=session.author)
         session.show(found, retention_text(found.keep / DAY))
         return
+    if force:
+        raise click.UsageError("--force goes with --retention only.")
     report = collect(session.repository, author=session.author, dry_run=dry_run)
     session.show(report, gc_text(report))
 
@@ -55,10 +55,9 @@ def _confirm(session: Session, days: float, force: bool) -> None:
     if losses is None or not losses.is_any:
         return
     told = plain_lines(losses_text(losses))
-    asks = sys.stdin.isatty() and not session.settings.json
+    asks = session.can_ask
     if force or asks:
-        for text in told:
-            click.echo(text, err=True)
+        session.warn(told)
     if force or (asks and click.confirm("Shorten it?", err=True)):
         return
-    raise InputError(unconfirmed(() if asks else told, "--force"))
+    raise InputError(unconfirmed(() if asks else told, session.spelled("--force")))

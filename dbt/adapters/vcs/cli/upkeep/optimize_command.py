@@ -6,14 +6,15 @@ import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.cli.pairs import Names
 from dbt.adapters.vcs.text import optimize_text
 from dbt.adapters.vcs.verbs.upkeep import optimize as verb
 
 
 @click.command()
-@click.argument("relations", nargs=-1)
+@click.argument("relation", nargs=-1, type=Names(), metavar="[RELATIONS]...")
 @click.option("--schema", metavar="NAME", help="All tables of a schema.")
-@click.option("--all", "everything", is_flag=True, help="All tables of the branch.")
+@click.option("--all", is_flag=True, help="All tables of the branch.")
 @click.option("--branch", metavar="NAME", help="The branch.  [default: the profile's]")
 @click.option(
     "--target-size",
@@ -24,6 +25,7 @@ from dbt.adapters.vcs.verbs.upkeep import optimize as verb
 )
 @click.option(
     "--cluster-by",
+    type=Names(),
     metavar="COLUMNS",
     help="Sort all rows by these columns, separated by commas; needs Spark.",
 )
@@ -31,12 +33,12 @@ from dbt.adapters.vcs.verbs.upkeep import optimize as verb
 @with_session
 def optimize(
     session: Session,
-    relations: tuple[str, ...],
+    relation: tuple[tuple[str, ...], ...],
     schema: str | None,
-    everything: bool,
+    all: bool,
     branch: str | None,
     target_size: str,
-    cluster_by: str | None,
+    cluster_by: tuple[str, ...] | None,
 ) -> None:
     """Write small files of tables together.
 
@@ -46,13 +48,13 @@ def optimize(
     """
     report = verb.optimize(
         session.repository,
-        branch or session.branch,
+        session.bound(branch or session.branch),
         author=session.author,
-        relations=relations,
+        relations=[name for names in relation for name in names],
         schema=schema,
-        everything=everything,
+        everything=all,
         target_bytes=verb.parse_size(target_size),
-        cluster_by=[name.strip() for name in cluster_by.split(",")] if cluster_by else (),
+        cluster_by=cluster_by or (),
         engine=session.engine,
     )
     session.show(report, optimize_text(report))

@@ -2,14 +2,15 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.cli.operations import Caller, run_operation
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.operations.operation import run_verb
 from dbt.adapters.vcs.runs.run_branch import Status
 from tests.unit.warehouse import Warehouse
 
 
 def call(warehouse: Warehouse, verb: str, branch: str = "main", **arguments: Any) -> list[str]:
-    return run_verb(warehouse.repository, verb, arguments, author="bob", branch=branch)
+    caller = Caller(repository=warehouse.repository, author="bob", branch=branch)
+    return run_operation(caller, verb, arguments)
 
 
 def test_branches(warehouse: Warehouse) -> None:
@@ -93,18 +94,18 @@ def test_runs(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("verb", "arguments", "message"),
     [
-        ("explode", {}, "no verb 'explode'; expected one of branch, tag, log"),
-        ("status", {"x": 1}, "status has no argument 'x'; it takes none"),
+        ("explode", {}, "no verb 'explode'; expected one of status, branch, tag"),
+        ("fsck", {"x": 1}, "fsck has no argument 'x'; it takes none"),
         ("log", {"x": 1}, "log has no argument 'x'; it takes revision, limit, relation"),
-        ("log", {"limit": "many"}, "'limit' is 'many'; expected a whole number"),
-        ("merge", {}, "merge needs the argument 'source'"),
+        ("log", {"limit": "many"}, "'limit': 'many' is not a valid integer"),
+        ("merge", {}, "Missing argument 'SOURCE'"),
         ("merge", {"source": "main", "force": "yes"}, "expected true or false"),
         ("branch", {"action": "move"}, "no action 'move'; expected one of list, create"),
         ("branch", {"action": "rename", "name": "x"}, "branch rename needs the argument 'to'"),
         ("branch", {"action": "create"}, "branch create needs the argument 'name'"),
         ("branch", {"action": "create", "name": 1.5}, "Put it in quotes"),
         ("tag", {"action": "create", "name": ["a"]}, "Put it in quotes"),
-        ("runs", {"action": "discard"}, "runs discard needs the argument 'id'"),
+        ("runs", {"action": "discard"}, "Give the runs to discard, or expired: true"),
         ("runs", {"action": "collect"}, "expected one of list, discard, publish"),
     ],
 )

@@ -1,0 +1,97 @@
+"""Values of operations: what YAML or Jinja gave for an argument, in the form its option takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from dbt.adapters.vcs.cli.pairs import Names, Pair
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.rows.exact_values import Given
+
+
+def value_for(param: click.Parameter, value: Any) -> Any:
+    """Return a value as the parser of a command line would give it to a parameter.
+
+    None stands for one that is not given: so do `false` for a flag, an empty list or mapping,
+    and what the parameter has by default, which macros pass on.
+
+    Raises:
+        InputError: The value is none that the parameter can take.
+    """
+    name = str(param.name)
+    if isinstance(param, click.Option) and param.is_flag:
+        if not isinstance(value, bool):
+            raise InputError(f"The argument {name!r} is {value!r}; expected true or false.")
+        return value or None
+    if isinstance(param.type, Pair):
+        return _pairs(name, param.type, value) or None
+    if param.multiple or param.nargs == -1:
+        items = value if isinstance(value, list | tuple) else [value]
+        return tuple(_word(name, item) for item in items) or None
+    if isinstance(param.type, Names):
+        return _names(name, value) or None
+    text = _number(value) if _is_number(param.type) else None
+    text = _word(name, value) if text is None else text
+    return None if text == str(param.default) else text
+
+
+def _is_number(type_: object) -> bool:
+    return isinstance(type_, click.types.IntParamType | click.types.FloatParamType)
+
+
+def _number(value: Any) -> str | None:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _word(name: str, value: Any) -> str:
+    """Return a text; YAML takes a commit id of digits alone for a number."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise InputError(
+        f"The argument {name!r} is {value!r}, which is no text. Put it in quotes: {name}: '...'"
+    )
+
+
+def _names(name: str, value: Any) -> Any:
+    """Return names given as a list; a text is split by the parameter's own type."""
+    if isinstance(value, list | tuple):
+        return tuple(_word(name, item).strip() for item in value)
+    return _word(name, value)
+
+
+def _pairs(name: str, type_: Pair, value: Any) -> tuple[tuple[str, Any], ...]:
+    """Return the pairs of a mapping; what YAML read as a number or a date stays one if exact.
+
+    As text it might be another value than what was written: `1.50` is read as 1.5, `yes` as true.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"The argument {name!r} is {value!r}; expected names with values: {name}: {{id: 7}}."
+        )
+    if not type_.is_exact:
+        return tuple((str(key), str(item)) for key, item in value.items())
+    return tuple((str(column), _exact(name, column, item)) for column, item in value.items())
+
+
+def _exact(name: str, column: Any, value: Any) -> Given:
+    if value is None:
+        return pa.scalar(None)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | float | date) or (
+        isinstance(value, int) and abs(value) < 2**63  # what int64 holds
+    ):
+        return pa.scalar(value)
+    if isinstance(value, int):
+        return str(value)
+    raise InputError(
+        f"The argument {name!r} has {value!r} for {column}, which is no single value. Put it in "
+        f"quotes: {name}: {{{column}: '...'}}"
+    )

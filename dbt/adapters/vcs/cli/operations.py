@@ -1,0 +1,195 @@
+"""Operations: dbt's run-operations run the commands of `dbt-vcs`, with arguments by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session
+from dbt.adapters.vcs.cli.failure import Failure, ShownFailure
+from dbt.adapters.vcs.cli.operation_forms import FORMS, Form
+from dbt.adapters.vcs.cli.operation_values import value_for
+from dbt.adapters.vcs.cli.options import Settings
+from dbt.adapters.vcs.cli.root import COMMANDS, main
+from dbt.adapters.vcs.core.errors import InputError, VcsError
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.layout.styled import Block, plain_lines
+from dbt.adapters.vcs.merges.protection import Rules
+
+# dbt makes the repository and runs SQL by itself.
+OPERATIONS: Final = tuple(name for name in COMMANDS if name not in ("init", "sql"))
+"""Names of the commands that are operations, too."""
+
+_OPTION: Final = re.compile(r"--[a-z][a-z-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls an operation, and where.
+
+    Attributes:
+        repository: The repository.
+        author: Whom changes are recorded for.
+        branch: The branch that is meant where none is given.
+        engine: Makes the engine; None for one with no settings.
+        rules: What the project asks of its branches and merges.
+    """
+
+    repository: Repository
+    author: str
+    branch: str
+    engine: Callable[[], Engine] | None = None
+    rules: Rules = field(default_factory=Rules)
+
+
+class OperationSession(Session):
+    """A session that is made from dbt's environment, and keeps what a command shows.
+
+    Attributes:
+        lines: What was shown, as text.
+    """
+
+    def __init__(self, caller: Caller, command: click.Command) -> None:
+        super().__init__(Settings())
+        self.repository = caller.repository
+        self.branch = caller.branch
+        self.author = caller.author
+        self.rules = caller.rules
+        self.lines: list[str] = []
+        self._engine = caller.engine
+        self._options = {
+            option: _spelling(command, param)
+            for param in command.params
+            if param.expose_value
+            for option in param.opts
+        }
+
+    @property
+    def location(self) -> str:
+        """Where the repository is."""
+        return self.repository.uri
+
+    def engine(self) -> Engine:
+        """Return dbt's engine."""
+        return super().engine() if self._engine is None else self._engine()
+
+    def show(
+        self, value: Any, blocks: Iterable[Block], items: Iterable[Any] | None = None
+    ) -> None:
+        """Keep an answer as text."""
+        self.say(blocks)
+
+    def say(self, blocks: Iterable[Block]) -> None:
+        """Keep what was done as text."""
+        self.lines.extend(plain_lines(blocks))
+
+    def warn(self, lines: Iterable[str]) -> None:
+        """Keep what a person should know."""
+        self.lines.extend(lines)
+
+    @property
+    def can_ask(self) -> bool:
+        """False: dbt runs by itself."""
+        return False
+
+    def spelled(self, text: str) -> str:
+        """Return a sentence with arguments in the place of options: `all: true` for `--all`."""
+        return _OPTION.sub(lambda found: self._options.get(found[0], found[0]), text)
+
+
+def run_operation(caller: Caller, verb: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Run a command with arguments by name and return the lines that it shows.
+
+    Arguments that are None count as not given, and so do flags that are false. A group of
+    commands, such as `branch`, takes the command as `action`; without one it lists what exists.
+
+    Raises:
+        InputError: There is no such verb, or it takes no such argument; the message names those
+            that there are.
+        VcsError: What the command raises.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    command, title = _command_of(verb, given)
+    values = _values(command, title, FORMS.get(verb, Form()), given)
+    session = OperationSession(caller, command)
+    with (
+        _failing_as_operation(session),
+        command.make_context(title, [], obj=session, default_map=values) as ctx,
+    ):
+        command.invoke(ctx)
+    return session.lines
+
+
+def _command_of(verb: str, given: dict[str, Any]) -> tuple[click.Command, str]:
+    """Return the command and what to call it; the argument that chose it is taken away."""
+    found = main.get_command(click.Context(main), verb) if verb in OPERATIONS else None
+    if found is None:
+        raise InputError(f"There is no verb {verb!r}; expected one of {', '.join(OPERATIONS)}.")
+    if not isinstance(found, click.Group):
+        return found, verb
+    action = given.pop("action", "list")
+    if action not in found.commands:
+        known = ", ".join(found.commands)
+        raise InputError(f"{verb} has no action {action!r}; expected one of {known}.")
+    return found.commands[action], f"{verb} {action}"
+
+
+def _values(
+    command: click.Command, title: str, form: Form, given: dict[str, Any]
+) -> dict[str, Any]:
+    """Return arguments as values of the command's parameters, by name."""
+    params = [param for param in command.params if param.expose_value]
+    known = form.arguments_of([str(param.name) for param in params])
+    # Macros pass flags on that were not set, whatever the action.
+    unknown = [name for name, value in given.items() if name not in known and value is not False]
+    if unknown:
+        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        raise InputError(f"{title} has no argument {unknown[0]!r}; {takes}.")
+    values: dict[str, Any] = {}
+    wanted = form.parameters_of(given)
+    for param in params:
+        name = str(param.name)
+        value = value_for(param, wanted[name]) if name in wanted else None
+        if value is not None:
+            values[name] = value
+        elif param.required:
+            raise InputError(f"{title} needs the argument {name!r}.")
+    return values
+
+
+@contextmanager
+def _failing_as_operation(session: OperationSession) -> Iterator[None]:
+    """Turn how a command ends on a command line into errors for callers from Python."""
+    try:
+        yield
+    except ShownFailure as failure:
+        raise failure.kind("\n".join(session.lines)) from None
+    except click.exceptions.Exit:
+        # The exit code of `diff` says that something differs, which is no error.
+        pass
+    except click.BadParameter as error:
+        name = error.param.name if error.param else "?"
+        raise InputError(f"The argument {name!r}: {error.message}") from error
+    except click.UsageError as error:
+        raise InputError(session.spelled(error.format_message())) from error
+    except Failure as failure:
+        if isinstance(failure.__cause__, VcsError):
+            raise failure.__cause__ from None
+        raise
+    except VcsError as error:
+        # What was done before it failed is shown, too: a branch deleted of two.
+        error.args = ("\n".join([*session.lines, str(error)]), *error.args[1:])
+        raise
+
+
+def _spelling(command: click.Command, param: click.Parameter) -> str:
+    """Return how an operation gives what an option says."""
+    mode = FORMS.get(str(command.name), Form()).modes.get(str(param.name))
+    is_flag = isinstance(param, click.Option) and param.is_flag
+    return mode or (f"{param.name}: true" if is_flag else str(param.name))

@@ -1,1 +1,0 @@
-"""dbt's run-operations: verbs by name with arguments by name."""

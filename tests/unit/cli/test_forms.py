@@ -1,0 +1,113 @@
+"""Options that a form of a command doesn't know are refused, never ignored."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from dbt.adapters.vcs.cli.operations import Caller, run_operation
+from dbt.adapters.vcs.core.errors import InputError
+from tests.unit.cli.conftest import Call
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Warehouse
+
+
+def conflict(warehouse: Warehouse) -> None:
+    """A merge of main into dev that waits, with every conflict resolved."""
+    tables = Tables(warehouse)
+    base = tables.entry([tables.block({1: "a"})], key=True)
+    tables.put("main", t=base)
+    warehouse.branch("dev")
+    for branch, name in (("main", "theirs"), ("dev", "ours")):
+        block = tables.block({1: name})
+        tables.put(branch, t=tables.entry([block], parents=[base], key=True))
+
+
+@pytest.mark.parametrize("form", ["--continue", "--abort"])
+@pytest.mark.parametrize(
+    "option", ["--dry-run", "--ff-only", "--force", "--message x", "--on-conflict skip"]
+)
+def test_a_merge_that_waits_is_not_touched_with_options_that_do_not_fit(
+    vcs: Call, warehouse: Warehouse, form: str, option: str
+) -> None:
+    conflict(warehouse)
+    vcs("merge", "main", "dev", code=1)
+    vcs("resolve", "--all", "--with", "ours", "--into", "dev")
+    refs = {branch.name: branch.head for branch in warehouse.repository.branches()}
+    said = vcs("merge", form, "dev", *shlex.split(option), code=2).output
+    assert f"{option.split()[0]} does not go with {form}" in said
+    assert refs == {branch.name: branch.head for branch in warehouse.repository.branches()}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("merge --continue --abort dev", "--continue does not go with --abort"),
+        ("merge --continue main dev", "Give --continue the target only"),
+        ("gc --force", "--force goes with --retention only"),
+        ("gc --retention 3 --dry-run", "--dry-run does not go with --retention"),
+        ("runs discard --expired --force", "--force does not go with --expired"),
+        ("conflicts dev --limit 3", "--limit does not go with conflicts of no RELATION"),
+        ("diff --stat --summary", "--summary does not go with --stat"),
+        ("diff --schema --limit 3", "--limit does not go with --schema"),
+        ("diff --stat --shape wide main shop.a", "--shape does not go with --stat"),
+        ("diff main dev --limit 3", "--limit does not go with a diff that shows no rows"),
+        ("branch --all create x", "--all does not go with create"),
+        ("branch --all list", "Give --all after list"),
+        ("branch --json create x", "--json does not go with create"),
+        ("tag --json v1", "--json does not go with create"),
+        ("tag --jsonl delete v1", "--jsonl does not go with delete"),
+        ("snapshot --json delete shop.a s", "--json does not go with delete"),
+        ("runs --json discard r1", "--json does not go with discard"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    vcs: Call, warehouse: Warehouse, line: str, said: str
+) -> None:
+    warehouse.put(a="1")
+    warehouse.branch("dev")
+    assert said in vcs(*line.split(), code=2).output
+
+
+def test_json_before_the_name_of_a_command_that_prints_it_is_taken(
+    vcs: Call, warehouse: Warehouse
+) -> None:
+    assert vcs("branch", "--json", "list").output.startswith("[")
+    assert vcs("tag", "--jsonl", "list").output == ""
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "said"),
+    [
+        (
+            "merge",
+            {"action": "continue", "target": "dev", "dry_run": True},
+            "dry_run: true does not go with action: continue",
+        ),
+        ("gc", {"force": True}, "force: true goes with retention only"),
+        ("gc", {"retention": 3, "dry_run": True}, "dry_run: true does not go with retention"),
+        ("diff", {"output": "stat", "limit": 3}, "limit does not go with output: stat"),
+        ("branch", {"action": "list", "name": "x"}, "branch list has no argument 'name'"),
+        ("branch", {"action": "rename", "name": "x", "at": "y"}, "it takes name, to"),
+        ("resolve", {"relation": "shop.a", "all": True}, "resolve has no argument 'all'"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(
+    warehouse: Warehouse, verb: str, arguments: dict[str, object], said: str
+) -> None:
+    warehouse.put(a="1")
+    warehouse.branch("dev")
+    caller = Caller(repository=warehouse.repository, author="bob", branch="main")
+    with pytest.raises(InputError, match=said):
+        run_operation(caller, verb, arguments)
+
+
+def test_what_macros_pass_on_by_default_counts_as_not_given(warehouse: Warehouse) -> None:
+    caller = Caller(repository=warehouse.repository, author="bob", branch="main")
+    flags = {"action": "list", "name": None, "force": False}
+    assert run_operation(caller, "branch", flags)[0].split()[0] == "BRANCH"
+    passed = {"target": None, "relation": None, "limit": 20}
+    assert run_operation(caller, "conflicts", passed) == [
+        "No merge into main waits for conflicts to be resolved."
+    ]

@@ -14,8 +14,8 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
-from dbt.adapters.vcs.rows.columns import read_columns
-from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions, write_tombstone
+from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
@@ -65,7 +65,7 @@ class Shelf:
         images = []
         for number, position in rows:
             block = blocks[number]
-            table = pa.Table.from_batches(list(read_columns(self.blobs, block, fields)))
+            table = Files(self.blobs).columns(block.path, fields, partition=block.partition)
             image = table.slice(position, 1)
             image = image.append_column(FILE_COLUMN, [pa.array([block.path])])
             images.append(image.append_column(POSITION_COLUMN, [pa.array([position])]))
@@ -83,13 +83,12 @@ class Shelf:
         version = snapshot or self.snapshot(name)
         read = self.repository.objects.segment
         held = contents_of(read(ref.id) for ref in version.segments)
-        gone = deleted_positions(self.blobs, held.tombstones, held.deleted)
+        files = Files(self.blobs)
+        gone = files.deletions(held.tombstones, held.deleted)
         return [
             tuple(row.values())
             for block in held.blocks
-            for batch in read_columns(
-                self.blobs, block, version.schema.fields, sorted(gone.get(block.path, ()))
-            )
+            for batch in files.batches(block, version.schema.fields, gone.get(block.path))
             for row in batch.to_pylist()
         ]
 

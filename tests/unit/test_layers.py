@@ -114,10 +114,10 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     "rows": (
         {"equality", "limits", "manifests", "partition_values", "positions", "quoting"},
         {"equality_sql", "in_process", "types"},
-        {"columns", "exact_values"},
-        {"key_check", "key_values"},
+        {"exact_values"},
+        {"key_values"},
         {"files"},
-        {"compare"},
+        {"compare", "key_check"},
     ),
     "engines": (
         {"engine_errors", "model_frames", "temporaries"},

@@ -12,8 +12,9 @@ from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import TableMount, Written
 from dbt.adapters.vcs.engines.spark import deletions, mounting
+from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.row_files import write_rows
-from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions, write_tombstone
+from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 
 from .bench import Bench, schema_of
 
@@ -210,8 +211,10 @@ def test_positions_are_read_without_an_engine(bench: Bench) -> None:
     one, two = ids(bench, 5), ids(bench, 5, 10)
     stone = tombstone(bench, {one.files[0]: [4, 0], two.files[0]: [1]})
     other = tombstone(bench, {one.files[0]: [2]})
-    assert deleted_positions(bench.blobs, [stone, other], one.files) == {one.files[0]: [0, 4, 2]}
-    assert deleted_positions(bench.blobs, [stone], ["data/none"]) == {}
+    files = Files(bench.blobs)
+    [(path, positions)] = files.deletions([stone, other], one.files).items()
+    assert (path, positions.tolist()) == (one.files[0], [0, 2, 4])
+    assert files.deletions([stone], ["data/none"]) == {}
 
 
 def test_partition_folders_are_spelled_as_spark_spells_them(bench: Bench) -> None:

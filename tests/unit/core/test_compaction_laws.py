@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +15,7 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
-from dbt.adapters.vcs.rows.columns import open_parquet, read_columns
-from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.verbs.upkeep.optimize import optimize
 from tests.unit.shelf import Shelf, _no_engine
 
@@ -68,7 +69,7 @@ class Book:
         """Return number of the block, position and value of every row."""
         read = self.shelf.repository.objects.segment
         held = contents_of(read(ref.id) for ref in self.shelf.snapshot("t").segments)
-        gone = deleted_positions(self.shelf.blobs, held.tombstones, held.deleted)
+        gone = Files(self.shelf.blobs).deletions(held.tombstones, held.deleted)
         return [
             (number, position, value)
             for number, block in enumerate(held.blocks)
@@ -78,11 +79,11 @@ class Book:
 
     def values(self, block: Any) -> list[int]:
         fields = self.shelf.snapshot("t").schema.fields
-        batches = read_columns(self.shelf.blobs, block, fields)
+        batches = Files(self.shelf.blobs).batches(block, fields)
         return [value for batch in batches for value in batch.column(0).to_pylist()]
 
     def images(self, item: Deletion) -> list[int]:
-        table = open_parquet(self.shelf.blobs, item.path).read()
+        table = pq.read_table(pa.BufferReader(self.shelf.blobs.get(item.path)))
         found: list[int] = table.filter(pc.equal(table[FILE_COLUMN], item.block))["id"].to_pylist()
         assert len(found) == item.rows
         return found

@@ -6,7 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.rows.files import block_reader as module
 from dbt.adapters.vcs.rows.files.block_reader import Files
@@ -87,3 +88,52 @@ def test_what_is_no_parquet_file_is_damage() -> None:
     blobs.create("f", b"something else entirely")
     with pytest.raises(DamagedError, match="f is no Parquet file"):
         Files(blobs).columns("f", [field("a", "int")])
+
+
+def block(rows: int, **partition: str | None) -> Block:
+    return Block(path="f", rows=rows, bytes=1, partition=partition)
+
+
+def test_a_block_is_streamed_without_its_deleted_rows() -> None:
+    files = stored(TABLE, row_group_size=4)
+    wanted = [field("p", "int"), field("A.B", "bigint"), field("none", "string")]
+    batches = list(files.batches(block(10, p="7"), wanted, np.array([9, 0, 4]), batch_rows=3))
+    found = pa.Table.from_batches(batches)
+    assert found.column("A.B").to_pylist() == [1, 2, 3, 5, 6, 7, 8]
+    assert set(found.column("p").to_pylist()) == {7}
+    assert found.column("none").null_count == 7
+    assert max(batch.num_rows for batch in batches) <= 3
+
+
+def test_a_block_without_the_columns_asked_for_has_its_rows() -> None:
+    batches = stored(TABLE).batches(block(10), [field("none", "int")], np.array([3]), batch_rows=4)
+    assert [batch.num_rows for batch in batches] == [3, 4, 2]
+
+
+def test_streamed_types_widen_or_are_refused() -> None:
+    table = pa.table({"i": pa.array([1], pa.int32())})
+    (batch,) = stored(table).batches(block(1), [field("i", "bigint")])
+    assert batch.schema.field("i").type == pa.int64()
+    with pytest.raises(UnsupportedError, match="can't be read as"):
+        list(stored(pa.table({"s": ["x"]})).batches(block(1), [field("s", "int")]))
+
+
+def test_deletions_beyond_a_block_are_damage() -> None:
+    with pytest.raises(DamagedError, match="row 10 of f, which has 10 rows"):
+        list(stored(TABLE).batches(block(10), [field("a.b", "bigint")], np.array([10])))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "count"), [("a", 2), ("n", 1), ("none", 3), ("p", 3), ("q", 0)]
+)
+def test_nulls_of_rows_that_are_left(wanted: str, count: int) -> None:
+    files = stored(pa.table({"a": [1, None, None, None], "n": [[1], [2], None, None]}))
+    held = block(4, p=None, q="x")
+    assert files.nulls(held, field(wanted, "variant"), np.array([3])) == count
+
+
+def test_deletions_of_some_blocks_come_in_rising_order() -> None:
+    table = pa.table({FILE_COLUMN: ["b", "a", "b"], POSITION_COLUMN: [7, 3, 2]})
+    stone = Tombstone(path="f", bytes=1, targets={"a": 1, "b": 2})
+    found = stored(table).deletions([stone], ["b", "c"])
+    assert {path: rows.tolist() for path, rows in found.items()} == {"b": [2, 7]}

@@ -159,13 +159,18 @@ def test_blocks_that_cannot_hold_the_keys_are_not_read(
     shelf.run("create table t (id int, v string, primary key (id))")
     shelf.append("t", id=[*range(100)], v=["x"] * 100)
     far, read = shelf.blocks("t")[0].path, []
-    ranged = MemoryBlobs.range
+    whole, ranged = MemoryBlobs.get, MemoryBlobs.range
 
-    def noted(self: MemoryBlobs, path: str, start: int, length: int) -> bytes:
+    def noted(self: MemoryBlobs, path: str) -> bytes:
+        read.append(path)
+        return whole(self, path)
+
+    def noted_range(self: MemoryBlobs, path: str, start: int, length: int) -> bytes:
         read.append(path)
         return ranged(self, path, start, length)
 
-    monkeypatch.setattr(MemoryBlobs, "range", noted)
+    monkeypatch.setattr(MemoryBlobs, "get", noted)
+    monkeypatch.setattr(MemoryBlobs, "range", noted_range)
     shelf.append("t", id=[100, 200], v=["x", "x"])
     assert far not in read and read
     with pytest.raises(InputError, match="already: 99"):

@@ -9,12 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.model import Block, Field
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.rows.columns import read_columns
 from dbt.adapters.vcs.rows.equality import plain
+from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 
-Deleted = Mapping[str, Sequence[int]]
-"""Positions of deleted rows, sorted, by path of the block."""
+Deleted = Mapping[str, Positions]
+"""Positions of deleted rows, by path of the block."""
 
 SHOWN: Final = 5
 """Keys that an error names."""
@@ -37,7 +36,7 @@ class Clashes(NamedTuple):
 
 
 def find_clashes(
-    blobs: Blobs,
+    files: Files,
     fields: Sequence[Field],
     new: Iterable[Block],
     old: Iterable[Block],
@@ -53,9 +52,7 @@ def find_clashes(
     """
     names = [field.id for field in fields]
     batches = [
-        batch
-        for block in new
-        for batch in read_columns(blobs, block, fields, deleted.get(block.path, ()))
+        batch for block in new for batch in files.batches(block, fields, deleted.get(block.path))
     ]
     if not batches:
         return Clashes()
@@ -67,17 +64,17 @@ def find_clashes(
     repeated = _repeated(rows)
     if repeated.num_rows:
         return Clashes(repeated=_keys(repeated.select(names)))
-    return Clashes(present=_present(blobs, fields, rows, old, deleted))
+    return Clashes(present=_present(files, fields, rows, old, deleted))
 
 
 def _present(
-    blobs: Blobs, fields: Sequence[Field], rows: pa.Table, old: Iterable[Block], deleted: Deleted
+    files: Files, fields: Sequence[Field], rows: pa.Table, old: Iterable[Block], deleted: Deleted
 ) -> tuple[tuple[Any, ...], ...]:
     names = [field.id for field in fields]
     first = pc.unique(rows.column(0))
     found: list[pa.RecordBatch] = []
     for block in old:
-        for batch in read_columns(blobs, block, fields, deleted.get(block.path, ())):
+        for batch in files.batches(block, fields, deleted.get(block.path)):
             plain = _plain(pa.Table.from_batches([batch]))
             near = plain.filter(pc.is_in(plain.column(0), value_set=first))
             found += near.to_batches()

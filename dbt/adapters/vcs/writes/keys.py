@@ -17,8 +17,8 @@ from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.equality_sql import canonical
+from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.bounds import is_nested
-from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.key_check import SHOWN, Clashes, find_clashes
 from dbt.adapters.vcs.rows.limits import TooLargeError
@@ -176,15 +176,10 @@ class _Check:
                 f"{_MOST_OLD:,} old ones without Spark; these are {new_rows:,} and {old_rows:,}. "
                 "Use a connection that has Spark."
             )
-        blobs = self._repository.blobs
+        files = Files(self._repository.blobs)
         paths = [block.path for block in (*self.new, *old)]
-        deleted = {
-            path: sorted(positions)
-            for path, positions in deleted_positions(
-                blobs, self._version.tombstones, paths
-            ).items()
-        }
-        return find_clashes(blobs, fields, self.new, old, deleted)
+        deleted = files.deletions(self._version.tombstones, paths)
+        return find_clashes(files, fields, self.new, old, deleted)
 
     def by_engine(self, scope: Scope, fields: Sequence[Field]) -> Clashes:
         """Return what is wrong, found by the engine."""

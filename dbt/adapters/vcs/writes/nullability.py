@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import check_not_null
-from dbt.adapters.vcs.rows.files.parquet import count_nulls
 
 
 def refuse_null(blobs: Blobs, blocks: Sequence[Block], schema: Schema) -> None:
@@ -17,8 +17,9 @@ def refuse_null(blobs: Blobs, blocks: Sequence[Block], schema: Schema) -> None:
     Raises:
         InputError: There are NULLs.
     """
+    files = Files(blobs)
     for field in check_not_null(blocks, schema):
-        count = sum(count_nulls(blobs, block.path, field.id) for block in blocks)
+        count = sum(files.nulls(block, field) for block in blocks)
         if count:
             raise InputError(
                 f"NULL in the column {field.name} ({count} rows), which is declared NOT NULL. "

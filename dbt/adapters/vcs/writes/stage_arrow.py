@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.rows.columns import read_columns
 from dbt.adapters.vcs.rows.equality import equal_rows
+from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.rows.files.row_files import write_rows
-from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions, write_tombstone
+from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes.stage import Stage
@@ -123,22 +123,18 @@ class SmallChanges:
 
     def _kept(self, target: Target, choice: Choice) -> list[pa.Table]:
         """Return the rows that are left of the blocks that are written again."""
-        paths = [block.path for block in choice.rewritten]
-        gone = {
-            path: list(positions)
-            for path, positions in deleted_positions(self._blobs, target.tombstones, paths).items()
-        }
-        going = self._going
-        for path in paths:
-            rows = going.filter(pc.equal(going.column(FILE_COLUMN), path))
-            gone.setdefault(path, []).extend(rows.column(POSITION_COLUMN).to_pylist())
+        files, going = Files(self._blobs), self._going
+        before = files.deletions(target.tombstones, [block.path for block in choice.rewritten])
         fields: Sequence[Field] = target.snapshot.schema.fields
         schema = _nullable(self._schema)
-        return [
-            pa.Table.from_batches([batch], schema=schema)
-            for block in choice.rewritten
-            for batch in read_columns(self._blobs, block, fields, sorted(gone[block.path]))
-        ]
+        kept: list[pa.Table] = []
+        for block in choice.rewritten:
+            rows = going.filter(pc.equal(going.column(FILE_COLUMN), block.path))
+            gone = rows.column(POSITION_COLUMN).to_numpy().astype(np.int64)
+            gone = np.concatenate([before.get(block.path, gone[:0]), gone])
+            batches = files.batches(block, fields, gone)
+            kept += [pa.Table.from_batches([batch], schema=schema) for batch in batches]
+        return kept
 
     def _tombstone(self, choice: Choice, folder: str) -> Tombstone | None:
         if not choice.holed:
@@ -154,11 +150,9 @@ class SmallChanges:
 def _read(blobs: Blobs, stage: Stage) -> pa.Table:
     schema = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in stage.fields])
     tables = [schema.empty_table()]
+    files = Files(blobs)
     for path in stage.files:
-        source = pa.BufferReader(blobs.get(path))
-        table = pq.ParquetFile(source, coerce_int96_timestamp_unit="us").read()
-        columns = [table.column(field.name).cast(field.type) for field in schema]
-        tables.append(pa.table(columns, schema=schema))
+        tables.append(files.columns(path, stage.fields).cast(schema))
     return pa.concat_tables(tables).combine_chunks()
 
 

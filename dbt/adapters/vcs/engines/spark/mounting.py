@@ -23,8 +23,8 @@ from dbt.adapters.vcs.engines.spark.deletions import (
 )
 from dbt.adapters.vcs.engines.spark.location import exact_files
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.bounds import TEXTS, kind_of
-from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
 from dbt.adapters.vcs.rows.partition_values import WRITE_FOLDER, partition_folders
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
 
@@ -240,7 +240,8 @@ class Mounting:
         self, tombstones: Sequence[Tombstone], files: Iterable[str]
     ) -> Mapping[str, list[int]]:
         try:
-            return deleted_positions(self._blobs, tombstones, files)
+            found = Files(self._blobs).deletions(tombstones, files)
+            return {file: positions.tolist() for file, positions in found.items()}
         except NotFoundError as error:
             raise DamagedError(f"A table version lacks deleted rows: {error} {_LOST}") from error
 

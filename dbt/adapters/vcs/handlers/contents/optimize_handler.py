@@ -37,7 +37,6 @@ from dbt.adapters.vcs.engines.port import Sessions
 from dbt.adapters.vcs.rows.files.bounds import is_nested, kind_of
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
@@ -233,13 +232,11 @@ class _Writer:
         return True
 
     def _in_process(self, blocks: Sequence[Block], stones: Sequence[Tombstone]) -> tuple[str, ...]:
-        blobs = self._repository.blobs
-        positions = deleted_positions(blobs, stones, [block.path for block in blocks])
         return rewrite_blocks(
-            blobs,
+            self._repository.blobs,
             blocks,
             self._snapshot.schema.fields,
-            {path: sorted(found) for path, found in positions.items()},
+            stones,
             folder=folder_of(self._snapshot.table),
             target_bytes=self._target,
             sort_by=self._snapshot.cluster_by,

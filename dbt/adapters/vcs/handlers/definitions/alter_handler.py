@@ -10,8 +10,7 @@ import msgspec
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.model.schema import widens
-from dbt.adapters.vcs.rows.columns import count_nulls
-from dbt.adapters.vcs.rows.files.tombstone_files import deleted_positions
+from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import AddColumns, AlterColumn, DropColumns, RenameColumn
@@ -196,12 +195,9 @@ def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field:
         for block in version.blocks
         if (stats := block.stats.get(field.id)) is None or stats.nulls != 0
     ]
-    paths = [block.path for block in doubtful]
-    deleted = deleted_positions(repository.blobs, version.tombstones, paths)
-    count = sum(
-        count_nulls(repository.blobs, block, field, sorted(deleted.get(block.path, ())))
-        for block in doubtful
-    )
+    files = Files(repository.blobs)
+    deleted = files.deletions(version.tombstones, [block.path for block in doubtful])
+    count = sum(files.nulls(block, field, deleted.get(block.path)) for block in doubtful)
     if count:
         raise InputError(
             f"The column {field.name} of {name} can't be NOT NULL: {count} rows hold NULL there. "

@@ -25,14 +25,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.rows.equality import group_ids
-from dbt.adapters.vcs.rows.files.block_reader import Positions
+from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, write_table
 from dbt.adapters.vcs.rows.types import arrow_type
@@ -123,10 +122,9 @@ class ConflictTable:
     def read(cls, repository: Repository, name: RelationName, snapshot: Snapshot) -> ConflictTable:
         """Return the table that a version of it holds."""
         wanted = arrow_schema(snapshot.schema)
-        parts = [wanted.empty_table()]
+        files, parts = Files(repository.blobs), [wanted.empty_table()]
         for block in Version.of(repository, snapshot).blocks:
-            part = pq.read_table(pa.BufferReader(repository.blobs.get(block.path)))
-            parts.append(part.cast(wanted))
+            parts.append(files.columns(block.path, snapshot.schema.fields).cast(wanted))
         return cls(
             name=name,
             fields=snapshot.schema.fields,

@@ -1,9 +1,11 @@
-"""Files: columns of Parquet files of the repository, by field id and at the types of a schema."""
+"""Files: rows of Parquet files of the repository, read without Spark.
+
+Columns go by field id and have the types of a schema, which may be wider than the file's.
+"""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,9 +15,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.rows.files.blob_file import BlobFile
 from dbt.adapters.vcs.rows.types import arrow_type
 
 Positions = npt.NDArray[np.int64]
@@ -25,6 +28,9 @@ _READ_WHOLE: Final = 4 * 2**20
 
 _KEPT: Final = 64 * 2**20
 """Bytes of opened files that are kept, so that the next column needs no new look at them."""
+
+_BATCH_ROWS: Final = 64 * 1024
+"""Rows that are held at once where a block is streamed."""
 
 _OPTIONS: Final[Mapping[str, Any]] = {"coerce_int96_timestamp_unit": "us", "pre_buffer": True}
 
@@ -60,25 +66,61 @@ class Files:
             NotFoundError: It is gone.
         """
         file = self._open(path)
-        names = {name.lower(): name for name in file.schema_arrow.names}
-        stored = [
-            names[field.id.lower()]
-            for field in fields
-            if field.id not in partition and field.id.lower() in names
-        ]
+        names = _names(file)
+        stored = _stored(names, fields, partition)
         count = int(file.metadata.num_rows) if rows is None else len(rows)
         table = _read(file, stored, rows) if stored else None
-        arrays = []
-        for field in fields:
-            type_ = arrow_type(field.type)
-            name = names.get(field.id.lower())
-            if field.id in partition:
-                arrays.append(pa.repeat(partition_scalar(partition[field.id], type_), count))
-            elif name is None or table is None:
-                arrays.append(pa.repeat(partition_scalar(field.initial, type_), count))
-            else:
-                arrays.append(_widened(table.column(name), type_, path))
+        arrays = [_column(table, names, field, partition, count, path) for field in fields]
         return pa.table(arrays, names=[field.id for field in fields])
+
+    def batches(
+        self,
+        block: Block,
+        fields: Sequence[Field],
+        deleted: Positions | None = None,
+        *,
+        batch_rows: int = _BATCH_ROWS,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a block, in order, a part at a time; columns are as in `columns`.
+
+        Args:
+            block: The block.
+            fields: Which columns, and the types to widen them to.
+            deleted: Positions to leave out; None for none.
+            batch_rows: Rows of a batch, at most.
+
+        Raises:
+            UnsupportedError: Arrow has no such type, or can't read what the file holds.
+            DamagedError: It is no Parquet file.
+            NotFoundError: It is gone.
+        """
+        target = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
+        file, partition = self._open(block.path), block.partition
+        names = _names(file)
+        stored = _stored(names, fields, partition)
+        for batch, left in _parts(file, stored, deleted, batch_rows, block.path):
+            arrays = [
+                _column(batch, names, field, partition, len(left), block.path) for field in fields
+            ]
+            rows = pa.RecordBatch.from_arrays(arrays, schema=target)
+            yield rows if left.all() else rows.filter(pa.array(left))
+
+    def nulls(self, block: Block, field: Field, deleted: Positions | None = None) -> int:
+        """Return how many rows of a block, less the deleted ones, are NULL in a column.
+
+        The column may be of any type: its values are not looked at.
+        """
+        rows = block.rows - (0 if deleted is None else len(deleted))
+        if field.id in block.partition:
+            return rows if block.partition[field.id] is None else 0
+        file = self._open(block.path)
+        stored = _stored(_names(file), [field], {})
+        if not stored:
+            return rows if field.initial is None else 0
+        return sum(
+            int(pc.sum(pc.and_(batch.column(0).is_null(), pa.array(left))).as_py() or 0)
+            for batch, left in _parts(file, stored, deleted, _BATCH_ROWS, block.path)
+        )
 
     def lacking(self, path: str, fields: Sequence[Field]) -> tuple[Field, ...]:
         """Return those of some columns that a file doesn't hold."""
@@ -100,6 +142,20 @@ class Files:
         parts = [self.deleted(path, block)[0] for path in tombstones]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
+    def deletions(
+        self, tombstones: Iterable[Tombstone], blocks: Iterable[str]
+    ) -> dict[str, Positions]:
+        """Return the positions that tombstones delete from each of some blocks, in rising order.
+
+        Blocks that lose none are left out.
+        """
+        wanted = set(blocks)
+        found: dict[str, list[Positions]] = {}
+        for stone in tombstones:
+            for block in sorted(wanted & stone.targets.keys()):
+                found.setdefault(block, []).append(self.deleted(stone.path, block)[0])
+        return {block: np.sort(np.concatenate(parts)) for block, parts in found.items()}
+
     def _read_deletions(self, path: str) -> dict[str, tuple[Positions, Positions]]:
         table = _read(self._open(path), [FILE_COLUMN, POSITION_COLUMN], None)
         encoded = table.column(FILE_COLUMN).unify_dictionaries().combine_chunks()
@@ -120,7 +176,7 @@ class Files:
             if size <= _READ_WHOLE:
                 source = pa.BufferReader(self._blobs.get(path))
             else:
-                source = pa.PythonFile(_Ranges(self._blobs, path, size), mode="r")
+                source = pa.PythonFile(BlobFile(self._blobs, path, size), mode="r")
             file = pq.ParquetFile(source, **_OPTIONS)
             if FILE_COLUMN in file.schema_arrow.names:
                 known = {"metadata": file.metadata, "read_dictionary": [FILE_COLUMN]}
@@ -136,42 +192,6 @@ class Files:
         self._opened[path] = file
         self._kept += kept
         return file
-
-
-class _Ranges(io.RawIOBase):
-    """A blob as a file that is read in parts."""
-
-    def __init__(self, blobs: Blobs, path: str, size: int) -> None:
-        super().__init__()
-        self._blobs = blobs
-        self._path = path
-        self._size = size
-        self._at = 0
-
-    def readable(self) -> bool:
-        """Tell that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Tell that it can be read from anywhere."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a position."""
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        """Return bytes from the position on, all that are left for -1."""
-        length = self._size - self._at if size < 0 else min(size, self._size - self._at)
-        data = self._blobs.range(self._path, self._at, length) if length > 0 else b""
-        self._at += len(data)
-        return data
 
 
 def is_readable(field: Field) -> bool:
@@ -197,6 +217,60 @@ def partition_scalar(text: str | None, type_: pa.DataType) -> pa.Scalar:
     return pc.cast(pa.scalar(text), type_)
 
 
+def _names(file: Any) -> dict[str, str]:
+    """Return the names of a file's columns by their lower-case form, which ids match by."""
+    return {name.lower(): name for name in file.schema_arrow.names}
+
+
+def _stored(
+    names: Mapping[str, str], fields: Sequence[Field], partition: Mapping[str, str | None]
+) -> list[str]:
+    """Return what a file calls those of some columns that it holds."""
+    return [
+        names[field.id.lower()]
+        for field in fields
+        if field.id not in partition and field.id.lower() in names
+    ]
+
+
+def _column(
+    rows: Any,
+    names: Mapping[str, str],
+    field: Field,
+    partition: Mapping[str, str | None],
+    count: int,
+    path: str,
+) -> Any:
+    """Return one column of rows that were read: the file's, or one value throughout."""
+    type_ = arrow_type(field.type)
+    name = names.get(field.id.lower())
+    if field.id in partition or name is None:
+        return pa.repeat(partition_scalar(partition.get(field.id, field.initial), type_), count)
+    return _widened(rows.column(name), type_, path)
+
+
+def _parts(
+    file: Any, stored: Sequence[str], deleted: Positions | None, batch_rows: int, path: str
+) -> Iterator[tuple[Any, npt.NDArray[np.bool_]]]:
+    """Yield a file's rows in parts, and which of each are left; None for rows of no column."""
+    rows = int(file.metadata.num_rows)
+    left = np.ones(rows, np.bool_)
+    if deleted is not None:
+        if deleted.max(initial=-1) >= rows:
+            raise DamagedError(
+                f"Tombstones delete row {deleted.max()} of {path}, which has {rows} rows. Restore "
+                "both from a backup of the repository."
+            )
+        left[deleted] = False
+    if not stored:
+        yield from ((None, left[at : at + batch_rows]) for at in range(0, rows, batch_rows))
+        return
+    start = 0
+    for batch in file.iter_batches(batch_size=batch_rows, columns=list(stored)):
+        yield batch, left[start : start + batch.num_rows]
+        start += batch.num_rows
+
+
 def _read(file: Any, names: Sequence[str], rows: Positions | None) -> pa.Table:
     if rows is None:
         return file.read(columns=list(names))
@@ -214,7 +288,7 @@ def _read(file: Any, names: Sequence[str], rows: Positions | None) -> pa.Table:
     return table.take(pa.array(rows - skipped[groups]))
 
 
-def _widened(column: pa.ChunkedArray, type_: pa.DataType, path: str) -> pa.ChunkedArray:
+def _widened(column: Any, type_: pa.DataType, path: str) -> Any:
     if column.type == type_:
         return column
     try:

@@ -67,12 +67,6 @@ def write_table(
     return tuple(paths)
 
 
-def count_nulls(blobs: Blobs, path: str, column: str) -> int:
-    """Return how many rows of a block hold NULL in a column, reading that column."""
-    source = pa.BufferReader(blobs.get(path))
-    return int(pq.read_table(source, columns=[column]).column(0).null_count)
-
-
 def _cast(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     columns = []
     for field, column in zip(wanted, table.columns, strict=True):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model import Block, Field
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.rows.columns import read_columns
+from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
 
 _GROUP_BYTES = 64 * 1024 * 1024
@@ -22,7 +22,7 @@ def rewrite_blocks(
     blobs: Blobs,
     blocks: Sequence[Block],
     fields: Sequence[Field],
-    deleted: Mapping[str, Sequence[int]],
+    tombstones: Sequence[Tombstone],
     *,
     folder: str,
     target_bytes: int,
@@ -37,7 +37,7 @@ def rewrite_blocks(
         blobs: The repository's store.
         blocks: In the order in which their rows are to be written.
         fields: The table's columns.
-        deleted: Positions to leave out, sorted, by path of the block.
+        tombstones: Which rows to leave out.
         folder: `data/<table id>/w=<write id>`, new.
         target_bytes: About how large each file becomes.
         sort_by: Field ids to sort the rows by.
@@ -51,10 +51,12 @@ def rewrite_blocks(
     """
     partition = blocks[0].partition
     inside = [field for field in fields if field.id not in partition]
+    files = Files(blobs)
+    deleted = files.deletions(tombstones, [block.path for block in blocks])
     batches = (
         batch
         for block in blocks
-        for batch in read_columns(blobs, block, inside, deleted.get(block.path, ()))
+        for batch in files.batches(block, inside, deleted.get(block.path))
         if batch.num_rows
     )
     groups = _sorted(batches, sort_by) if sort_by else _groups(batches)

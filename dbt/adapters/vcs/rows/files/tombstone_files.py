@@ -1,14 +1,12 @@
-"""Tombstone files: written and read without Spark."""
+"""Tombstone files, written without Spark; `block_reader` reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Tombstone
@@ -54,27 +52,3 @@ def _sorted(rows: pa.Table) -> pa.Table:
     if (np.diff(order) == 1).all():
         return rows
     return rows.take(pa.array(order))
-
-
-def deleted_positions(
-    blobs: Blobs, tombstones: Iterable[Tombstone], files: Iterable[str]
-) -> Mapping[str, list[int]]:
-    """Return the positions that tombstones delete from each of some files.
-
-    Files without any are left out. Each tombstone's file is read once, two columns of it.
-    """
-    wanted = set(files)
-    found: dict[str, list[int]] = {}
-    for item in tombstones:
-        targets = wanted & item.targets.keys()
-        if not targets:
-            continue
-        table = pq.read_table(
-            pa.BufferReader(blobs.get(item.path)),
-            columns=[FILE_COLUMN, POSITION_COLUMN],
-            filters=pc.field(FILE_COLUMN).isin(sorted(targets)),
-        )
-        for target in sorted(targets):
-            rows = table.filter(pc.equal(table.column(FILE_COLUMN), target))
-            found.setdefault(target, []).extend(rows.column(POSITION_COLUMN).to_pylist())
-    return found

@@ -61,10 +61,9 @@ class Statistics:
 
     def _table(self, entry: TableEntry) -> Iterator[Statistic]:
         snapshot = self._overlay.snapshot(entry.snapshot)
-        blocks = sum(ref.blocks for ref in snapshot.segments)
         yield Statistic("rows", "Rows", snapshot.rows, "Rows that a reader sees")
         yield Statistic("bytes", "Bytes", snapshot.bytes, "Size of the files")
-        yield Statistic("files", "Files", blocks, "Parquet files that hold the rows")
+        yield Statistic("files", "Files", snapshot.block_count, "Parquet files that hold the rows")
         changed = _time(snapshot.created_at)
         yield Statistic("last_modified", "Last changed", changed, "When this version was made")
         version = entry.snapshot[:_SHOWN]

@@ -87,6 +87,11 @@ class Snapshot(Value, frozen=True, kw_only=True):
         return sum(ref.rows - ref.deleted for ref in self.segments)
 
     @property
+    def block_count(self) -> int:
+        """How many blocks it has."""
+        return sum(ref.blocks for ref in self.segments)
+
+    @property
     def bytes(self) -> int:
         """Size of the block files."""
         return sum(ref.bytes for ref in self.segments)

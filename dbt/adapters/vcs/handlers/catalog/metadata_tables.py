@@ -168,7 +168,7 @@ def _snapshot_row(
         snapshot.operation,
         snapshot.rows,
         snapshot.bytes,
-        sum(ref.blocks for ref in snapshot.segments),
+        snapshot.block_count,
         list(snapshot.parents),
         snapshot.table,
     )

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.statements import (
     ShowTables,
 )
 from dbt.adapters.vcs.statements.syntax.names import CATALOG
+from dbt.adapters.vcs.worktree.table_version import Version
 
 
 def show_schemas(scope: Scope, statement: ShowSchemas) -> Outcome:
@@ -73,11 +74,9 @@ def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
         raise InputError(f"{name} is not partitioned; show partitions needs partition columns.")
     names = {field.id: field.name for field in snapshot.schema.fields}
     wanted = _wanted(scope, snapshot, statement.partition)
-    objects = scope.overlay.repository.objects
     found = {
         "/".join(folder_of_text(names[id], block.partition[id]) for id in snapshot.partition_by)
-        for ref in snapshot.segments
-        for block in objects.segment(ref.id).blocks
+        for block in Version.of(scope.overlay.repository, snapshot).blocks
         if wanted.items() <= block.partition.items()
     }
     return Outcome(rows=Listing.of(["partition"], [[item] for item in sorted(found)]))

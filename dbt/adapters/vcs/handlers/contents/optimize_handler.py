@@ -77,15 +77,10 @@ def optimize(scope: Scope, statement: Optimize) -> Outcome:
         scope.overlay.repository, before, scope.engine, cluster_by=statement.cluster_by
     )
     after = put_optimized(scope.overlay, name, rewrites, scope.made_by()) or before
-    row = [str(name), *(str(number) for number in (blocks_of(before), blocks_of(after)))]
+    row = [str(name), *(str(number) for number in (before.block_count, after.block_count))]
     gone = sum(stone.rows for item in rewrites for stone in item.tombstones)
     names = ["relation", "blocks_before", "blocks_after", "dropped_rows"]
     return Outcome(rows=Listing.of(names, [[*row, str(gone)]]), relation=name)
-
-
-def blocks_of(snapshot: Snapshot) -> int:
-    """Return how many blocks a version has."""
-    return sum(ref.blocks for ref in snapshot.segments)
 
 
 def is_table_due(repository: Repository, snapshot: Snapshot) -> bool:

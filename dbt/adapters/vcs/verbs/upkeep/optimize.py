@@ -17,7 +17,6 @@ from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.handlers.contents.optimize_handler import (
     OPERATION,
     Rewrite,
-    blocks_of,
     put_optimized,
     rewrite_table,
 )
@@ -195,8 +194,8 @@ def _tables(
 def _told(name: RelationName, before: Snapshot, after: Snapshot) -> OptimizedTable:
     return OptimizedTable(
         relation=str(name),
-        blocks_before=blocks_of(before),
-        blocks_after=blocks_of(after),
+        blocks_before=before.block_count,
+        blocks_after=after.block_count,
         bytes_before=before.bytes,
         bytes_after=after.bytes,
         dropped_rows=sum(ref.deleted for ref in before.segments)

@@ -164,7 +164,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"common_base", "conflicts"},
         {"protection", "table_merge"},
         {"trees"},
-        {"merge_plan", "publishing"},
+        {"merge_plan"},
+        {"branch_landing"},
     ),
     "handlers": ({"catalog", "contents"}, {"versions"}, {"definitions"}),
     "workspace": (

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Absent, RelationName
+from dbt.adapters.vcs.core.model import Absent, RelationName, Run
 from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, info_of
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes, summarize
@@ -31,6 +31,8 @@ class Work:
         run: The run whose branch it is, or None.
         policy: What to do about conflicts.
         decisions: What was decided about single ones, by relation.
+        record: The record of the run; None for what its branch knows of it.
+        undoes: True if it takes changes back, so that the commit is no parent of the result.
     """
 
     source: str
@@ -38,6 +40,20 @@ class Work:
     run: RunBranch | None
     policy: Policy = field(default_factory=Policy)
     decisions: Mapping[RelationName, Decisions] = field(default_factory=dict)
+    record: Run | None = None
+    undoes: bool = False
+
+    @property
+    def joins(self) -> bool:
+        """Whether the commit becomes a part of the target's history."""
+        return self.run is None and not self.undoes
+
+    @property
+    def action(self) -> str:
+        """What the branch's log calls it."""
+        if self.undoes:
+            return "revert"
+        return "merge" if self.run is None else "publish"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +95,20 @@ class MergePlan:
             f"{target!r} has commits that {source!r} lacks, so it can't be fast-forwarded. "
             f"Nothing was changed. {step}, or merge without --ff-only."
         )
+
+    def check_values(self) -> None:
+        """Raise if no rows are merged, and values were chosen for some.
+
+        Raises:
+            ConflictError: They were.
+        """
+        chosen = any(item.has_values for item in self.work.decisions.values())
+        if self.combination is None and chosen:
+            raise ConflictError(
+                f"Values were chosen for rows, and by now {self.target.name!r} has all of "
+                f"{self.work.source!r}, or nothing else. Nothing was changed. Give the merge up "
+                "(dbt-vcs merge --abort), and set the values with an update."
+            )
 
 
 def plan_merge(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -11,8 +12,10 @@ import msgspec
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.model import Input, NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.merges.branch_landing import land_work
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
-from dbt.adapters.vcs.merges.publishing import publish
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
@@ -229,13 +232,18 @@ class RunLife:
         run = self.line.run
         before = self.repository.branch(run.target).head
         try:
-            landed = publish(
+            landed = land_work(
                 self.repository,
-                run,
-                policy=self._policy,
+                Work(
+                    source=run.name,
+                    commit=run.head,
+                    run=run,
+                    policy=self._policy,
+                    record=self._published(seconds),
+                ),
+                run.target,
+                Terms(message=f"dbt {self.invocation.command} --target {self.invocation.target}"),
                 author=self.invocation.author,
-                message=f"dbt {self.invocation.command} --target {self.invocation.target}",
-                record=self._published(seconds),
                 sessions=lambda: self.workspace.open_session("publish"),
             )
         except VcsError as error:
@@ -244,10 +252,10 @@ class RunLife:
         self.line.end(Status.PUBLISHED, tested=success and self.invocation.is_testing)
         if not success:
             self._say(f"{self._what_failed()}; what succeeded is published (publish: always).")
-        if not landed.moved:
+        if landed.before == landed.after:
             self._say(f"Nothing changed: {run.target} stays as it is.")
             return
-        for line in published(self.repository, run.target, landed.before, landed.commit, seconds):
+        for line in published(self.repository, run.target, landed.before, landed.after, seconds):
             self._say(line)
         if landed.before != before or before != run.fork:
             self._say(f"  {run.target} had moved meanwhile; the run was merged onto it.")
@@ -318,10 +326,15 @@ class RunLife:
             command=invocation.command,
             target=invocation.target,
             dbt_version=invocation.dbt_version,
+            git_sha=self._git_sha,
             started_at=self.line.run.started_at,
             nodes=tuple(sorted(nodes, key=lambda node: node.id)),
             **facts,
         )
+
+    @cached_property
+    def _git_sha(self) -> str | None:
+        return self.invocation.git_sha()
 
     def _published(self, seconds: float) -> Run:
         """Return the record of the whole run, the nodes of a run that it resumed included."""
@@ -331,7 +344,6 @@ class RunLife:
         return self._record(
             [msgspec.structs.replace(node, file_checksum=None) for node in nodes.values()],
             seconds=round(seconds, 3),
-            git_sha=self.invocation.git_sha(),
             head=run.head,
         )
 

@@ -59,6 +59,7 @@ class RunBranch:
         tested: True if tests passed on it.
         owner: `host:pid` of the process at work.
         note: Why it is not published.
+        ended_at: When it ended; None while it is at work, and if it never said.
     """
 
     invocation: str
@@ -72,6 +73,7 @@ class RunBranch:
     tested: bool = False
     owner: str = ""
     note: str = ""
+    ended_at: Micros | None = None
 
     @property
     def name(self) -> str:
@@ -92,6 +94,7 @@ class RunBranch:
             "tested": "yes" if self.tested else "no",
             "owner": self.owner,
             "note": self.note,
+            "ended_at": str(self.ended_at or ""),
         }
 
     def is_abandoned(self, now: Micros) -> bool:
@@ -118,6 +121,7 @@ def run_of(branch: Branch) -> RunBranch | None:
         tested=state["tested"] == "yes",
         owner=state["owner"],
         note=state["note"],
+        ended_at=Micros(int(state["ended_at"])) if state.get("ended_at") else None,
     )
 
 

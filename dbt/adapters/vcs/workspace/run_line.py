@@ -124,7 +124,10 @@ class RunLine:
         """Say what became of the run; a run that changed nothing leaves no branch."""
         self._stopped.set()
         with self._lock:
-            self.run = replace(self.run, status=status, note=note, tested=tested)
+            ended_at = self._repository.clock()
+            self.run = replace(
+                self.run, status=status, note=note, tested=tested, ended_at=ended_at
+            )
             if self.has_changes:
                 self._make()
                 self._save()

@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
 
 PREFIX: Final = "merges/"
 """The conflicts of a merge into `main` are on the branch `merges/main`."""
@@ -60,8 +61,7 @@ class OpenMerge:
         theirs: The commit that it meant.
         target: The branch that it is merged into.
         mode: What was asked for, or None.
-        promotes: True if it is a promotion.
-        message: Message of the commit to be made, or None.
+        terms: What must hold where it lands, and how it is recorded.
         whole: For each relation that conflicts as a whole, what each side did.
         choices: What was chosen for such relations.
         head: The branch's head, which shows the conflict tables.
@@ -71,8 +71,7 @@ class OpenMerge:
     theirs: CommitId
     target: str
     mode: Mode | None
-    promotes: bool
-    message: str | None
+    terms: Terms
     whole: Mapping[RelationName, str] = field(default_factory=dict)
     choices: Mapping[RelationName, Choice] = field(default_factory=dict)
     head: CommitId
@@ -90,8 +89,7 @@ class OpenMerge:
             "theirs": self.theirs,
             "target": self.target,
             "mode": str(self.mode or ""),
-            "promotes": "yes" if self.promotes else "no",
-            "message": self.message or "",
+            **self.terms.state,
             "whole": json.dumps({str(name): text for name, text in self.whole.items()}),
             "choices": json.dumps({str(name): item.value for name, item in self.choices.items()}),
         }
@@ -107,8 +105,7 @@ def open_merge_of(branch: Branch) -> OpenMerge | None:
         theirs=CommitId(state["theirs"]),
         target=state["target"],
         mode=Mode(state["mode"]) if state["mode"] else None,
-        promotes=state["promotes"] == "yes",
-        message=state["message"] or None,
+        terms=Terms.of(state),
         whole={_name(key): text for key, text in json.loads(state["whole"]).items()},
         choices={_name(key): Choice(text) for key, text in json.loads(state["choices"]).items()},
         head=branch.head,

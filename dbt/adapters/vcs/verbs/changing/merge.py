@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
-from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import TreeConflictError
-from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes
-from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, open_merge_of
+from dbt.adapters.vcs.engines.port import Engine, Sessions
+from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
+from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
-from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.merges.trees import Merged
-from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, run_of, steps_of
+from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.revision_names import named_branch
 from dbt.adapters.vcs.verbs.sessions import sessions_of
 from dbt.adapters.vcs.verbs.sources import resolve_source
@@ -50,23 +48,6 @@ class MergeReport:
     changes: tuple[ChangeSummary, ...]
     relations: tuple[Merged, ...] = ()
     conflicts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How a merge is to be recorded.
-
-    Attributes:
-        author: Whom it is recorded for.
-        message: Message of its commit; None for one that says what was merged.
-        metadata: Further facts for the commit.
-        promotes: True if a protected branch may take it.
-    """
-
-    author: str
-    message: str | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    promotes: bool = False
 
 
 def merge(
@@ -114,12 +95,10 @@ def merge(
         RetryError: Others moved the target every time; nothing was changed.
     """
     work = work_of(repository, source, policy or Policy(), force=force)
-    check_target(repository, target)
-    if dry_run:
-        return foretold(repository, work, target, engine=engine)
-    check = MergePlan.check_fast_forward if ff_only else _unchecked
-    manner = Manner(author=author, message=message)
-    return carry_out(repository, work, target, manner, check, engine=engine)
+    terms = Terms(message=message, ff_only=ff_only)
+    return merge_work(
+        repository, work, target, terms, author=author, dry_run=dry_run, engine=engine
+    )
 
 
 def work_of(repository: Repository, source: str, policy: Policy, *, force: bool) -> Work:
@@ -156,146 +135,32 @@ def check_target(repository: Repository, target: str) -> None:
         )
 
 
-def _unchecked(plan: MergePlan) -> None:
-    """Take any plan."""
-
-
-def carry_out(
+def merge_work(
     repository: Repository,
     work: Work,
     target: str,
-    manner: Manner,
-    check: Callable[[MergePlan], None] = _unchecked,
+    terms: Terms,
     *,
+    author: str,
+    dry_run: bool = False,
     engine: Callable[[], Engine] | None = None,
 ) -> MergeReport:
-    """Merge, planning again after every lost race; `check` may refuse a plan.
-
-    `merge` has the contract.
-    """
+    """Merge work into a branch on some terms; `merge` has the contract."""
+    check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
-        for _ in attempts(f"merge {work.source!r} into {target!r}"):
-            branch = repository.branch(target)
-            branch.check_open(promotes=manner.promotes)
-            plan = plan_merge(repository, work, branch, sessions)
-            check(plan)
-            if plan.how == "conflict":
-                raise _kept(repository, plan, manner)
-            moved = _carry_out(repository, plan, manner)
-            if moved is not None:
-                _close(repository, work, target, manner.author)
-                return _told(repository, plan, *moved)
-    raise AssertionError("attempts raises when it ends")
+        if dry_run:
+            return _foretold(repository, work, target, terms, sessions)
+        arrival = land_work(repository, work, target, terms, author=author, sessions=sessions)
+    return _told(repository, arrival)
 
 
-def _kept(repository: Repository, plan: MergePlan, manner: Manner) -> ConflictError:
-    """Keep the conflicts of a plan, and return the error that says so."""
-    assert plan.combination is not None
-    source, target = plan.work.source, plan.target.name
-    keep(
-        repository,
-        OpenMerge(
-            source=source,
-            theirs=plan.work.commit,
-            target=target,
-            mode=plan.work.policy.override,
-            promotes=manner.promotes,
-            message=manner.message,
-            head=plan.target.head,
-        ),
-        plan.combination.clashes,
-        author=manner.author,
-        decided=bool(plan.work.decisions),
-    )
-    return ConflictError(
-        f"{source!r} and {target!r} changed the same in different ways since {plan.base[:12]}: "
-        f"{plan.combination.told()}. Nothing was changed on {target!r}; the conflicts are kept. "
-        f"Look at them: dbt-vcs conflicts {target}. Choose: dbt-vcs resolve <relation> --with "
-        f"ours|theirs|base|delete. Then: dbt-vcs merge --continue {target}, or --abort {target}"
-    )
-
-
-def _carry_out(
-    repository: Repository, plan: MergePlan, manner: Manner
-) -> tuple[CommitId, CommitId] | None:
-    """Return the target's head before and after; None if the plan has to be made again."""
-    work, target = plan.work, plan.target
-    if plan.how == "up_to_date":
-        return target.head, target.head
-    if plan.how == "fast_forward" and work.run is None and not manner.metadata:
-        note = manner.message or f"{work.source}: fast-forward"
-        moved = repository.move_branch(
-            target,
-            work.commit,
-            author=manner.author,
-            action="merge",
-            note=note,
-            promotes=manner.promotes,
-        )
-        return None if moved is None else (target.head, moved.head)
-    tree = repository.objects.commit(work.commit).tree
-    if plan.combination is not None:
-        tree = repository.edit(repository.tree(target.head).id, plan.combination.changes)
-    try:
-        landed = repository.land(
-            target.name,
-            base=target.head,
-            tree=tree,
-            author=manner.author,
-            message=manner.message or _message(work, target.name),
-            run=_record(repository, work.run) if work.run else None,
-            metadata=manner.metadata,
-            parents=() if work.run else (work.commit,),
-            action="publish" if work.run else "merge",
-            promotes=manner.promotes,
-        )
-    except TreeConflictError:
-        # The target moved after the plan was made: the next plan merges again.
-        return None
-    return landed.before, landed.commit
-
-
-def _message(work: Work, target: str) -> str:
-    if work.run is not None:
-        return f"dbt {work.run.command}, published from {work.run.name}"
-    return f"Merge {work.source} into {target}"
-
-
-def _record(repository: Repository, run: RunBranch) -> Run:
-    nodes = {node.id: node for node in steps_of(repository, run)}
-    return Run(
-        nodes=tuple(nodes[id] for id in sorted(nodes)),
-        invocation=run.invocation,
-        command=run.command,
-        started_at=run.started_at,
-        head=run.head,
-    )
-
-
-def _close(repository: Repository, work: Work, target: str, author: str) -> None:
-    """Let a run that waited to be published count as published, now that it is.
-
-    So does one whose conflicts were resolved by hand.
-    """
-    run = work.run
-    waits = (Status.PASSED, Status.FAILED) if work.decisions else (Status.PASSED,)
-    if run is not None and run.target == target and run.status in waits:
-        published = replace(run, status=Status.PUBLISHED, note="")
-        repository.set_state(run.name, published.state, author=author)
-
-
-def foretold(
-    repository: Repository,
-    work: Work,
-    target: str,
-    check: Callable[[MergePlan], None] = _unchecked,
-    *,
-    engine: Callable[[], Engine] | None = None,
+def _foretold(
+    repository: Repository, work: Work, target: str, terms: Terms, sessions: Sessions
 ) -> MergeReport:
-    """Return what `carry_out` would do."""
-    with sessions_of(engine, repository.blobs, "merge") as sessions:
-        plan = plan_merge(repository, work, repository.branch(target), sessions)
-    check(plan)
+    """Return what `land_work` would do."""
+    branch = repository.branch(target)
+    plan = plan_merge(repository, work, branch, sessions)
+    check_terms(repository, plan, terms.on(branch))
     changes = planned_changes(repository, plan)
     after = {"up_to_date": plan.target.head, "fast_forward": plan.work.commit}.get(plan.how)
     return MergeReport(
@@ -332,9 +197,8 @@ def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merge
     return tuple(map(completed, plan.combination.merged))
 
 
-def _told(
-    repository: Repository, plan: MergePlan, before: CommitId, after: CommitId
-) -> MergeReport:
+def _told(repository: Repository, arrival: Arrival) -> MergeReport:
+    plan, before, after = arrival
     how: How = plan.how if before == plan.target.head else "merge"
     changes = list_changes(repository, before, after)
     return MergeReport(

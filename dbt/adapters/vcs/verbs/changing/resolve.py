@@ -18,10 +18,10 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import (
     open_merges,
 )
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
-from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work
+from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.runs.run_branch import run_of
-from dbt.adapters.vcs.verbs.changing.merge import Manner, MergeReport, carry_out
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge_work
 from dbt.adapters.vcs.verbs.row_set import RowSet
 
 
@@ -235,11 +235,14 @@ def continue_merge(
     """Go on with a merge whose conflicts are resolved, and let go of what was kept for it.
 
     The merge is planned anew with the choices made, so the target may have moved meanwhile; a
-    conflict that is new is kept as one again. The engine is as for `merge`.
+    conflict that is new is kept as one again. What was asked of the merge when it began is asked
+    now, and what the target asks for by now as well. The engine is as for `merge`.
 
     Raises:
         NotFoundError: No such merge waits.
-        ConflictError: Some conflicts are not resolved yet, or new ones came up.
+        ProtectedError: The target takes promotions alone by now, and the merge is none.
+        ConflictError: Some conflicts are not resolved yet, or new ones came up; or tests are
+            required, and none can have seen what was chosen. The merge still waits.
     """
     merge = find_open_merge(repository, target)
     source = repository.find_branch(merge.source)
@@ -250,8 +253,7 @@ def continue_merge(
         policy=Policy(override=merge.mode),
         decisions=_decisions(repository, merge),
     )
-    manner = Manner(author=author, message=merge.message, promotes=merge.promotes)
-    report = carry_out(repository, work, target, manner, _check_values, engine=engine)
+    report = merge_work(repository, work, target, merge.terms, author=author, engine=engine)
     abort_merge(repository, target, author=author)
     return report
 
@@ -271,20 +273,6 @@ def relation_of(text: str) -> RelationName:
     """Return the relation that is meant; `schema` alone is the schema's own facts."""
     schema, _, identifier = text.lower().partition(".")
     return RelationName(schema, identifier)
-
-
-def _check_values(plan: MergePlan) -> None:
-    """Raise if a plan merges no rows, and values were chosen for some.
-
-    Raises:
-        ConflictError: They were.
-    """
-    if plan.combination is None and any(item.has_values for item in plan.work.decisions.values()):
-        raise ConflictError(
-            f"Values were chosen for rows, and by now {plan.target.name!r} has all of "
-            f"{plan.work.source!r}, or nothing else. Nothing was changed. Give the merge up "
-            "(dbt-vcs merge --abort), and set the values with an update."
-        )
 
 
 def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, Decisions]:

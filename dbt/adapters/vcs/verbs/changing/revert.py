@@ -12,17 +12,19 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import TreeConflictError
 from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.plan.tree_merge import Triple, merge_trees
-from dbt.adapters.vcs.core.repository import Landed, Repository, TreeChanges
+from dbt.adapters.vcs.core.repository import Branch, Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes
 from dbt.adapters.vcs.engines.port import Engine, Sessions
+from dbt.adapters.vcs.merges.branch_landing import land_plan
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
+from dbt.adapters.vcs.merges.trees import Combination
 from dbt.adapters.vcs.verbs.changing.restore import head_of
 from dbt.adapters.vcs.verbs.sessions import sessions_of
 
@@ -87,36 +89,35 @@ def revert(
         if isinstance(entry, TableEntry)
     ]
     hold(repository, parent, versions, author=author, known=head)
-    said = message or _message(repository, commit)
+    terms = Terms(message=message or _message(repository, commit), metadata={"reverts": commit})
     with sessions_of(engine, repository.blobs, "revert") as sessions:
-        for _ in attempts(f"revert {commit[:12]} on {branch!r}"):
-            landed = _undone(repository, branch, commit, parent, author, said, sessions)
-            if landed is not None:
-                return RevertReport(
-                    branch=branch,
-                    revision=revision,
-                    commit=commit,
-                    parent=parent,
-                    before=landed.before,
-                    after=landed.commit,
-                    changes=list_changes(repository, landed.before, landed.commit),
-                )
-    raise AssertionError("attempts raises when it ends")
+
+        def plan(branch: Branch) -> MergePlan:
+            return _plan(repository, branch, commit, parent, sessions)
+
+        what = f"revert {commit[:12]} on {branch!r}"
+        arrival = land_plan(repository, branch, plan, terms, author=author, what=what)
+    return RevertReport(
+        branch=branch,
+        revision=revision,
+        commit=commit,
+        parent=parent,
+        before=arrival.before,
+        after=arrival.after,
+        changes=list_changes(repository, arrival.before, arrival.after),
+    )
 
 
-def _undone(
+def _plan(
     repository: Repository,
-    branch: str,
+    branch: Branch,
     commit: CommitId,
     parent: CommitId,
-    author: str,
-    message: str,
     sessions: Sessions,
-) -> Landed | None:
-    """Land the revert on a branch as it is now; None if others changed the same meanwhile."""
-    head = head_of(repository, branch)
+) -> MergePlan:
+    """Return how a branch, as it is now, loses what a commit changed."""
     read = repository.objects
-    base, ours, theirs = (read.tree(read.commit(id).tree) for id in (commit, head, parent))
+    base, ours, theirs = (read.tree(read.commit(id).tree) for id in (commit, branch.head, parent))
     merged = merge_trees(base, ours, theirs, read.schema_tree)
     relations = dict(merged.relations)
     clashes = [f"{name} (its comment or properties)" for name in merged.schema_conflicts]
@@ -128,24 +129,19 @@ def _undone(
             clashes.append(found)
     if clashes:
         raise ConflictError(
-            f"The commit {commit[:12]} can't be reverted on {branch!r}: what it changed was "
+            f"The commit {commit[:12]} can't be reverted on {branch.name!r}: what it changed was "
             f"changed again since in {'; '.join(clashes[:20])}. Nothing was changed. Revert the "
             "later commits first, or restore single relations: "
             f"dbt-vcs restore <relation> --to {commit[:12]}^"
         )
     changes = TreeChanges(relations=relations, schemas=merged.schemas)
-    try:
-        return repository.land(
-            branch,
-            base=head,
-            tree=repository.edit(repository.tree(head).id, changes),
-            author=author,
-            message=message,
-            metadata={"reverts": commit},
-            action="revert",
-        )
-    except TreeConflictError:
-        return None
+    return MergePlan(
+        work=Work(source=commit, commit=parent, run=None, undoes=True),
+        target=branch,
+        how="merge",
+        base=commit,
+        combination=Combination(changes=changes, merged=(), clashes=()),
+    )
 
 
 def _rows_undone(

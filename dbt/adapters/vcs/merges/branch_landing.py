@@ -1,0 +1,221 @@
+"""Landing on a branch: the one way in which merged work gets there, whoever brings it.
+
+Merges, promotions, merges that go on, runs that are published now or later, and reverts differ in
+what they bring (a plan) and in what must hold for it (`Terms`). The rest is here: a plan is made,
+checked, and put on the branch; where another writer was first, it is made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple, NoReturn
+
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.landing import TreeConflictError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
+from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
+from dbt.adapters.vcs.runs.evidence import check_tested
+from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.runs.run_record import record_of
+from dbt.adapters.vcs.scope.mounts import relation_of
+
+
+class Arrival(NamedTuple):
+    """Work that landed.
+
+    Attributes:
+        plan: How it was merged.
+        before: The branch's head before.
+        after: Its head now; the same if there was nothing to change.
+    """
+
+    plan: MergePlan
+    before: CommitId
+    after: CommitId
+
+
+def land_work(
+    repository: Repository,
+    work: Work,
+    target: str,
+    terms: Terms,
+    *,
+    author: str,
+    sessions: Sessions,
+) -> Arrival:
+    """Merge work into a branch; conflicts that nobody decides are kept to be resolved.
+
+    Raises:
+        NotFoundError: There is no such branch.
+        ProtectedError: It takes promotions alone, and the terms are none.
+        ConflictError: The terms don't hold, or both sides changed the same differently. The
+            branch was not changed.
+        RetryError: Others were first every time; nothing was changed.
+    """
+
+    def plan(branch: Branch) -> MergePlan:
+        return plan_merge(repository, work, branch, sessions)
+
+    what = f"merge {work.source!r} into {target!r}"
+    arrival = land_plan(repository, target, plan, terms, author=author, what=what)
+    _close(repository, work, target, author)
+    return arrival
+
+
+def land_plan(
+    repository: Repository,
+    target: str,
+    plan_for: Callable[[Branch], MergePlan],
+    terms: Terms,
+    *,
+    author: str,
+    what: str,
+) -> Arrival:
+    """Put on a branch what a plan for its head comes to; `what` is the verb's phrase for errors.
+
+    The plan is made again after every lost race. `land_work` says what is raised.
+    """
+    for _ in attempts(what):
+        branch = repository.branch(target)
+        branch.check_open(promotes=terms.promotes)
+        plan = plan_for(branch)
+        held = terms.on(branch)
+        check_terms(repository, plan, held)
+        if plan.how == "conflict":
+            _keep(repository, plan, held, author)
+        moved = _put(repository, plan, terms, author)
+        if moved is not None:
+            return Arrival(plan, *moved)
+    raise AssertionError("attempts raises when it ends")
+
+
+def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
+    """Raise unless a plan is what the terms allow; conflicts may be left in it.
+
+    Raises:
+        ConflictError: It is no fast-forward and has to be one; or values were chosen for rows
+            that aren't merged; or tests are required, and not every one passed on the very
+            versions that would be published.
+    """
+    plan.check_values()
+    if terms.ff_only:
+        plan.check_fast_forward()
+    if "tests" in terms.require:
+        _check_tests(repository, plan)
+
+
+def _check_tests(repository: Repository, plan: MergePlan) -> None:
+    source, target = plan.work.source, plan.target
+    if plan.combination is not None:
+        tested = repository.tree(plan.work.commit)
+        made = plan.combination.changes.relations
+        mixed = [str(name) for name, entry in made.items() if tested.entry(name) != entry]
+        if mixed:
+            away = (
+                "Give this merge up (dbt-vcs merge --abort), merge"
+                if plan.work.decisions
+                else "Merge"
+            )
+            raise ConflictError(
+                f"Tests are required, and no test can have seen what merging makes of "
+                f"{', '.join(mixed)}: {target.name!r} has changed too since {source!r} left it. "
+                f"Nothing was changed. {away} {target.name!r} into {source!r}, run dbt test "
+                "there, then promote it again."
+            )
+    changed: list[RelationName] = [
+        relation_of(change.name)
+        for change in planned_changes(repository, plan)
+        if change.kind != "schema"
+    ]
+    check_tested(repository, plan.work.commit, target.head, changed)
+
+
+def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) -> NoReturn:
+    """Keep the conflicts of a plan, with the terms, and raise the error that says so."""
+    assert plan.combination is not None
+    source, target = plan.work.source, plan.target.name
+    merge = OpenMerge(
+        source=source,
+        theirs=plan.work.commit,
+        target=target,
+        mode=plan.work.policy.override,
+        terms=terms,
+        head=plan.target.head,
+    )
+    clashes, decided = plan.combination.clashes, bool(plan.work.decisions)
+    keep(repository, merge, clashes, author=author, decided=decided)
+    tests = (
+        f" {target!r} requires tests, and none can see rows that are chosen by hand: rather merge "
+        f"{target!r} into {source!r}, resolve and test there, and promote again."
+        if "tests" in terms.require
+        else ""
+    )
+    raise ConflictError(
+        f"{source!r} and {target!r} changed the same in different ways since {plan.base[:12]}: "
+        f"{plan.combination.told()}. Nothing was changed on {target!r}; the conflicts are kept. "
+        f"Look at them: dbt-vcs conflicts {target}. Choose: dbt-vcs resolve <relation> --with "
+        f"ours|theirs|base|delete. Then: dbt-vcs merge --continue {target}, or --abort {target}"
+        f"{'.' if tests else ''}{tests}"
+    )
+
+
+def _put(
+    repository: Repository, plan: MergePlan, terms: Terms, author: str
+) -> tuple[CommitId, CommitId] | None:
+    """Return the target's head before and after; None if the plan has to be made again."""
+    work, target = plan.work, plan.target
+    if plan.how == "up_to_date":
+        return target.head, target.head
+    if plan.how == "fast_forward" and work.joins and not terms.metadata:
+        note = terms.message or f"{work.source}: fast-forward"
+        moved = repository.move_branch(
+            target, work.commit, author=author, action="merge", note=note, promotes=terms.promotes
+        )
+        return None if moved is None else (target.head, moved.head)
+    tree = repository.objects.commit(work.commit).tree
+    if plan.combination is not None:
+        tree = repository.edit(repository.tree(target.head).id, plan.combination.changes)
+    run = work.record or (record_of(repository, work.run) if work.run else None)
+    try:
+        landed = repository.land(
+            target.name,
+            base=target.head,
+            tree=tree,
+            author=author,
+            message=terms.message or _message(work, target.name),
+            run=run,
+            metadata=terms.metadata,
+            parents=(work.commit,) if work.joins else (),
+            action=work.action,
+            promotes=terms.promotes,
+        )
+    except TreeConflictError:
+        # The target moved after the plan was made: the next plan merges again.
+        return None
+    return landed.before, landed.commit
+
+
+def _message(work: Work, target: str) -> str:
+    if work.run is not None:
+        return f"dbt {work.run.command}, published from {work.run.name}"
+    return f"Merge {work.source} into {target}"
+
+
+def _close(repository: Repository, work: Work, target: str, author: str) -> None:
+    """Mark a run that waited to be published as published, now that it is.
+
+    So does one whose conflicts were resolved by hand.
+    """
+    run = work.run
+    waits = (Status.PASSED, Status.FAILED) if work.decisions else (Status.PASSED,)
+    if run is not None and run.target == target and run.status in waits:
+        published = replace(run, status=Status.PUBLISHED, note="")
+        repository.set_state(run.name, published.state, author=author)

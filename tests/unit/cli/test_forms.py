@@ -60,6 +60,11 @@ def test_a_merge_that_waits_is_not_touched_with_options_that_do_not_fit(
         ("tag --jsonl delete v1", "--jsonl does not go with delete"),
         ("snapshot --json delete shop.a s", "--json does not go with delete"),
         ("runs --json discard r1", "--json does not go with discard"),
+        ("status --json --jsonl", "Give either --json or --jsonl"),
+        ("branch --jsonl list --json", "Give either --json or --jsonl"),
+        ("status --target prod", "--target does not go with --repository"),
+        ("log --profile shop", "--profile does not go with --repository"),
+        ("init elsewhere", "Give either LOCATION or --repository"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(
@@ -111,3 +116,10 @@ def test_what_macros_pass_on_by_default_counts_as_not_given(warehouse: Warehouse
     assert run_operation(caller, "conflicts", passed) == [
         "No merge into main waits for conflicts to be resolved."
     ]
+
+
+def test_a_target_is_not_ignored_for_a_variable(
+    call: Call, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBT_VCS_REPOSITORY", "warehouse")
+    assert "--target does not go with DBT_VCS_REPOSITORY" in call("log", "-t", "x", code=2).output

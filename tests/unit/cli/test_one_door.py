@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -325,3 +326,38 @@ def test_a_compaction_puts_the_rules_of_the_project_on_the_branch(door: str) -> 
         refused, _ = by_operation(warehouse, PROTECTED, "optimize", {"all": True})
     assert not refused
     assert warehouse.repository.branch("main").protection == Protection()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_bound"),
+    [
+        ("select 1", False),
+        ("show tables", False),
+        ("insert into shop.a values (1)", True),
+        ("select 1; drop table shop.a", True),
+        ("insert into identifier('shop.' || 'a') values (1)", True),
+        ("execute immediate 'drop table shop.a'", True),
+    ],
+)
+def test_sql_that_may_change_a_branch_puts_the_rules_of_the_project_on_it(
+    monkeypatch: pytest.MonkeyPatch, text: str, is_bound: bool
+) -> None:
+    class Client:
+        """A client whose statements do nothing."""
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def sql(self, text: str) -> pa.Table:
+            return pa.table({"x": [1]})
+
+    monkeypatch.setattr(
+        "dbt.adapters.vcs.cli.reading.sql_command.connect", lambda *_, **__: Client()
+    )
+    monkeypatch.setenv("DBT_VCS_REPOSITORY", "memory")
+    warehouse = stocked()
+    by_command(warehouse, PROTECTED, "sql", shlex.quote(text))
+    assert (warehouse.repository.branch("main").protection is not None) is is_bound

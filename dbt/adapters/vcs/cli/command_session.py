@@ -40,8 +40,22 @@ class Session:
 
     @cached_property
     def target(self) -> ProfileTarget | None:
-        """The target of the dbt profile, None if the repository is given in another way."""
-        return None if self._given else read_target(self.settings)
+        """The target of the dbt profile, None if the repository is given in another way.
+
+        Raises:
+            click.UsageError: It is given in another way, and options choose a target, too.
+            VcsError: The profile has no such target.
+        """
+        if not self._given:
+            return read_target(self.settings)
+        given = "--repository" if self.settings.repository else variables.REPOSITORY
+        for name in ("profile_target", "profile", "project_dir", "profiles_dir"):
+            if getattr(self.settings, name) is not None:
+                option = "--" + name.removeprefix("profile_").replace("_", "-")
+                raise click.UsageError(
+                    f"{option} does not go with {given}, which says where the repository is."
+                )
+        return None
 
     @property
     def _given(self) -> str | None:

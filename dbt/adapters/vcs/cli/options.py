@@ -75,6 +75,9 @@ def limit_option(default: int, noun: str = "Rows to show") -> Callable[[F], F]:
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     # The same option may stand before the command's name and after it: the last one given wins.
     if value is not None and value is not False and param.name is not None:
+        other = {"json": "jsonl", "jsonl": "json"}.get(param.name)
+        if other is not None and getattr(current_settings(ctx), other):
+            raise click.UsageError("Give either --json or --jsonl.", ctx)
         ctx.meta[_KEY] = replace(current_settings(ctx), **{param.name: value})
 
 

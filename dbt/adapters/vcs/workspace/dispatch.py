@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.errors import ReadOnlyError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError, ReadOnlyError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.handlers.catalog import describe_handler, missing, show_handler
 from dbt.adapters.vcs.handlers.contents import (
@@ -140,6 +140,20 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
     with missing.named(scope), error_places.counted_in(written):
         outcome = _handled(scope, statement, handler)
     return error_places.with_places(outcome, written)
+
+
+def may_change(text: str) -> bool:
+    """Tell whether a statement changes its branch, or can't be read before it is carried out.
+
+    Names and texts that the statement computes are known to its connection only.
+    """
+    try:
+        if [token.word for token in tokenize(text)[:2]] == ["execute", "immediate"]:
+            return True
+        statement, _ = read(text)
+    except InputError:
+        return True
+    return type(statement) in _CHANGES
 
 
 def _handled(scope: Scope, statement: Statement, handler: Handler) -> Outcome:

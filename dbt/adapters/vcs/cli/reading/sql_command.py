@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.parser import split
 from dbt.adapters.vcs.text import rows_text
 from dbt.adapters.vcs.verbs.row_set import RowSet
+from dbt.adapters.vcs.workspace.dispatch import may_change
 
 
 @click.command()
@@ -36,16 +37,18 @@ def sql(
     texts = split(sys.stdin.read() if statement == "-" else statement)
     if not texts:
         raise InputError("Expected a statement, found nothing but white space and comments.")
-    target = session.target
+    target, target_branch = session.target, branch or session.branch
     with connect(
         session.location,
-        branch or session.branch,
+        target_branch,
         schema or (target.schema if target else "default"),
         settings=target.spark_config if target else {},
         storage_options=session.storage_options,
         author=session.author,
     ) as client:
         for text in texts:
+            if may_change(text):
+                session.bound(target_branch)
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always", UserWarning)
                 rows = client.sql(text)

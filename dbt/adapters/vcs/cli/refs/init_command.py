@@ -21,6 +21,8 @@ def init(session: Session, location: str | None, default_branch: str | None) -> 
     At LOCATION, else where --repository, DBT_VCS_REPOSITORY or the dbt profile says. dbt makes
     one by itself with its first run. Nothing happens if there is one.
     """
+    if location and session.settings.repository:
+        raise click.UsageError("Give either LOCATION or --repository.")
     options = dict(session.settings.storage_options)
     blobs = open_blobs(location, options) if location else session.blobs()
     there = blobs.exists("vcs.json")

@@ -165,6 +165,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"protection", "table_merge"},
         {"trees"},
         {"merge_plan"},
+        {"required_tests"},
         {"branch_landing"},
     ),
     "handlers": ({"catalog", "contents"}, {"versions"}, {"definitions"}),

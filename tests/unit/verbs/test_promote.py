@@ -7,6 +7,7 @@ from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport
 from dbt.adapters.vcs.verbs.changing.promote import promote
+from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 from tests.unit.warehouse import Warehouse
 
 
@@ -121,3 +122,38 @@ def test_a_run_that_failed_is_not_promoted(shop: Warehouse) -> None:
 def test_a_branch_without_demands_takes_what_no_test_saw(shop: Warehouse) -> None:
     shop.repository.protect("main", Protection(), author="ann")
     assert into_main(shop).how == "fast_forward"
+
+
+def test_a_promotion_goes_on_if_each_relation_is_as_one_side_has_it(shop: Warehouse) -> None:
+    repository = shop.repository
+    repository.protect("main", None, author="ann")
+    shop.put("dev", v=shop.view("select 2"))
+    shop.put(v=shop.view("select 3"))
+    repository.protect("main", Protection(("tests",)), author="ann")
+    seen_by_test(shop)
+    with pytest.raises(ConflictError, match="the conflicts are kept"):
+        into_main(shop)
+    resolve(repository, "main", "shop.v", "ours", author="ann")
+    kept = shop.shown()["shop.v"]
+    assert continue_merge(repository, "main", author="ann").how == "merge"
+    assert shop.shown()["shop.a"] == shop.shown("dev")["shop.a"]
+    assert shop.shown()["shop.v"] == kept
+
+
+def test_a_table_that_the_source_dropped_needs_no_test(shop: Warehouse) -> None:
+    shop.repository.protect("main", None, author="ann")
+    shop.put(c="1")
+    shop.repository.protect("main", Protection(("tests",)), author="ann")
+    shop.put("dev", b=None)
+    seen_by_test(shop)
+    assert into_main(shop).how == "merge"
+    assert set(shop.shown()) == {"shop.a", "shop.c"}
+
+
+def test_a_run_whose_rows_would_be_merged_is_to_be_built_again(shop: Warehouse) -> None:
+    run = shop.run("r1", Status.PASSED, a="4")
+    shop.repository.protect("main", None, author="ann")
+    shop.put(a="9")
+    shop.repository.protect("main", Protection(("tests",)), author="ann")
+    with pytest.raises(ConflictError, match=r"Run dbt build again on what 'main' has now"):
+        into_main(shop, run.name, policy=Policy(override=Mode.SKIP))

@@ -14,18 +14,16 @@ from typing import NamedTuple, NoReturn
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import TreeConflictError
-from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.engines.port import Sessions
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
-from dbt.adapters.vcs.runs.evidence import check_tested
+from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work, plan_merge
+from dbt.adapters.vcs.merges.required_tests import check_required_tests
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.runs.run_record import record_of
-from dbt.adapters.vcs.scope.mounts import relation_of
 
 
 class Arrival(NamedTuple):
@@ -109,33 +107,7 @@ def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
     if terms.ff_only:
         plan.check_fast_forward()
     if "tests" in terms.require:
-        _check_tests(repository, plan)
-
-
-def _check_tests(repository: Repository, plan: MergePlan) -> None:
-    source, target = plan.work.source, plan.target
-    if plan.combination is not None:
-        tested = repository.tree(plan.work.commit)
-        made = plan.combination.changes.relations
-        mixed = [str(name) for name, entry in made.items() if tested.entry(name) != entry]
-        if mixed:
-            away = (
-                "Give this merge up (dbt-vcs merge --abort), merge"
-                if plan.work.decisions
-                else "Merge"
-            )
-            raise ConflictError(
-                f"Tests are required, and no test can have seen what merging makes of "
-                f"{', '.join(mixed)}: {target.name!r} has changed too since {source!r} left it. "
-                f"Nothing was changed. {away} {target.name!r} into {source!r}, run dbt test "
-                "there, then promote it again."
-            )
-    changed: list[RelationName] = [
-        relation_of(change.name)
-        for change in planned_changes(repository, plan)
-        if change.kind != "schema"
-    ]
-    check_tested(repository, plan.work.commit, target.head, changed)
+        check_required_tests(repository, plan)
 
 
 def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) -> NoReturn:
@@ -210,10 +182,7 @@ def _message(work: Work, target: str) -> str:
 
 
 def _close(repository: Repository, work: Work, target: str, author: str) -> None:
-    """Mark a run that waited to be published as published, now that it is.
-
-    So does one whose conflicts were resolved by hand.
-    """
+    """Mark a run that waited to be published as published, also after conflicts by hand."""
     run = work.run
     waits = (Status.PASSED, Status.FAILED) if work.decisions else (Status.PASSED,)
     if run is not None and run.target == target and run.status in waits:

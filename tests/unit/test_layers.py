@@ -66,9 +66,10 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"opening"},
     ),
     "statements": (
+        {"statement"},
         {"syntax"},
-        {"families"},
-        {"readers", "statement"},
+        {"families", "reader_registry"},
+        {"readers"},
         {"parser"},
     ),
     "statements.syntax": (
@@ -168,7 +169,12 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"required_tests"},
         {"branch_landing"},
     ),
-    "handlers": ({"catalog", "contents"}, {"versions"}, {"definitions"}),
+    "handlers": (
+        {"handler_registry"},
+        {"catalog", "contents"},
+        {"versions"},
+        {"definitions"},
+    ),
     "workspace": (
         {"computed_names", "computed_times", "error_places", "immediate_statements", "rebase"},
         {"dispatch", "lines", "run_line"},

@@ -37,8 +37,10 @@ from dbt.adapters.vcs.project.python_models import relations_of, run_python_mode
 from dbt.adapters.vcs.project.seeding import allow_long_values, load_seed
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.statements import Check, Name, split
+from dbt.adapters.vcs.statements.parser import split
 from dbt.adapters.vcs.statements.readers.check_reader import check_properties
+from dbt.adapters.vcs.statements.syntax.column_clauses import Check
+from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 if TYPE_CHECKING:

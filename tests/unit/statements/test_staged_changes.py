@@ -8,7 +8,9 @@ import pytest
 
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.statements import Delete, Merge, TargetColumn, Update, parse
+from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
+from dbt.adapters.vcs.statements.parser import parse
 
 pytestmark = pytest.mark.spark
 

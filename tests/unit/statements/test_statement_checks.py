@@ -6,8 +6,11 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Schema
-from dbt.adapters.vcs.statements import AddCheck, Check, CreateTable, DropConstraint, parse
+from dbt.adapters.vcs.statements.families.alter import AddCheck, DropConstraint
+from dbt.adapters.vcs.statements.families.table import CreateTable
+from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.readers.check_reader import check_properties
+from dbt.adapters.vcs.statements.syntax.column_clauses import Check
 from dbt.adapters.vcs.writes.checks import checks_of, columns_named
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements import SparkCommand, parse, split
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.parser import parse, split
 
 COMMANDS = {
     "set": ("set spark.sql.shuffle.partitions = 2", None),

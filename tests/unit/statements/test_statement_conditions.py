@@ -4,15 +4,9 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.statements import (
-    Comparison,
-    Constant,
-    Delete,
-    KeyPair,
-    Merge,
-    Update,
-    parse,
-)
+from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant, KeyPair
 
 
 def number(column: str, operator: Any, *values: str) -> Comparison:

@@ -3,7 +3,8 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements import Query, parse
+from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.syntax.query import Query
 from tests.unit.statements.statement_shapes import reads
 
 # `!` behind a name: it has an alias, or may have none.

@@ -2,7 +2,9 @@
 
 import pytest
 
-from dbt.adapters.vcs.statements import Query, SparkCommand, parse, qualified
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.syntax.query import Query, qualified
 
 
 def query(text: str) -> Query:

@@ -25,7 +25,9 @@ from dbt.adapters.vcs.diffs.diff_inputs import diff_in_view
 from dbt.adapters.vcs.engines.port import Session, Sign
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope import shown_signs
-from dbt.adapters.vcs.statements import DiffReference, Query, Reference
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.statements.syntax.names import Reference
+from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.pins import pinned, query_of_body, query_of_view
 from dbt.adapters.vcs.worktree.table_version import Version

@@ -14,7 +14,8 @@ from dbt.adapters.vcs.core.model import FunctionEntry, Input, Origin, RelationNa
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.scope.mounts import Externals, Mounts
 from dbt.adapters.vcs.scope.temporary_names import Followed, Temporaries, is_plain
-from dbt.adapters.vcs.statements import Name, Query, Reference
+from dbt.adapters.vcs.statements.syntax.names import Name, Reference
+from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 

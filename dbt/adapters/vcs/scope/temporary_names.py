@@ -8,32 +8,30 @@ from typing import Final, NamedTuple
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.port import PRIVATE, Session
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
-from dbt.adapters.vcs.statements import (
+from dbt.adapters.vcs.statements.families.alter import (
     AddCheck,
     AddColumns,
     AlterColumn,
-    AlterViewAs,
     CommentOnTable,
-    Describe,
     DropColumns,
     DropConstraint,
-    DropRelation,
-    Insert,
-    Name,
-    Reference,
     RenameColumn,
     RenameRelation,
     SetProperties,
+    UnsetProperties,
+)
+from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.families.show import (
+    Describe,
     ShowColumns,
     ShowCreateTable,
     ShowPartitions,
     ShowTableProperties,
-    Statement,
-    Truncate,
-    UnsetProperties,
-    calls_of,
 )
-from dbt.adapters.vcs.statements.syntax.names import SESSION
+from dbt.adapters.vcs.statements.families.table import AlterViewAs, DropRelation, Truncate
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.calls import calls_of
+from dbt.adapters.vcs.statements.syntax.names import SESSION, Name, Reference
 from dbt.adapters.vcs.worktree.pins import query_of_body
 
 _LOCAL: Final = (None, "session", SESSION)

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.families.command import SparkCommand
-from dbt.adapters.vcs.statements.readers.alter_reader import read_alter, read_comment_on
-from dbt.adapters.vcs.statements.readers.create_reader import read_create
-from dbt.adapters.vcs.statements.readers.drop_reader import read_drop, read_truncate, read_use
-from dbt.adapters.vcs.statements.readers.insert_reader import read_insert
-from dbt.adapters.vcs.statements.readers.partition_reader import read_repair
+from dbt.adapters.vcs.statements.reader_registry import reader_of
 from dbt.adapters.vcs.statements.readers.query_reader import read_query
-from dbt.adapters.vcs.statements.readers.row_change_reader import read_row_change
-from dbt.adapters.vcs.statements.readers.show_reader import read_describe, read_show
-from dbt.adapters.vcs.statements.readers.versioning_reader import (
-    read_optimize,
-    read_restore,
-    read_snapshot,
-    read_undrop,
-)
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.calls import called_names
 from dbt.adapters.vcs.statements.syntax.cursor import Cursor, ForeignError
@@ -164,16 +152,15 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
     word = cursor.token.word
     if word in QUERY_WORDS or cursor.token.word == "(":
         return read_query(cursor)
-    if word in ("update", "delete", "merge"):
-        return read_row_change(cursor)
     if word in _REFUSED:
         words = " ".join(cursor.ahead(n).text for n in range(3)).strip()
         raise UnsupportedError(
             f"`{words} ...` is not supported on versioned tables. {_REFUSED[word]}."
         )
-    reader = _READERS.get(word)
-    if reader is not None:
-        cursor.index += 1
+    found_reader = reader_of(tokens)
+    if found_reader is not None:
+        reader, words_read = found_reader
+        cursor.index += words_read
         statement = reader(cursor)
         if statement is not None:
             return statement
@@ -181,24 +168,3 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
         found = reads_or_mentions(tokens)
         return SparkCommand(text=text, mentions=found.reads, diffs=found.diffs)
     return SparkCommand(text=text, mentions=mentions_of(tokens))
-
-
-_READERS: Final[dict[str, Callable[[Cursor], Statement | None]]] = {
-    "insert": read_insert,
-    "create": read_create,
-    "alter": read_alter,
-    "comment": read_comment_on,
-    "drop": read_drop,
-    "truncate": read_truncate,
-    "use": read_use,
-    "show": read_show,
-    "describe": read_describe,
-    "desc": read_describe,
-    "snapshot": read_snapshot,
-    "restore": read_restore,
-    "undrop": read_undrop,
-    "optimize": read_optimize,
-    "msck": read_repair,
-    "repair": read_repair,
-}
-"""Readers by a statement's first word, which is behind them when they begin."""

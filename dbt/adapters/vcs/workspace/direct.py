@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
-from dbt.adapters.vcs.statements import excerpt
+from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.worktree.overlay import Overlay
 

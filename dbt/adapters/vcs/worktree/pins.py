@@ -14,9 +14,11 @@ from dbt.adapters.vcs.core.ids import Micros, micros_of
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.tableversions import TableVersion, find_version, find_version_at
 from dbt.adapters.vcs.engines.port import Session
-from dbt.adapters.vcs.statements import At, Query, excerpt, parse
+from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
-from dbt.adapters.vcs.statements.syntax.query import query_of
+from dbt.adapters.vcs.statements.syntax.names import At
+from dbt.adapters.vcs.statements.syntax.query import Query, query_of
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 S = TypeVar("S")

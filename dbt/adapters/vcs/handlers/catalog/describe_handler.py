@@ -10,24 +10,25 @@ from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntr
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.handlers.catalog.column_facts import NULL, UNKNOWN, facts_of
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of, like, redacted
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope import shown_signs
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import (
+from dbt.adapters.vcs.statements.families.show import (
     Describe,
     DescribeSchema,
     ShowCreateTable,
     ShowTableExtended,
-    Target,
-    quote_name,
 )
-from dbt.adapters.vcs.statements.syntax.names import CATALOG
+from dbt.adapters.vcs.statements.syntax.literals import quote_name
+from dbt.adapters.vcs.statements.syntax.names import CATALOG, Target
 
 Row = tuple[str, str, str | None]
 
 _USING: Final = "\nUSING parquet\n"
 
 
+@handles(Describe)
 def describe(scope: Scope, statement: Describe) -> Outcome:
     """Describe a relation: `col_name`, `data_type`, `comment`.
 
@@ -53,6 +54,7 @@ def describe(scope: Scope, statement: Describe) -> Outcome:
     return Outcome(rows=Listing.of(["col_name", "data_type", "comment"], rows))
 
 
+@handles(DescribeSchema)
 def describe_schema(scope: Scope, statement: DescribeSchema) -> Outcome:
     """Describe a schema: `info_name`, `info_value`.
 
@@ -75,6 +77,7 @@ def describe_schema(scope: Scope, statement: DescribeSchema) -> Outcome:
     return Outcome(rows=Listing.of(["info_name", "info_value"], rows))
 
 
+@handles(ShowCreateTable)
 def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
     """Show the statement that makes a table or view: `createtab_stmt`.
 
@@ -95,6 +98,7 @@ def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
     return Outcome(rows=Listing(told.rows.columns, ((text,),)))
 
 
+@handles(ShowTableExtended)
 def show_table_extended(scope: Scope, statement: ShowTableExtended) -> Outcome:
     """Show facts of relations: `namespace`, `tableName`, `isTemporary`, `information`.
 

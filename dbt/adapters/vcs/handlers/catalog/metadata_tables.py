@@ -21,7 +21,7 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import open_merges
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of
 from dbt.adapters.vcs.runs.run_branch import run_of, runs
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import Reference
+from dbt.adapters.vcs.statements.syntax.names import Reference
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.table_version import Version
 

@@ -8,28 +8,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, ViewEntry
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.partition_values import folder_of_text
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.scope.temporary_names import is_global, relation_of_view
-from dbt.adapters.vcs.statements import (
-    PartitionSpec,
+from dbt.adapters.vcs.statements.families.show import (
     ShowColumns,
     ShowPartitions,
     ShowSchemas,
     ShowTableProperties,
     ShowTables,
 )
+from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
 from dbt.adapters.vcs.statements.syntax.names import CATALOG
 from dbt.adapters.vcs.worktree.table_version import Version
 
 
+@handles(ShowSchemas)
 def show_schemas(scope: Scope, statement: ShowSchemas) -> Outcome:
     """List the schemas: `namespace`."""
     names = like(scope.overlay.schema_names(), statement.pattern)
     return Outcome(rows=Listing.of(["namespace"], [[name] for name in names]))
 
 
+@handles(ShowTables)
 def show_tables(scope: Scope, statement: ShowTables) -> Outcome:
     """List the relations of a schema: `namespace`, `tableName`, `isTemporary` (as Spark does).
 
@@ -55,12 +58,14 @@ def show_tables(scope: Scope, statement: ShowTables) -> Outcome:
     return Outcome(rows=Listing.of(["namespace", column, "isTemporary"], values))
 
 
+@handles(ShowColumns)
 def show_columns(scope: Scope, statement: ShowColumns) -> Outcome:
     """List the columns of a relation: `col_name`."""
     columns = columns_of(scope, scope.name(statement.target.name))
     return Outcome(rows=Listing.of(["col_name"], [[name] for name, _, _ in columns]))
 
 
+@handles(ShowPartitions)
 def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
     """List the partitions of a table: `partition`, each as `column=value/...`.
 
@@ -101,6 +106,7 @@ def _wanted(
     return found
 
 
+@handles(ShowTableProperties)
 def show_table_properties(scope: Scope, statement: ShowTableProperties) -> Outcome:
     """List the properties of a relation: `key`, `value`.
 

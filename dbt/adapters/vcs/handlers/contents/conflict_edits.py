@@ -22,7 +22,9 @@ from dbt.adapters.vcs.merges.conflicts.conflict_values import exact_values, give
 from dbt.adapters.vcs.merges.conflicts.open_merges import PREFIX, Choice, OpenMerge, open_merge_of
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import Statement, TargetColumn, Update
+from dbt.adapters.vcs.statements.families.row_change import Update
+from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.worktree.pins import zone_named
 
 _MOUNTED: Final = "__vcs_conflicts"

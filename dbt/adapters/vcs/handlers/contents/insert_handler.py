@@ -11,11 +11,14 @@ from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapsho
 from dbt.adapters.vcs.core.model.schema import fitted
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.handlers.contents.replacing import without_rows
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import write_table
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import Insert, PartitionSpec, Truncate
+from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.families.table import Truncate
+from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.nullability import refuse_null
 from dbt.adapters.vcs.writes.versions import (
@@ -28,6 +31,7 @@ from dbt.adapters.vcs.writes.versions import (
 _DYNAMIC = "spark.sql.sources.partitionOverwriteMode"
 
 
+@handles(Insert)
 def insert(scope: Scope, statement: Insert) -> Outcome:
     """Write a query's rows as blocks; with `overwrite`, let go of the blocks they replace.
 
@@ -93,6 +97,7 @@ def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
     return Outcome(relation=name, affected=rows.num_rows)
 
 
+@handles(Truncate)
 def truncate(scope: Scope, statement: Truncate) -> Outcome:
     """Take every row away, or every row of some partitions.
 

@@ -34,6 +34,7 @@ from dbt.adapters.vcs.core.plan.compaction import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.bounds import is_nested, kind_of
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
@@ -41,7 +42,7 @@ from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import Optimize
+from dbt.adapters.vcs.statements.families.versioning import Optimize
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.versions import folder_of, joined, put_segments, without_blocks
@@ -64,6 +65,7 @@ class Rewrite:
     tombstones: tuple[Tombstone, ...]
 
 
+@handles(Optimize)
 def optimize(scope: Scope, statement: Optimize) -> Outcome:
     """Compact a table; answers one row: `relation, blocks_before, blocks_after, dropped_rows`.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot
 from dbt.adapters.vcs.handlers.contents.insert_handler import has_partition
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.partition import AddPartitions, RepairTable
 
 
+@handles(AddPartitions)
 def add_partitions(scope: Scope, statement: AddPartitions) -> Outcome:
     """Check what `alter table ... add partition` says, as Spark does; nothing changes.
 
@@ -35,6 +37,7 @@ def add_partitions(scope: Scope, statement: AddPartitions) -> Outcome:
     return Outcome()
 
 
+@handles(RepairTable)
 def repair_table(scope: Scope, statement: RepairTable) -> Outcome:
     """Check that a table is one with partitions; the repository knows its files.
 

@@ -9,8 +9,9 @@ from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef
 from dbt.adapters.vcs.handlers.contents.row_change_handler import carried_out, reading
 from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import Delete, parse
+from dbt.adapters.vcs.statements.families.row_change import Delete
 from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
+from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.writes.pruning import matching
 from dbt.adapters.vcs.writes.targets import Target, target_of
 

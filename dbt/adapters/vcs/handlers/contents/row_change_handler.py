@@ -9,12 +9,13 @@ from typing import Final
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import Delete, Merge, Update
-from dbt.adapters.vcs.statements import Target as Named
+from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED, TargetColumn
+from dbt.adapters.vcs.statements.syntax.names import Target as Named
 from dbt.adapters.vcs.writes import pruning
 from dbt.adapters.vcs.writes.stage import staged
 from dbt.adapters.vcs.writes.stage_write import Rewritten, rewritten
@@ -25,6 +26,7 @@ PROBE_ABOVE: Final = 64 * 1024 * 1024
 """A merge into more bytes than this asks for the range of the source's keys first."""
 
 
+@handles(Update)
 def update(scope: Scope, statement: Update) -> Outcome:
     """Set columns of the rows that fulfil a condition.
 
@@ -41,6 +43,7 @@ def update(scope: Scope, statement: Update) -> Outcome:
     return _outcome(scope, target, result, "update", keeps_keys=keys.isdisjoint(set_))
 
 
+@handles(Delete)
 def delete(scope: Scope, statement: Delete) -> Outcome:
     """Take the rows away that fulfil a condition; without one, all, on the manifests alone.
 
@@ -57,6 +60,7 @@ def delete(scope: Scope, statement: Delete) -> Outcome:
     return _outcome(scope, target, result, "delete", keeps_keys=True)
 
 
+@handles(Merge)
 def merge(scope: Scope, statement: Merge) -> Outcome:
     """Update, delete and insert rows by how they match the rows of a source.
 

@@ -10,10 +10,16 @@ import msgspec
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.model.schema import widens
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import AddColumns, AlterColumn, DropColumns, RenameColumn
+from dbt.adapters.vcs.statements.families.alter import (
+    AddColumns,
+    AlterColumn,
+    DropColumns,
+    RenameColumn,
+)
 from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef, Position
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.checks import check_unnamed
@@ -22,6 +28,7 @@ from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
 from dbt.adapters.vcs.writes.versions import changed
 
 
+@handles(AddColumns)
 def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
     """Add columns to a table; its rows show NULL there, or the value of the column's default now.
 
@@ -70,6 +77,7 @@ def _without_null_default(column: ColumnDef) -> ColumnDef:
     return replace(column, default=None) if is_null else column
 
 
+@handles(RenameColumn)
 def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     """Rename a column; its identity and its data stay.
 
@@ -89,6 +97,7 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     return Outcome(relation=name)
 
 
+@handles(DropColumns)
 def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
     """Drop columns; a column that is added later never shows their data.
 
@@ -118,6 +127,7 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
     return Outcome(relation=name)
 
 
+@handles(AlterColumn)
 def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
     """Change a column's type, place, default or comment, or whether it takes NULL.
 

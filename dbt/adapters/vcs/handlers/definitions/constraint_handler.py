@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import AddCheck, DropConstraint
+from dbt.adapters.vcs.statements.families.alter import AddCheck, DropConstraint
 from dbt.adapters.vcs.statements.readers.check_reader import CHECK, free_name
 from dbt.adapters.vcs.writes.checks import checks_of
 from dbt.adapters.vcs.writes.versions import changed
 
 
+@handles(AddCheck)
 def add_check(scope: Scope, statement: AddCheck) -> Outcome:
     """Add a check constraint; the rows that are there have to keep to it.
 
@@ -30,6 +32,7 @@ def add_check(scope: Scope, statement: AddCheck) -> Outcome:
     return Outcome(relation=name)
 
 
+@handles(DropConstraint)
 def drop_constraint(scope: Scope, statement: DropConstraint) -> Outcome:
     """Drop a check constraint.
 

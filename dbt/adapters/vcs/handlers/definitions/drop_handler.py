@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Absent, RelationName
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import DropRelation, RenameRelation
+from dbt.adapters.vcs.statements.families.alter import RenameRelation
+from dbt.adapters.vcs.statements.families.table import DropRelation
 
 
+@handles(DropRelation)
 def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
     """Drop a table, a view or a function; the versions that it had stay in the history.
 
@@ -29,6 +32,7 @@ def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
     return Outcome(relation=name)
 
 
+@handles(RenameRelation)
 def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
     """Rename a table or a view; its history goes with it.
 

@@ -14,22 +14,24 @@ from dbt.adapters.vcs.core.model import (
     RelationName,
 )
 from dbt.adapters.vcs.handlers.catalog.show_handler import like
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.handlers.versions.time_travel import check_view
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import (
+from dbt.adapters.vcs.statements.families.function_statement import (
     CreateFunction,
     DescribeFunction,
     ShowFunctions,
-    calls_of,
-    qualified,
-    quote_text,
 )
+from dbt.adapters.vcs.statements.syntax.calls import calls_of
+from dbt.adapters.vcs.statements.syntax.literals import quote_text
 from dbt.adapters.vcs.statements.syntax.names import CATALOG
+from dbt.adapters.vcs.statements.syntax.query import qualified
 
 _SAID: Final = {None: "", True: "true", False: "false"}
 
 
+@handles(CreateFunction)
 def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
     """Create a function, or replace one.
 
@@ -103,6 +105,7 @@ def _python_version() -> str:
     return ".".join(platform.python_version_tuple()[:2])
 
 
+@handles(DescribeFunction)
 def describe_function(scope: Scope, statement: DescribeFunction) -> Outcome:
     """Describe a function, a line a fact: `function_desc`. Spark describes its own ones.
 
@@ -137,6 +140,7 @@ def describe_function(scope: Scope, statement: DescribeFunction) -> Outcome:
     return Outcome(rows=Listing.of(["function_desc"], lines))
 
 
+@handles(ShowFunctions)
 def show_functions(scope: Scope, statement: ShowFunctions) -> Outcome:
     """List functions: `function`; the branch's and temporary ones, Spark's own if asked for.
 

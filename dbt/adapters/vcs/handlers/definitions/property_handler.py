@@ -7,14 +7,17 @@ import msgspec
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
 from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import (
-    CommentOnSchema,
+from dbt.adapters.vcs.statements.families.alter import (
     CommentOnTable,
     SetProperties,
-    SetSchemaProperties,
     UnsetProperties,
+)
+from dbt.adapters.vcs.statements.families.schema_statement import (
+    CommentOnSchema,
+    SetSchemaProperties,
 )
 from dbt.adapters.vcs.statements.readers.clauses import primary_key_of
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY, UNIQUE_KEY, key_columns, settled_key
@@ -24,6 +27,7 @@ _COMMENT = "comment"
 _OF_KEYS = frozenset({PRIMARY_KEY, UNIQUE_KEY})
 
 
+@handles(SetProperties)
 def set_properties(scope: Scope, statement: SetProperties) -> Outcome:
     """Set properties of a table or view; `comment` sets its comment, as in Spark.
 
@@ -36,6 +40,7 @@ def set_properties(scope: Scope, statement: SetProperties) -> Outcome:
     return Outcome(relation=name)
 
 
+@handles(UnsetProperties)
 def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
     """Take properties of a table or view away.
 
@@ -55,6 +60,7 @@ def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
     return Outcome(relation=name)
 
 
+@handles(CommentOnSchema)
 def comment_on_schema(scope: Scope, statement: CommentOnSchema) -> Outcome:
     """Set or remove the comment of a schema.
 
@@ -67,6 +73,7 @@ def comment_on_schema(scope: Scope, statement: CommentOnSchema) -> Outcome:
     return Outcome()
 
 
+@handles(SetSchemaProperties)
 def set_schema_properties(scope: Scope, statement: SetSchemaProperties) -> Outcome:
     """Set properties of a schema.
 
@@ -80,6 +87,7 @@ def set_schema_properties(scope: Scope, statement: SetSchemaProperties) -> Outco
     return Outcome()
 
 
+@handles(CommentOnTable)
 def comment_on_table(scope: Scope, statement: CommentOnTable) -> Outcome:
     """Set or remove the comment of a table or view.
 

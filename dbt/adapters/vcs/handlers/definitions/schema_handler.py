@@ -5,11 +5,13 @@ from __future__ import annotations
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import CreateSchema, DropSchema
+from dbt.adapters.vcs.statements.families.schema_statement import CreateSchema, DropSchema, Use
 
 
+@handles(CreateSchema)
 def create_schema(scope: Scope, statement: CreateSchema) -> Outcome:
     """Create a schema.
 
@@ -31,6 +33,7 @@ def create_schema(scope: Scope, statement: CreateSchema) -> Outcome:
     return Outcome()
 
 
+@handles(DropSchema)
 def drop_schema(scope: Scope, statement: DropSchema) -> Outcome:
     """Drop a schema, with everything in it if that is asked.
 
@@ -55,3 +58,13 @@ def drop_schema(scope: Scope, statement: DropSchema) -> Outcome:
             scope.mounts.hide(name, scope.session)
     scope.overlay.drop_schema(schema)
     return Outcome()
+
+
+@handles(Use)
+def use(scope: Scope, statement: Use) -> Outcome:
+    """Make a schema the one of unqualified names."""
+    schema = statement.schema.lower()
+    scope.overlay.require_schema(schema)
+    scope.session.ensure_schema(schema)
+    scope.schema = schema
+    return Outcome(rows=scope.session.query(scope.text))

@@ -22,12 +22,15 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
 from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.bounds import is_nested
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.partition_values import check_partition_type
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import Clone, CreateTable, CreateTableLike, Name, Query
+from dbt.adapters.vcs.statements.families.table import Clone, CreateTable, CreateTableLike
+from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.pins import pinned
 from dbt.adapters.vcs.writes import rebuild
@@ -39,6 +42,7 @@ from dbt.adapters.vcs.writes.versions import folder_of, previous, put_segments
 _PROVIDERS = (None, "parquet", "vcs")
 
 
+@handles(CreateTable)
 def create_table(scope: Scope, statement: CreateTable) -> Outcome:
     """Create a table, from a query or from column definitions; or replace one.
 
@@ -93,6 +97,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
     return Outcome(relation=name, affected=affected)
 
 
+@handles(CreateTableLike)
 def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
     """Create an empty table with the columns of another relation.
 
@@ -136,6 +141,7 @@ def _fields(columns: Iterable[tuple[str, str, str | None]]) -> list[Field]:
     return [Field(id="", name=name, type=type_, comment=note) for name, type_, note in columns]
 
 
+@handles(Clone)
 def clone(scope: Scope, statement: Clone) -> Outcome:
     """Let a new table start as another one is, or was; no row is copied.
 

@@ -13,20 +13,17 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
     ViewEntry,
 )
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.handlers.versions.time_travel import check_view, settled_query
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import (
-    AlterViewAs,
-    CreateTemporaryView,
-    CreateView,
-    Query,
-    calls_of,
-    qualified,
-)
+from dbt.adapters.vcs.statements.families.table import AlterViewAs, CreateTemporaryView, CreateView
+from dbt.adapters.vcs.statements.syntax.calls import calls_of
+from dbt.adapters.vcs.statements.syntax.query import Query, qualified
 from dbt.adapters.vcs.worktree.pins import query_of_view
 
 
+@handles(CreateView)
 def create_view(scope: Scope, statement: CreateView) -> Outcome:
     """Create a view, or replace one.
 
@@ -57,6 +54,7 @@ def create_view(scope: Scope, statement: CreateView) -> Outcome:
     )
 
 
+@handles(AlterViewAs)
 def alter_view_as(scope: Scope, statement: AlterViewAs) -> Outcome:
     """Give a view another query; its comment and properties stay.
 
@@ -79,6 +77,7 @@ def alter_view_as(scope: Scope, statement: AlterViewAs) -> Outcome:
     )
 
 
+@handles(CreateTemporaryView)
 def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outcome:
     """Create a view of the session alone: Spark keeps it, and is asked for it when it is read."""
     names: tuple[RelationName, ...] = ()

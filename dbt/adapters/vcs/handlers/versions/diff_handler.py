@@ -10,11 +10,13 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.diffs.diff_inputs import Shaped, filtered, find_difference, zone_of
 from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome, are_plain
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import DiffReference, SnapshotDiff, TableAt
-from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
+from dbt.adapters.vcs.statements.families.versioning import SnapshotDiff
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference, DiffShape
+from dbt.adapters.vcs.statements.syntax.names import TableAt
 from dbt.adapters.vcs.worktree.points import TableText
 
 _ALONE: Final = "__vcs_diff"
@@ -41,6 +43,7 @@ def diff_relations(
     return found
 
 
+@handles(SnapshotDiff)
 def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
     """Compare two versions of tables.
 

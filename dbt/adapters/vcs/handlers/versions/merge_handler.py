@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.diffs.diff_inputs import zone_of
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.handlers.versions.picks import picked_rows
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
@@ -20,7 +21,8 @@ from dbt.adapters.vcs.merges.table_merge import (
 )
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import SnapshotMerge, SnapshotPick, TableAt
+from dbt.adapters.vcs.statements.families.versioning import SnapshotMerge, SnapshotPick
+from dbt.adapters.vcs.statements.syntax.names import TableAt
 from dbt.adapters.vcs.worktree.points import find_point
 
 _SHOWN = 5
@@ -28,6 +30,7 @@ _LONGEST = 500
 """Characters of a row that an error shows: a value may be megabytes."""
 
 
+@handles(SnapshotMerge)
 def snapshot_merge(scope: Scope, statement: SnapshotMerge) -> Outcome:
     """Take over what was changed in another version of a table, or in a clone of it.
 
@@ -44,6 +47,7 @@ def snapshot_merge(scope: Scope, statement: SnapshotMerge) -> Outcome:
     return _answer(scope, work, merge_tables(scope.overlay.repository, work, scope.engine))
 
 
+@handles(SnapshotPick)
 def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
     """Take over the changes of chosen rows alone; the answer is that of `snapshot_merge`.
 

@@ -17,9 +17,10 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import RestoreTable, UndropTable
+from dbt.adapters.vcs.statements.families.versioning import RestoreTable, UndropTable
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.pins import pinned
 
@@ -140,6 +141,7 @@ def splits(
     return tuple(found)
 
 
+@handles(RestoreTable)
 def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
     """Let a table be what it, or another one, was: `restore table`.
 
@@ -166,6 +168,7 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
     return _answer(name, past, ", ".join(others))
 
 
+@handles(UndropTable)
 def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
     """Bring back what was dropped, as it was last: `undrop table`.
 

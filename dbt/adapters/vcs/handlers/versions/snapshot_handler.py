@@ -7,14 +7,20 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
+from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import CreateSnapshot, DropSnapshot, ShowSnapshots
+from dbt.adapters.vcs.statements.families.versioning import (
+    CreateSnapshot,
+    DropSnapshot,
+    ShowSnapshots,
+)
 from dbt.adapters.vcs.worktree.pins import pinned
 
 COLUMNS = ("relation", "name", "snapshot", "commit", "created_at", "created_by", "note")
 
 
+@handles(CreateSnapshot)
 def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
     """Name a version of a table; the name is there at once, also in a run, as a tag is.
 
@@ -43,6 +49,7 @@ def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
     return Outcome()
 
 
+@handles(DropSnapshot)
 def drop_snapshot(scope: Scope, statement: DropSnapshot) -> Outcome:
     """Let go of a name; what it stood for stays as long as history without a name does.
 
@@ -58,6 +65,7 @@ def drop_snapshot(scope: Scope, statement: DropSnapshot) -> Outcome:
     return Outcome()
 
 
+@handles(ShowSnapshots)
 def show_snapshots(scope: Scope, statement: ShowSnapshots) -> Outcome:
     """List named snapshots, of one table or one schema or all: columns as in `COLUMNS`."""
     names = scope.overlay.repository.snapshots

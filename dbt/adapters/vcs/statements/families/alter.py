@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.column_clauses import Check, ColumnDef, Position
 from dbt.adapters.vcs.statements.syntax.names import Name, Target
 
@@ -13,8 +14,10 @@ RelationKind = Literal["table", "view"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameRelation:
+class RenameRelation(Statement):
     """`alter table|view a rename to b`; `new` without a schema stays in the schema of `target`."""
+
+    changes = True
 
     kind: RelationKind
     target: Target
@@ -22,16 +25,20 @@ class RenameRelation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddColumns:
+class AddColumns(Statement):
     """`alter table t add columns (...)`."""
+
+    changes = True
 
     target: Target
     columns: tuple[ColumnDef, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameColumn:
+class RenameColumn(Statement):
     """`alter table t rename column a to b`."""
+
+    changes = True
 
     target: Target
     column: str
@@ -39,8 +46,10 @@ class RenameColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropColumns:
+class DropColumns(Statement):
     """`alter table t drop columns [if exists] (a, b)`."""
+
+    changes = True
 
     target: Target
     columns: tuple[str, ...]
@@ -48,7 +57,7 @@ class DropColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterColumn:
+class AlterColumn(Statement):
     """`alter table t alter|change column c ...`, or `comment on column t.c is ...`.
 
     What is None stays as it is.
@@ -63,6 +72,8 @@ class AlterColumn:
         default: SQL text of its new default; empty text takes the default away.
     """
 
+    changes = True
+
     target: Target
     column: str
     type: str | None = None
@@ -73,11 +84,13 @@ class AlterColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetProperties:
+class SetProperties(Statement):
     """`alter table|view t set tblproperties (...)`, or `alter table t add primary key (...)`.
 
     A primary key is the property `primary_key`, its columns separated by commas.
     """
+
+    changes = True
 
     kind: RelationKind
     target: Target
@@ -85,8 +98,10 @@ class SetProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnsetProperties:
+class UnsetProperties(Statement):
     """`alter table|view t unset tblproperties [if exists] (...)`."""
+
+    changes = True
 
     kind: RelationKind
     target: Target
@@ -95,16 +110,20 @@ class UnsetProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddCheck:
+class AddCheck(Statement):
     """`alter table t add [constraint name] check (expression)`."""
+
+    changes = True
 
     target: Target
     check: Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropConstraint:
+class DropConstraint(Statement):
     """`alter table t drop constraint [if exists] name`."""
+
+    changes = True
 
     target: Target
     name: str
@@ -112,8 +131,10 @@ class DropConstraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommentOnTable:
+class CommentOnTable(Statement):
     """`comment on table t is '...'`; None takes the comment away."""
+
+    changes = True
 
     target: Target
     comment: str | None

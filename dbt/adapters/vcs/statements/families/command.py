@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.statements.syntax.names import Reference
 from dbt.adapters.vcs.statements.syntax.query import PlaceT, edited, renames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparkCommand:
+class SparkCommand(Statement):
     """A statement that changes no branch: `set`, `cache table`, `explain`, `create function`...
 
     Attributes:

@@ -7,12 +7,13 @@ from typing import Literal
 
 from dbt.adapters.vcs.core.model.function import Language, Parameter, Shape
 from dbt.adapters.vcs.core.model.view import ViewColumn
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.names import Target
 from dbt.adapters.vcs.statements.syntax.query import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateFunction:
+class CreateFunction(Statement):
     """`create [or replace] [aggregate] function f(...) ... return ... | as '...'`.
 
     Attributes:
@@ -33,6 +34,8 @@ class CreateFunction:
         if_not_exists: True with that clause.
     """
 
+    changes = True
+
     target: Target
     body: Query
     language: Language = "sql"
@@ -50,7 +53,7 @@ class CreateFunction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeFunction:
+class DescribeFunction(Statement):
     """`describe function [extended] f`."""
 
     target: Target
@@ -58,7 +61,7 @@ class DescribeFunction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowFunctions:
+class ShowFunctions(Statement):
     """`show [user | all] functions [in s] [like 'a*|b*']`.
 
     Attributes:

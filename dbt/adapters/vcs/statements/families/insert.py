@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.statements.syntax.literals import quote_name
@@ -14,7 +15,7 @@ from dbt.adapters.vcs.statements.syntax.query import Edit, PlaceT, Query, Slice,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insert:
+class Insert(Statement):
     """`insert into|overwrite t ...`.
 
     Attributes:
@@ -34,6 +35,9 @@ class Insert:
         condition: Place of `if not exists` or `replace where ...`.
         column_list: Place of the column list, parentheses included.
     """
+
+    changes = True
+    writes_rows = True
 
     target: Target
     query: Query

@@ -28,6 +28,7 @@ from dbt.adapters.vcs.statements.families.staging_sql import (
     staged_delete,
     staged_update,
 )
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.conjuncts import (
     Comparison,
     KeyPair,
@@ -85,12 +86,15 @@ class ConditionalChange(RowChange):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update(ConditionalChange):
+class Update(ConditionalChange, Statement):
     """`update t set ... [where ...]`.
 
     Attributes:
         assignments: What is set; each column once.
     """
+
+    changes = True
+    writes_rows = True
 
     assignments: tuple[Assignment, ...]
 
@@ -117,8 +121,11 @@ class Update(ConditionalChange):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delete(ConditionalChange):
+class Delete(ConditionalChange, Statement):
     """`delete from t [where ...]`."""
+
+    changes = True
+    writes_rows = True
 
     def staged(
         self,
@@ -133,7 +140,7 @@ class Delete(ConditionalChange):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge(RowChange):
+class Merge(RowChange, Statement):
     """`merge into t using s on ... when ...`.
 
     Attributes:
@@ -142,6 +149,9 @@ class Merge(RowChange):
         clauses: At least one: those of matched rows, of rows that only the source has, and of
             rows that only the target has, in this order; of each the first that applies counts.
     """
+
+    changes = True
+    writes_rows = True
 
     source: MergeSource
     on: Slice

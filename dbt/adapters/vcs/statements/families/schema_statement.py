@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dbt.adapters.vcs.statements.statement import Statement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateSchema:
+class CreateSchema(Statement):
     """`create schema [if not exists] s`."""
+
+    changes = True
 
     name: str
     if_not_exists: bool = False
@@ -17,8 +21,10 @@ class CreateSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropSchema:
+class DropSchema(Statement):
     """`drop schema [if exists] s [cascade]`; without `cascade` it must be empty."""
+
+    changes = True
 
     name: str
     if_exists: bool = False
@@ -26,23 +32,27 @@ class DropSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetSchemaProperties:
+class SetSchemaProperties(Statement):
     """`alter schema s set dbproperties (...)`."""
+
+    changes = True
 
     name: str
     properties: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommentOnSchema:
+class CommentOnSchema(Statement):
     """`comment on schema s is '...'`; None takes the comment away."""
+
+    changes = True
 
     name: str
     comment: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(Statement):
     """`use [schema] s`."""
 
     schema: str

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
 from dbt.adapters.vcs.statements.syntax.names import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowSchemas:
+class ShowSchemas(Statement):
     """`show schemas [like 'a*|b*']`."""
 
     pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTables:
+class ShowTables(Statement):
     """`show tables|views [in s] [like 'a*|b*']`."""
 
     schema: str | None = None
@@ -25,7 +26,7 @@ class ShowTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTableExtended:
+class ShowTableExtended(Statement):
     """`show table extended [in s] like 'a*'`."""
 
     schema: str | None
@@ -33,14 +34,14 @@ class ShowTableExtended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowColumns:
+class ShowColumns(Statement):
     """`show columns in t [in s]`; a schema named apart is part of `target`."""
 
     target: Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowPartitions:
+class ShowPartitions(Statement):
     """`show partitions t [partition (...)]`."""
 
     target: Target
@@ -48,7 +49,7 @@ class ShowPartitions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTableProperties:
+class ShowTableProperties(Statement):
     """`show tblproperties t [(key)]`."""
 
     target: Target
@@ -56,14 +57,14 @@ class ShowTableProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowCreateTable:
+class ShowCreateTable(Statement):
     """`show create table t`."""
 
     target: Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeSchema:
+class DescribeSchema(Statement):
     """`describe schema [extended] s`."""
 
     name: str
@@ -71,7 +72,7 @@ class DescribeSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Describe:
+class Describe(Statement):
     """`describe [table] [extended|formatted] t [column]`.
 
     Attributes:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.column_clauses import (
     ColumnDef,
     PartitionSpec,
@@ -16,7 +17,7 @@ from dbt.adapters.vcs.statements.syntax.query import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTable:
+class CreateTable(Statement):
     """`create [or replace] table t (...)`, with or without a query.
 
     Attributes:
@@ -38,6 +39,9 @@ class CreateTable:
         location: The path given, or None.
     """
 
+    changes = True
+    writes_rows = True
+
     target: Target
     columns: tuple[ColumnDef, ...] = ()
     query: Query | None = None
@@ -55,8 +59,10 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTableLike:
+class CreateTableLike(Statement):
     """`create table t like s`: an empty table with the columns of another."""
+
+    changes = True
 
     target: Target
     source: Target
@@ -67,7 +73,7 @@ class CreateTableLike:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clone:
+class Clone(Statement):
     """`create table a clone b`, or `create table a from snapshot b{...}`.
 
     Attributes:
@@ -78,6 +84,8 @@ class Clone:
         at: The version of the source; None for what the branch has.
     """
 
+    changes = True
+
     target: Target
     source: Target
     replace: bool = False
@@ -86,8 +94,10 @@ class Clone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView:
+class CreateView(Statement):
     """`create [or replace] view v as ...`."""
+
+    changes = True
 
     target: Target
     query: Query
@@ -99,7 +109,7 @@ class CreateView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTemporaryView:
+class CreateTemporaryView(Statement):
     """`create [or replace] [global] temporary view v ...`, which no branch holds.
 
     Attributes:
@@ -124,24 +134,30 @@ class CreateTemporaryView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterViewAs:
+class AlterViewAs(Statement):
     """`alter view v as ...`."""
+
+    changes = True
 
     target: Target
     query: Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truncate:
+class Truncate(Statement):
     """`truncate table t [partition (...)]`."""
+
+    changes = True
 
     target: Target
     partition: tuple[PartitionSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropRelation:
+class DropRelation(Statement):
     """`drop table t`, `drop view v`, `drop function f`; an unqualified view may be temporary."""
+
+    changes = True
 
     kind: Literal["table", "view", "function"]
     target: Target

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.statements.syntax.names import TableAt, Target
 
@@ -13,7 +14,7 @@ DiffOutput: TypeAlias = Literal["rows", "count", "summary", "schema"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateSnapshot:
+class CreateSnapshot(Statement):
     """`create snapshot [if not exists] s for table t [as of ...]`: a name for a version.
 
     Attributes:
@@ -22,14 +23,18 @@ class CreateSnapshot:
         if_not_exists: True with that clause.
     """
 
+    changes = True
+
     name: str
     table: TableAt
     if_not_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropSnapshot:
+class DropSnapshot(Statement):
     """`drop snapshot [if exists] s for table t`."""
+
+    changes = True
 
     name: str
     target: Target
@@ -37,7 +42,7 @@ class DropSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowSnapshots:
+class ShowSnapshots(Statement):
     """`show snapshots [for table t | in s]`; at most one of the two is given."""
 
     target: Target | None = None
@@ -45,7 +50,7 @@ class ShowSnapshots:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreTable:
+class RestoreTable(Statement):
     """`restore table t from snapshot s{...}`, or `restore table t to version as of ...`.
 
     Attributes:
@@ -54,19 +59,23 @@ class RestoreTable:
             table itself.
     """
 
+    changes = True
+
     target: Target
     source: TableAt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndropTable:
+class UndropTable(Statement):
     """`undrop table t`."""
+
+    changes = True
 
     target: Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotDiff:
+class SnapshotDiff(Statement):
     """`snapshot diff a{...} and b{...} ...`: what was changed from the one to the other.
 
     Attributes:
@@ -89,7 +98,7 @@ class SnapshotDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotMerge:
+class SnapshotMerge(Statement):
     """`snapshot merge table t from s ...`: the changes of another table, taken over.
 
     Attributes:
@@ -100,6 +109,8 @@ class SnapshotMerge:
         dry_run: True to tell what would be done, and do nothing.
     """
 
+    changes = True
+
     target: Target
     source: TableAt
     base: TableAt | None = None
@@ -108,7 +119,7 @@ class SnapshotMerge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotPick:
+class SnapshotPick(Statement):
     """`snapshot pick table t from s ... where ... | keys ...`: the changes of some rows only.
 
     Which rows is said in one way at most; nothing but `between` stands for all that changed.
@@ -125,6 +136,8 @@ class SnapshotPick:
         dry_run: True to tell what would be done, and do nothing.
     """
 
+    changes = True
+
     target: Target
     source: TableAt
     base: TableAt | None = None
@@ -136,13 +149,16 @@ class SnapshotPick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Optimize:
+class Optimize(Statement):
     """`optimize t [cluster by (...)]`: the same rows in fewer files.
 
     Attributes:
         target: The table.
         cluster_by: Columns to sort rows by; empty for those that the table has.
     """
+
+    changes = True
+    writes_rows = True
 
     target: Target
     cluster_by: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from dbt.adapters.vcs.statements.families.schema_statement import (
     SetSchemaProperties,
 )
 from dbt.adapters.vcs.statements.families.table import AlterViewAs
+from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.check_reader import read_check
 from dbt.adapters.vcs.statements.readers.clauses import (
     primary_key_of,
@@ -61,6 +62,7 @@ Altered = (
 Commented = CommentOnTable | CommentOnSchema | AlterColumn
 
 
+@reads("alter")
 def read_alter(cursor: Cursor) -> Altered | None:
     """Read what follows `alter`; None for what Spark keeps apart from tables.
 
@@ -76,6 +78,7 @@ def read_alter(cursor: Cursor) -> Altered | None:
     return None
 
 
+@reads("comment")
 def read_comment_on(cursor: Cursor) -> Commented:
     """Read what follows `comment`."""
     cursor.expect("on")

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.statements.families.table import (
     CreateView,
 )
 from dbt.adapters.vcs.statements.families.versioning import CreateSnapshot
+from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import (
     read_if_not_exists,
     read_properties,
@@ -42,6 +43,7 @@ Created = (
 )
 
 
+@reads("create")
 def read_create(cursor: Cursor) -> Created | None:
     """Read what follows `create`; None for what Spark keeps apart from tables.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dbt.adapters.vcs.statements.families.schema_statement import DropSchema, Use
 from dbt.adapters.vcs.statements.families.table import DropRelation, Truncate
 from dbt.adapters.vcs.statements.families.versioning import DropSnapshot
+from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import read_if_exists, read_partition
 from dbt.adapters.vcs.statements.readers.create_reader import SCHEMA_WORDS
 from dbt.adapters.vcs.statements.readers.versioning_reader import read_drop_snapshot
@@ -12,6 +13,7 @@ from dbt.adapters.vcs.statements.syntax.cursor import Cursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 
 
+@reads("drop")
 def read_drop(cursor: Cursor) -> DropSchema | DropRelation | DropSnapshot | None:
     """Read what follows `drop`; None for what Spark keeps apart from tables."""
     if cursor.take_any(*SCHEMA_WORDS):
@@ -41,6 +43,7 @@ def read_drop(cursor: Cursor) -> DropSchema | DropRelation | DropSnapshot | None
     return None
 
 
+@reads("truncate")
 def read_truncate(cursor: Cursor) -> Truncate:
     """Read what follows `truncate`."""
     cursor.expect("table")
@@ -50,6 +53,7 @@ def read_truncate(cursor: Cursor) -> Truncate:
     return Truncate(target=target, partition=partition)
 
 
+@reads("use")
 def read_use(cursor: Cursor) -> Use:
     """Read what follows `use`."""
     if cursor.token.word in SCHEMA_WORDS and cursor.ahead().kind is not Kind.END:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.families.command import SparkCommand
 from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import (
     read_if_not_exists,
     read_names,
@@ -29,6 +30,7 @@ _BEFORE_A_QUERY: Final = BEFORE_AN_OPERAND | {"exists", "array", "map"}
 _NO_FUNCTIONS: Final = frozenset({"null", "true", "false", "end"})
 
 
+@reads("insert")
 def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkCommand:
     """Read what follows `insert`.
 

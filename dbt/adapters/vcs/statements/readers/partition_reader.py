@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.families.partition import AddPartitions, RepairTable
+from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import read_if_not_exists, read_partition
 from dbt.adapters.vcs.statements.syntax.cursor import Cursor
 from dbt.adapters.vcs.statements.syntax.names import Target
@@ -37,6 +38,7 @@ def read_partitions(cursor: Cursor, target: Target) -> AddPartitions | RepairTab
     return AddPartitions(target=target, partitions=tuple(partitions), if_not_exists=if_not_exists)
 
 
+@reads("msck", "repair")
 def read_repair(cursor: Cursor) -> RepairTable:
     """Read what follows `msck`, or `repair`."""
     cursor.take("repair")

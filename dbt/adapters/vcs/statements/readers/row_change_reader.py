@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.statements.families.staging_sql import Assignment, MergeClause, MergeSource
+from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.syntax.cursor import Cursor
 from dbt.adapters.vcs.statements.syntax.expressions import read_expression
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
@@ -42,6 +43,13 @@ def read_row_change(cursor: Cursor, prefix: Sequence[Token] = ()) -> Update | De
         return _delete(cursor, prefix, with_)
     cursor.expect("merge")
     return _merge(cursor, prefix, with_)
+
+
+@reads("update", "delete", "merge")
+def read_changed_rows(cursor: Cursor) -> Update | Delete | Merge:
+    """Read what follows `update`, `delete` or `merge`."""
+    cursor.index -= 1
+    return read_row_change(cursor)
 
 
 class _Target(NamedTuple):

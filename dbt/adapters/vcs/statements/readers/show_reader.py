@@ -16,6 +16,7 @@ from dbt.adapters.vcs.statements.families.show import (
     ShowTables,
 )
 from dbt.adapters.vcs.statements.families.versioning import ShowSnapshots
+from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import read_partition, read_property_key
 from dbt.adapters.vcs.statements.readers.create_reader import SCHEMA_WORDS
 from dbt.adapters.vcs.statements.readers.function_reader import (
@@ -41,6 +42,7 @@ Shown = (
 )
 
 
+@reads("show")
 def read_show(cursor: Cursor) -> Shown | None:
     """Read what follows `show`; None for what Spark answers itself."""
     shown = _show(cursor)
@@ -112,6 +114,7 @@ def _properties(cursor: Cursor) -> ShowTableProperties:
     return ShowTableProperties(target=target, key=key)
 
 
+@reads("describe", "desc")
 def read_describe(cursor: Cursor) -> Describe | DescribeFunction | DescribeSchema | None:
     """Read what follows `describe`; None if it is about something that is not the branch's.
 

@@ -18,6 +18,7 @@ from dbt.adapters.vcs.statements.families.versioning import (
     SnapshotPick,
     UndropTable,
 )
+from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import (
     read_if_exists,
     read_if_not_exists,
@@ -76,6 +77,7 @@ def read_show_snapshots(cursor: Cursor) -> ShowSnapshots:
     return ShowSnapshots(schema=cursor.schema())
 
 
+@reads("restore")
 def read_restore(cursor: Cursor) -> RestoreTable:
     """Read what follows `restore`.
 
@@ -98,6 +100,7 @@ def read_restore(cursor: Cursor) -> RestoreTable:
     return RestoreTable(target=target, source=source)
 
 
+@reads("undrop")
 def read_undrop(cursor: Cursor) -> UndropTable:
     """Read what follows `undrop`."""
     cursor.expect("table")
@@ -106,6 +109,7 @@ def read_undrop(cursor: Cursor) -> UndropTable:
     return UndropTable(target=target)
 
 
+@reads("optimize")
 def read_optimize(cursor: Cursor) -> Optimize:
     """Read what follows `optimize`.
 
@@ -130,6 +134,7 @@ def read_optimize(cursor: Cursor) -> Optimize:
     return Optimize(target=target, cluster_by=cluster_by)
 
 
+@reads("snapshot")
 def read_snapshot(cursor: Cursor) -> SnapshotDiff | SnapshotMerge | SnapshotPick:
     """Read what follows `snapshot`.
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
+from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.calls import Call
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.statements.syntax.lexer import Token, tokenize
@@ -106,7 +107,7 @@ def shortened(text: str, names: Mapping[tuple[str, ...], str]) -> list[Edit]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Statement):
     """A statement or a part of one that returns rows.
 
     Attributes:

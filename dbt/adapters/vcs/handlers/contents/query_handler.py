@@ -1,0 +1,33 @@
+"""Queries and statements of Spark's own: carried out as written, on what the branch shows."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.handlers.handler_registry import handles
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+from dbt.adapters.vcs.statements.syntax.query import Query
+
+
+@handles(Query)
+def query(scope: Scope, statement: Query) -> Outcome:
+    """Return a query's rows, computed when they are fetched."""
+    with scope.shown(scope.reads(statement.reads)):
+        return Outcome(rows=scope.session.query(statement.text))
+
+
+@handles(SparkCommand)
+def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
+    """Let Spark carry out what changes no branch."""
+    known = [name for name in scope.reads(statement.mentions) if _is_known(scope, name)]
+    if known and tokenize(statement.text)[0].word == "analyze":
+        # Every version has its statistics in the manifest.
+        return Outcome()
+    with scope.shown(known):
+        return Outcome(rows=scope.session.query(statement.text))
+
+
+def _is_known(scope: Scope, name: RelationName) -> bool:
+    return scope.overlay.entry(name) is not None or name in scope.externals

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
 
-_STRINGS: Final = frozenset({"string", "varchar", "char", "character"})
-_INTEGERS: Final = frozenset(
-    {"tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long"}
-)
-_FLOATS: Final = frozenset({"float", "real", "double"})
-_DECIMALS: Final = frozenset({"decimal", "dec", "numeric"})
+from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, first_word
 
 
 @dataclass
@@ -22,25 +16,28 @@ class VcsColumn(SparkColumn):
 
     def is_string(self) -> bool:
         """Tell whether it holds text, whatever its length or collation."""
-        return self._type in _STRINGS
+        return self._kind in TEXTS
 
     def is_integer(self) -> bool:
         """Tell whether it holds whole numbers of a fixed size."""
-        return self._type in _INTEGERS
+        return self._kind in INTEGERS
 
     def is_float(self) -> bool:
         """Tell whether it holds floating-point numbers."""
-        return self._type in _FLOATS
+        return self._kind in FLOATS
 
     def is_numeric(self) -> bool:
         """Tell whether it holds decimals, whatever their precision."""
-        return self._type in _DECIMALS
+        return self._kind == "decimal"
 
     def can_expand_to(self, other_column: Column) -> bool:
         """Return False: strings have no size, and a varchar keeps the one it was given."""
         return False
 
     @property
-    def _type(self) -> str:
-        """Name of the type alone: `decimal` of `decimal(10,2)`, `string` of a collated one."""
-        return self.dtype.lower().partition("(")[0].partition(" ")[0]
+    def _kind(self) -> str:
+        """Spark's name of the type alone: `decimal` of `dec(10,2)`, `string` of a collated one.
+
+        Packages also make columns of types that aren't Spark's.
+        """
+        return first_word(self.dtype)

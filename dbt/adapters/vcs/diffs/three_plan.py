@@ -92,7 +92,7 @@ def _typed(id: str, base: Snapshot, shown: Sequence[Mapping[str, Field]]) -> Fie
     old = base.schema.by_id(id)
     name = theirs.name if old is not None and ours.name == old.name else ours.name
     for narrow, wide in ((ours, theirs), (theirs, ours)):
-        if narrow.type == wide.type or widens(narrow.type, wide.type):
+        if widens(narrow.type, wide.type):
             return msgspec.structs.replace(wide, name=name)
     raise UnsupportedError(
         f"The column '{name}' is {ours.type} on one side and {theirs.type} on the other: "

@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.rows.types import arrow_type
 
 Given: TypeAlias = str | pa.Scalar
@@ -42,7 +43,6 @@ _MOMENT: Final = re.compile(
     r"([T ](?P<time>[0-9]{2}:[0-9]{2}(:[0-9]{2})?)(\.(?P<fraction>[0-9]+))?"
     r" ?(?P<zone>[zZ]|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
 )
-_LENGTH: Final = re.compile(r"\s*(varchar|char|character)\s*\(\s*([0-9]+)\s*\)\s*", re.IGNORECASE)
 _MICROS: Final = 6
 
 
@@ -223,13 +223,12 @@ def _shown(value: float, type_: pa.DataType) -> str:
 
 
 def _limited(text: str, type_: str) -> str:
-    declared = _LENGTH.fullmatch(type_)
-    if declared is None:
+    declared = type_of(type_)
+    if declared.length is None:
         return text
-    length = int(declared[2])
-    if len(text) > length:
-        raise ValueError(f"expected at most {length} characters, found {len(text)}")
-    return text if declared[1].lower() == "varchar" else text.ljust(length)
+    if len(text) > declared.length:
+        raise ValueError(f"expected at most {declared.length} characters, found {len(text)}")
+    return text if declared.kind == "varchar" else text.ljust(declared.length)
 
 
 def _time(text: str, wanted: pa.DataType, zone: tzinfo) -> date | datetime:

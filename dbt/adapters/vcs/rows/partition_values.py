@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model.data_type import type_of
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 """What stands for NULL, and for the empty string, in the name of a partition's folder."""
@@ -19,7 +20,6 @@ _UNSAFE: Final = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SPELLED: Final = (
     *("string", "char", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date"),
 )
-_LOST: Final = ("binary", "variant", "array", "map", "struct")
 
 
 def partition_folders(path: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -50,7 +50,8 @@ def partition_values(path: str) -> dict[str, str | None]:
 
 def is_spelled(type_: str) -> bool:
     """Tell whether `partition_folder` knows a type; of the others only Spark knows the text."""
-    return type_.partition("(")[0] in _SPELLED
+    found = type_of(type_)
+    return found.kind in _SPELLED and found.collation is None
 
 
 def partition_folder(name: str, value: Any) -> str:
@@ -83,8 +84,8 @@ def check_partition_type(name: str, type_: str) -> None:
     Raises:
         UnsupportedError: It is nested, binary, VARIANT, or a text with a collation.
     """
-    kind = type_.partition("<")[0].partition("(")[0].lower()
-    if kind in _LOST or "collate" in kind:
+    found = type_of(type_)
+    if found.is_nested or found.kind == "binary" or found.collation:
         raise UnsupportedError(
             f"The table can't be partitioned by '{name}': the name of a folder does not keep "
             f"values of type {type_}. Partition by another column, or by a cast of this one."

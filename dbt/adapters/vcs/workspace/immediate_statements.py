@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
+from dbt.adapters.vcs.core.model.data_type import FLOATS, INSTANTS, INTEGERS, TEXTS, type_of
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.rows.positions import placeless
 from dbt.adapters.vcs.scope.statement_scope import Scope
@@ -18,12 +19,7 @@ from dbt.adapters.vcs.statements.families.immediate import (
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 from dbt.adapters.vcs.statements.syntax.literals import quote_text
 
-# fmt: off
-_PLAIN: Final = (
-    "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date",
-    "timestamp", "timestamp_ntz", "interval", "time",
-)
-# fmt: on
+_PLAIN: Final = {"boolean", *INTEGERS, *FLOATS, *INSTANTS, "decimal", "interval", "time"}
 
 
 def spoken(scope: Scope) -> str:
@@ -63,7 +59,7 @@ def spoken(scope: Scope) -> str:
 
 def _text(scope: Scope, statement: ExecuteImmediate) -> str:
     column, value = _constant(scope, statement.text_sql, "the statement's text")
-    if value is None or not column.type.startswith(("string", "varchar", "char")):
+    if value is None or not type_of(column.type).is_text:
         found = "NULL" if value is None else f"a value of type {column.type}"
         raise InputError(
             f"`execute immediate {statement.text_sql}` needs a string that holds a statement, "
@@ -79,11 +75,11 @@ def _value(scope: Scope, parameter: Parameter) -> tuple[str | None, str]:
         return parameter.name, "null"
     if value is None:
         return parameter.name, f"cast(null as {column.type})"
-    if column.type.startswith(("string", "varchar", "char")):
+    if type_of(column.type).is_text:
         return parameter.name, quote_text(value)
     if column.type == "binary":
         return parameter.name, f"unhex({quote_text(value)})"
-    if not column.type.startswith(_PLAIN):
+    if type_of(column.type).kind not in _PLAIN:
         raise InputError(
             f"`using {parameter.value_sql}` is of type {column.type}; expected a number, a "
             "string, a time or another plain value. Write it into the statement's text."
@@ -98,7 +94,7 @@ def _constant(scope: Scope, expression: str, what: str) -> tuple[Column, Any]:
     try:
         [column] = scope.session.columns_of(f"select {expression}\nas c")
         shown = "hex(c)" if column.type == "binary" else "cast(c as string)"
-        if not column.type.startswith((*_PLAIN, "string", "varchar", "char", "binary", "void")):
+        if type_of(column.type).kind not in {*_PLAIN, *TEXTS, "binary", "void"}:
             return column, expression
         [[value]] = scope.session.query(f"select {shown} from (select {expression}\nas c)").fetch()
     except EngineError as error:

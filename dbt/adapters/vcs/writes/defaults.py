@@ -7,9 +7,9 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.schema import fitted
 from dbt.adapters.vcs.engines.port import PRIVATE
-from dbt.adapters.vcs.rows.files.bounds import kind_of
 from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
@@ -55,7 +55,8 @@ def initial_value(scope: Scope, column: ColumnDef) -> str | None:
     Raises:
         UnsupportedError: Its type is one whose values don't have a text that is always the same.
     """
-    if kind_of(column.type) not in _KEPT or "collate" in column.type.lower():
+    type_ = type_of(column.type)
+    if type_.kind not in _KEPT or type_.collation:
         raise UnsupportedError(
             f"The column {column.name} can't have a default from the start: rows that are there "
             f"can't be given a value of type {column.type} without writing them. Add it without "

@@ -13,12 +13,12 @@ from dbt.adapters.vcs.core.model import (
     Schema,
     Snapshot,
 )
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.files.bounds import is_nested
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.key_check import SHOWN, Clashes, find_clashes
 from dbt.adapters.vcs.rows.limits import TooLargeError
@@ -49,7 +49,7 @@ def key_columns(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
     """
     fields = [schema.field(name) for name in names]
     for field in fields:
-        if is_nested(field.type):
+        if type_of(field.type).is_nested:
             raise InputError(
                 f"The column {field.name} can't be in a primary key: values of type {field.type} "
                 "can't be compared. Take columns of plain types, such as a hash of this one."
@@ -69,7 +69,7 @@ def settled_key(schema: Schema, declared: Sequence[str], properties: dict[str, s
         return list(declared)
     names = dict.fromkeys(name.strip() for name in properties.get(UNIQUE_KEY, "").split(","))
     fields = [schema.find(name) for name in names]
-    if all(field is not None and not is_nested(field.type) for field in fields):
+    if all(field is not None and not type_of(field.type).is_nested for field in fields):
         return list(names)
     return []
 

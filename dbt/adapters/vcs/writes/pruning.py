@@ -14,11 +14,10 @@ from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.ids import micros_of
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
+from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TIMESTAMPS, type_of
 from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant
 
-_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
-_FLOATS: Final = ("float", "double")
-_TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
+_ORDERED: Final = (*INTEGERS, "date", "decimal")
 _DAY: Final = 86_400_000_000
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -56,14 +55,15 @@ def within(blocks: Iterable[Block], field: Field, low: Any, high: Any) -> tuple[
     if low is None or high is None:
         return ()
     span = Interval(_scalar_of_value(field.type, low), _scalar_of_value(field.type, high))
-    if span.low is None or span.high is None or field.type in _FLOATS:
+    if span.low is None or span.high is None or type_of(field.type).kind in FLOATS:
         return tuple(blocks)
     return tuple(block for block in blocks if _meets(block.stats.get(field.id), field, span))
 
 
 def is_ordered(type_: str) -> bool:
     """Tell whether `within` can leave blocks out by a column of this type."""
-    return type_ in (*_INTEGERS, "date") or type_.startswith("decimal(") or _is_text(type_)
+    found = type_of(type_)
+    return found.kind in _ORDERED or found.is_plain_text
 
 
 def _may_hold(block: Block, field: Field, comparison: Comparison) -> bool:
@@ -87,7 +87,7 @@ def _reaches(stats: ColumnStats, field: Field, operator: str, span: Interval) ->
     if operator in ("<", "<="):
         return _meets(stats, field, Interval(None, span.high))
     # NaN is above every bound and in none of them.
-    return field.type in _FLOATS or _meets(stats, field, Interval(span.low, None))
+    return type_of(field.type).kind in FLOATS or _meets(stats, field, Interval(span.low, None))
 
 
 def _meets(stats: ColumnStats | None, field: Field, span: Interval) -> bool:
@@ -100,7 +100,7 @@ def _meets(stats: ColumnStats | None, field: Field, span: Interval) -> bool:
 
 
 def _comparable(type_: str, bound: Any) -> Any:
-    if bound is not None and type_.startswith("decimal("):
+    if bound is not None and type_of(type_).kind == "decimal":
         return Decimal(bound)
     return bound
 
@@ -111,11 +111,11 @@ def _span(type_: str, constant: Constant) -> Interval | None:
     if kind == "number":
         number = _number(type_, value)
         return None if number is None else Interval(number, number)
-    if kind == "string" and _is_text(type_):
+    if kind == "string" and type_of(type_).is_plain_text:
         return Interval(value, value)
     if kind in ("string", "date") and type_ == "date":
         return _days(value)
-    if kind in ("string", "date", "timestamp") and type_ in _TIMESTAMPS:
+    if kind in ("string", "date", "timestamp") and type_ in TIMESTAMPS:
         return _instants(value)
     return None
 
@@ -123,14 +123,10 @@ def _span(type_: str, constant: Constant) -> Interval | None:
 def _number(type_: str, text: str) -> Any:
     if sum(character.isdigit() for character in text) > _MAX_DIGITS:
         return None
-    if type_ in _INTEGERS or type_.startswith("decimal("):
+    kind = type_of(type_).kind
+    if kind in (*INTEGERS, "decimal"):
         return Decimal(text)
-    return float(text) if type_ in _FLOATS else None
-
-
-def _is_text(type_: str) -> bool:
-    """Tell whether a text type compares by code points: no collation, and no padding."""
-    return type_ == "string" or type_.startswith("varchar(")
+    return float(text) if kind in FLOATS else None
 
 
 def _days(text: str) -> Interval | None:
@@ -159,6 +155,4 @@ def _instants(text: str) -> Interval | None:
 def _scalar_of_value(type_: str, value: Any) -> Any:
     if type_ == "date":
         return value.toordinal() - _EPOCH_DAY
-    if type_ in _INTEGERS or type_.startswith("decimal(") or _is_text(type_):
-        return value
-    return None
+    return value if is_ordered(type_) else None

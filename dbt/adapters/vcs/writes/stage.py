@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import Analysing, Column
 from dbt.adapters.vcs.rows.files.footers import read_blocks
@@ -120,4 +121,4 @@ def staged(
 
 def _unlimited(type_: str) -> str:
     """Return the type of values that were stored already: no length is checked again."""
-    return "string" if type_.startswith(("char(", "varchar(")) else type_
+    return type_ if type_of(type_).length is None else "string"

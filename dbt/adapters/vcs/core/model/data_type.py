@@ -48,6 +48,10 @@ BINARY_COLLATION: Final = "UTF8_BINARY"
 """Spark's own collation: texts are equal if their bytes are. A type's text leaves it out."""
 
 UNITS: Final = ("year", "month", "day", "hour", "minute", "second")
+_DEFAULT_SIZES: Final[dict[str, tuple[int | str, ...]]] = {
+    **dict.fromkeys(SIZED_KINDS, ()),
+    "time": (6,),
+}
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN: Final = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>(),:])", re.DOTALL)
 
@@ -76,6 +80,14 @@ class Type:
     def is_text(self) -> bool:
         """Whether its values are texts, of any length and collation."""
         return self.kind in TEXTS
+
+    @property
+    def is_plain_text(self) -> bool:
+        """Whether its values are texts that SQL compares by their bytes: no collation, no padding.
+
+        Spark pads `char(n)` before it compares.
+        """
+        return self.kind in ("string", "varchar") and self.collation is None
 
     @property
     def is_nested(self) -> bool:
@@ -120,6 +132,12 @@ class Type:
         size = f"({','.join(map(str, self.size))})" if self.size else ""
         collation = f" collate {self.collation}" if self.collation else ""
         return f"{self.kind}{size}{collation}"
+
+
+def first_word(text: str) -> str:
+    """Return the kind that a text begins with, which need not be a type of Spark's."""
+    word = re.split(r"[<(\s]", text.strip().lower(), maxsplit=1)[0]
+    return OTHER_NAMES.get(word, word)
 
 
 @lru_cache(maxsize=10_000)
@@ -180,7 +198,7 @@ class _Parser:
         if kind == "interval":
             return Type(kind, units=self._units())
         if kind in SIZED_KINDS:
-            return Type(kind, tuple(self._size()), self._collation())
+            return Type(kind, tuple(self._size()) or _DEFAULT_SIZES[kind], self._collation())
         if kind not in PLAIN_KINDS:
             raise self._error()
         return Type(kind, collation=self._collation() if kind == "string" else None)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model.data_type import INTEGERS, Type, type_of
 from dbt.adapters.vcs.core.model.value import Value
 
 
@@ -166,57 +165,33 @@ class Schema(Value, frozen=True, kw_only=True):
 RESERVED = "__vcs_"
 """No field id begins so: these columns stand beside a table's own in files and relations."""
 
-_LIMITED = re.compile(r"(char|varchar)\((\d+)\)")
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-
 
 def widens(old: str, new: str) -> bool:
     """Tell whether every value of a type fits another one unchanged, both being type texts."""
     if old == new:
         return True
-    if old in _INTEGERS and new in _INTEGERS:
-        return _INTEGERS.index(old) < _INTEGERS.index(new)
-    if (old, new) == ("float", "double"):
+    narrow, wide = type_of(old), type_of(new)
+    if narrow.kind in INTEGERS and wide.kind in INTEGERS:
+        return INTEGERS.index(narrow.kind) <= INTEGERS.index(wide.kind)
+    if (narrow.kind, wide.kind) == ("float", "double"):
         return True
-    limit = text_limit(old)
-    if limit is not None:
+    if narrow.collation is None and narrow.length is not None:
         # Values of char(n) have n characters; a longer char(n) would pad them to others.
-        longer = text_limit(new)
-        return new == "string" or (
-            longer is not None and longer.kind == "varchar" and longer.length >= limit.length
-        )
-    if old.startswith("decimal(") and new.startswith("decimal("):
-        old_precision, old_scale = _decimal(old)
-        new_precision, new_scale = _decimal(new)
-        return new_scale >= old_scale and new_precision - new_scale >= old_precision - old_scale
-    return False
-
-
-class TextLimit(NamedTuple):
-    """What `varchar(9)` and `char(9)` say: the kind, and how many characters."""
-
-    kind: str
-    length: int
-
-
-def text_limit(type_: str) -> TextLimit | None:
-    """Return the limit of a text type, None for every other type."""
-    found = _LIMITED.fullmatch(type_)
-    return None if found is None else TextLimit(found[1], int(found[2]))
+        is_longer = wide.kind == "varchar" and (wide.length or 0) >= narrow.length
+        return narrow == wide or wide == Type("string") or is_longer
+    if narrow.kind == wide.kind == "decimal":
+        before = wide.precision - wide.scale >= narrow.precision - narrow.scale
+        return before and wide.scale >= narrow.scale
+    return narrow == wide
 
 
 def fitted(text: str, type_: str) -> str:
     """Return a text as char(n) and varchar(n) store it: padded, or without spaces beyond n."""
-    limit = text_limit(type_)
-    if limit is None:
+    found = type_of(type_)
+    if found.length is None:
         return text
-    padded = text.ljust(limit.length) if limit.kind == "char" else text
-    return padded[: limit.length] + padded[limit.length :].rstrip(" ")
-
-
-def _decimal(type_: str) -> tuple[int, int]:
-    precision, _, scale = type_[len("decimal(") : -1].partition(",")
-    return int(precision), int(scale or 0)
+    padded = text.ljust(found.length) if found.kind == "char" else text
+    return padded[: found.length] + padded[found.length :].rstrip(" ")
 
 
 def _free_id(name: str, taken: set[str]) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.model import ColumnStats, Field, Scalar
+from dbt.adapters.vcs.core.model.data_type import FLOATS, type_of
 
 Bounds: TypeAlias = Mapping[str, ColumnStats]
 """What is known of a file's columns, by field id; what is not known can be anything."""
-
-_TELL_NOTHING: Final = ("float", "double")
-"""Types whose bounds leave values out: NaN is in none."""
 
 
 class _Range(NamedTuple):
@@ -63,8 +61,10 @@ def _range(bounds: Bounds, field: Field) -> _Range | None:
     stats = bounds.get(field.id)
     if stats is None or stats.min is None or stats.max is None:
         return None
-    if field.type.startswith(_TELL_NOTHING):
+    kind = type_of(field.type).kind
+    if kind in FLOATS:
+        # Their bounds leave values out: NaN is in none.
         return None
-    if field.type.startswith("decimal"):
+    if kind == "decimal":
         return _Range(Decimal(str(stats.min)), Decimal(str(stats.max)), stats.nulls != 0)
     return _Range(stats.min, stats.max, stats.nulls != 0)

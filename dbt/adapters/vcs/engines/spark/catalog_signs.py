@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Sign
 from dbt.adapters.vcs.engines.spark.context import java_class
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
@@ -186,7 +187,7 @@ class Signs:
                 if column.default is not None:
                     field["metadata"] |= dict.fromkeys(_DEFAULTS, column.default)
             made = self._class("org.apache.spark.sql.types.DataType").fromJson(json.dumps(written))
-        if any("char(" in column.type for column in sign.columns):
+        if any(_has_length(column.type) for column in sign.columns):
             lengths = self._class("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
             made = lengths.replaceCharVarcharWithStringInSchema(made)
         return made
@@ -295,3 +296,8 @@ def _list(names: Any) -> Iterable[str]:
 def _dict(items: Any) -> dict[str, str]:
     pairs = items.toSeq()
     return {pairs.apply(i)._1(): pairs.apply(i)._2() for i in range(pairs.size())}
+
+
+def _has_length(type_: str) -> bool:
+    """Tell whether a type is char(n) or varchar(n), or is made of one."""
+    return any(part.length is not None for part in type_of(type_).whole())

@@ -9,6 +9,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.engine_errors import StatementError
@@ -24,7 +25,6 @@ from dbt.adapters.vcs.engines.spark.deletions import (
 from dbt.adapters.vcs.engines.spark.location import exact_files
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.files.bounds import TEXTS, kind_of
 from dbt.adapters.vcs.rows.partition_values import WRITE_FOLDER, partition_folders
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
 
@@ -166,7 +166,7 @@ class Mounting:
         return {
             field.id
             for field in self._mount.fields
-            if kind_of(field.type) in ("char", "varchar") and field.id.lower() in held
+            if type_of(field.type).length is not None and field.id.lower() in held
         }
 
     def _stored(self, layout: Layout) -> list[Field]:
@@ -291,7 +291,7 @@ def _declaration(field: Field) -> str:
     # A text is not cast: its limit would be checked, and its spaces be lost.
     value = literal(field.initial)
     return f"{column} default " + (
-        value if kind_of(field.type) in TEXTS else f"cast({value} as {field.type})"
+        value if type_of(field.type).is_text else f"cast({value} as {field.type})"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Scalar, Snapshot
-from dbt.adapters.vcs.rows.files.bounds import kind_of
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.table_version import Version
 
@@ -43,7 +43,7 @@ def facts_of(overlay: Overlay, snapshot: Snapshot, field: Field) -> list[tuple[s
     holed = set(version.deleted)
     blocks = list(version.blocks)
     known = dict(UNKNOWN)
-    if kind_of(field.type) in _BOUNDED and not holed:
+    if type_of(field.type).kind in _BOUNDED and not holed:
         low, high = _bounds(blocks, field)
         known |= {"min": low, "max": high}
     known["num_nulls"] = _nulls(blocks, field, holed)
@@ -78,14 +78,14 @@ def _nulls(blocks: list[Block], field: Field, holed: set[str]) -> str:
 
 
 def _value(bound: Scalar, type_: str) -> Decimal | int:
-    if kind_of(type_) == "decimal":
+    if type_of(type_).kind == "decimal":
         return Decimal(str(bound))
     return int(bound or 0)
 
 
 def _shown(value: Decimal | int, type_: str) -> str:
     """Return a value as Spark writes it into a catalog."""
-    kind = kind_of(type_)
+    kind = type_of(type_).kind
     if kind == "boolean":
         return str(bool(value)).lower()
     if kind == "date":
@@ -97,8 +97,7 @@ def _shown(value: Decimal | int, type_: str) -> str:
 
 
 def _length(type_: str) -> str:
-    kind = kind_of(type_)
-    if kind == "decimal":
-        precision = int(type_.partition("(")[2].partition(",")[0].rstrip(")"))
-        return "8" if precision <= 18 else "16"
-    return str(_LENGTHS.get(kind, NULL))
+    found = type_of(type_)
+    if found.kind == "decimal":
+        return "8" if found.precision <= 18 else "16"
+    return str(_LENGTHS.get(found.kind, NULL))

@@ -24,6 +24,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     Tombstone,
 )
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.plan.compaction import (
     TARGET_BYTES,
     Bin,
@@ -35,7 +36,6 @@ from dbt.adapters.vcs.core.plan.compaction import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Sessions
 from dbt.adapters.vcs.handlers.handler_registry import handles
-from dbt.adapters.vcs.rows.files.bounds import is_nested, kind_of
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -263,7 +263,7 @@ class _Writer:
 def _clustering(snapshot: Snapshot, names: Sequence[str]) -> tuple[Field, ...]:
     fields = tuple(snapshot.schema.field(name) for name in names)
     for field in fields:
-        if is_nested(field.type):
+        if type_of(field.type).is_nested:
             raise InputError(
                 f"Rows can't be clustered by {field.name}: files keep no ranges of values of type "
                 f"{field.type}. Take a column of a plain type."
@@ -281,7 +281,7 @@ class _Range(NamedTuple):
 def _range(block: Block, field: Field) -> _Range:
     stats = block.stats.get(field.id)
     ends = (None, None) if stats is None else (stats.min, stats.max)
-    if kind_of(field.type) == "decimal":
+    if type_of(field.type).kind == "decimal":
         return _Range(*(_placed(None if end is None else Decimal(str(end))) for end in ends))
     return _Range(*map(_placed, ends))
 

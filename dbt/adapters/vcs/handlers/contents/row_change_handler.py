@@ -8,6 +8,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field
+from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -187,11 +188,12 @@ def _reached(scope: Scope, target: Target, statement: Merge) -> Sequence[Block]:
 
 def _compares_as_itself(type_: str, field: Field) -> bool:
     """Tell whether Spark compares a column with a value of a type without changing the column."""
-    kinds = [text.partition("(")[0] for text in (type_, field.type)]
-    integers = ("tinyint", "smallint", "int", "bigint")
-    if all(kind in integers for kind in kinds):
+    types = type_of(type_), type_of(field.type)
+    if all(item.kind in INTEGERS for item in types):
         return True
-    return kinds[0] == kinds[1] or set(kinds) == {"string", "varchar"}
+    if any(item.is_text for item in types):
+        return all(item.is_plain_text for item in types)
+    return types[0].kind == types[1].kind
 
 
 def _shown_key(target: Target, statement: Merge) -> list[int]:

@@ -19,11 +19,11 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     ViewEntry,
 )
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
 from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
 from dbt.adapters.vcs.handlers.handler_registry import handles
-from dbt.adapters.vcs.rows.files.bounds import is_nested
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.partition_values import check_partition_type
 from dbt.adapters.vcs.scope.answer import Outcome
@@ -296,7 +296,7 @@ def _check_clustering(fields: Sequence[Field], statement: CreateTable) -> None:
     known = Schema(fields=tuple(fields))
     for name in statement.cluster_by:
         field = known.field(name)
-        if is_nested(field.type):
+        if type_of(field.type).is_nested:
             raise InputError(
                 f"The table can't be clustered by {field.name}: files keep no ranges of values "
                 f"of type {field.type}. Take a column of a plain type."

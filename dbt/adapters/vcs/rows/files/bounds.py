@@ -11,27 +11,13 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.ids import micros_of
 from dbt.adapters.vcs.core.model import ColumnStats, Scalar
+from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, TIMESTAMPS, type_of
 
 TEXT_LENGTH: Final = 64
 """A text bound has at most this many characters."""
 
-_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
-_FLOATS: Final = ("float", "double")
-TEXTS: Final = ("string", "varchar", "char")
-_TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
-_NESTED: Final = ("array", "map", "struct", "variant")
 _PER_MICRO: Final = {"milliseconds": (1_000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1_000)}
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
-
-
-def kind_of(type_: str) -> str:
-    """Return the first word of a type text: `decimal`, `struct`, `interval`, ..."""
-    return type_.partition("<")[0].partition("(")[0].partition(" ")[0].lower()
-
-
-def is_nested(type_: str) -> bool:
-    """Tell whether Parquet keeps a type in more than one column."""
-    return kind_of(type_) in _NESTED
 
 
 def stats_of_chunks(type_: str, chunks: Sequence[Any], leaf: Any) -> ColumnStats:
@@ -54,7 +40,7 @@ def stats_of_chunks(type_: str, chunks: Sequence[Any], leaf: Any) -> ColumnStats
             continue
         elif nulls >= 0:
             nulls += stats.null_count
-        low, high = (None, None) if stats is None else _bounds(kind_of(type_), stats, leaf)
+        low, high = (None, None) if stats is None else _bounds(type_of(type_).kind, stats, leaf)
         lows.append(low)
         highs.append(high)
     return ColumnStats(_overall(min, lows), _overall(max, highs), nulls)
@@ -65,10 +51,10 @@ def stats_of_partition(type_: str, text: str | None, rows: int) -> ColumnStats:
     if text is None:
         return ColumnStats(None, None, rows)
     try:
-        value = _scalar_of_text(kind_of(type_), text)
+        value = _scalar_of_text(type_of(type_).kind, text)
     except (ValueError, InvalidOperation):
         value = None
-    if isinstance(value, str) and kind_of(type_) in TEXTS:
+    if isinstance(value, str) and type_of(type_).kind in TEXTS:
         return ColumnStats(shortened(value), raised(value), 0)
     return ColumnStats(value, value, 0)
 
@@ -97,11 +83,11 @@ def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Any, Any]:
     """Return the bounds in one row group, as values that compare; None where there is none."""
     if not stats.has_min_max:
         return None, None
-    if kind in _TIMESTAMPS:
+    if kind in TIMESTAMPS:
         return _timestamp_bounds(stats, leaf)
-    if kind in _INTEGERS or kind == "date":
+    if kind in INTEGERS or kind == "date":
         return int(stats.min_raw), int(stats.max_raw)
-    if kind in _FLOATS:
+    if kind in FLOATS:
         low, high = float(stats.min_raw), float(stats.max_raw)
         if math.isnan(low) or math.isnan(high):
             return None, None
@@ -139,13 +125,13 @@ def _overall(pick: Callable[[list[Any]], Any], bounds: list[Any]) -> Scalar:
 
 
 def _scalar_of_text(kind: str, text: str) -> Scalar:
-    if kind in _INTEGERS:
+    if kind in INTEGERS:
         return int(text)
     if kind in TEXTS:
         return text
     if kind == "date":
         return date.fromisoformat(text).toordinal() - _EPOCH_DAY
-    if kind in _TIMESTAMPS:
+    if kind in TIMESTAMPS:
         return micros_of(datetime.fromisoformat(_padded(text)).replace(tzinfo=timezone.utc))
     if kind == "decimal":
         return f"{Decimal(text):f}"

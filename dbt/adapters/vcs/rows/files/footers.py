@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.rows.files.bounds import is_nested, stats_of_chunks, stats_of_partition
+from dbt.adapters.vcs.rows.files.bounds import stats_of_chunks, stats_of_partition
 from dbt.adapters.vcs.rows.partition_values import partition_values
 
 _TAIL: Final = 64 * 1024
@@ -149,10 +150,10 @@ def _stats(
             stats[field.id] = stats_of_partition(field.type, text, metadata.num_rows)
         elif position is not None:
             chunks = [group.column(position) for group in groups]
-            if not is_nested(field.type):
+            if not type_of(field.type).is_nested:
                 leaf = metadata.schema.column(position)
                 stats[field.id] = stats_of_chunks(field.type, chunks, leaf)
-        elif not is_nested(field.type) or field.id.lower() not in roots:
+        elif not type_of(field.type).is_nested or field.id.lower() not in roots:
             # Readers take a column that the file lacks for NULL.
             stats[field.id] = ColumnStats(None, None, metadata.num_rows)
     return stats

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.model.data_type import (
+    CONTAINERS,
+    OTHER_NAMES,
+    PLAIN_KINDS,
+    SIZED_KINDS,
+    UNITS,
+    Type,
+    collated,
+    decimal_type,
+)
 from dbt.adapters.vcs.statements.syntax.cursor import Cursor
-from dbt.adapters.vcs.statements.syntax.literals import quote_name
-
-_SAME: Final = {
-    "byte": "tinyint",
-    "short": "smallint",
-    "integer": "int",
-    "long": "bigint",
-    "real": "float",
-    "timestamp_ltz": "timestamp",
-    "character": "char",
-    "dec": "decimal",
-    "numeric": "decimal",
-}
-# fmt: off
-_PLAIN: Final = frozenset({
-    "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp",
-    "timestamp_ntz", "binary", "void", "variant", "string",
-})
-# fmt: on
-_DEFAULT_COLLATION: Final = "UTF8_BINARY"
-_PLAIN_NAME: Final = re.compile(r"\w+\Z")
 
 
 def read_type(cursor: Cursor) -> str:
@@ -39,101 +25,106 @@ def read_type(cursor: Cursor) -> str:
     Raises:
         UnsupportedError: Spark has no such type.
     """
+    return str(_type(cursor))
+
+
+def _type(cursor: Cursor) -> Type:
     word = cursor.identifier("a data type").lower()
-    name = _SAME.get(word, word)
-    if name == "array":
-        return f"array<{_arguments(cursor, 1)[0]}>"
-    if name == "map":
-        key, value = _arguments(cursor, 2)
-        return f"map<{key},{value}>"
-    if name == "struct":
-        return f"struct<{','.join(_fields(cursor))}>"
-    if name == "decimal":
-        digits = _digits(cursor) or "10,0"
-        return f"decimal({digits})" if "," in digits else f"decimal({digits},0)"
-    if name in ("char", "varchar", "time", "geometry", "geography"):
-        size = _sized(cursor, name)
-        collation = _collation(cursor)
-        if collation:
-            raise UnsupportedError(
-                f"`{size}{collation}` is not supported. Use `string{collation}`, and a check "
-                "constraint for the length."
-            )
-        return size
-    if name == "interval":
-        return _interval(cursor)
-    if name == "string":
-        return f"string{_collation(cursor)}"
-    if name == "timestamp" and cursor.take("without", "time", "zone"):
-        return "timestamp_ntz"
-    if name in _PLAIN:
-        return name
+    kind = OTHER_NAMES.get(word, word)
+    if kind in CONTAINERS:
+        return Type(kind, parts=_parts(cursor, CONTAINERS[kind]))
+    if kind == "struct":
+        return _struct(cursor)
+    if kind == "decimal":
+        return _decimal(cursor)
+    if kind in SIZED_KINDS:
+        return _sized(cursor, kind)
+    if kind == "interval":
+        return Type(kind, units=_units(cursor))
+    if kind == "string":
+        return Type(kind, collation=_collation(cursor))
+    if kind == "timestamp" and cursor.take("without", "time", "zone"):
+        return Type("timestamp_ntz")
+    if kind in PLAIN_KINDS:
+        return Type(kind)
     raise UnsupportedError(
         f"There is no data type '{word}' in Spark. Use one of Spark's types, such as "
         "string, bigint, decimal(p,s), timestamp, array<...> or struct<...>."
     )
 
 
-def _arguments(cursor: Cursor, count: int) -> list[str]:
+def _parts(cursor: Cursor, count: int) -> tuple[Type, ...]:
     cursor.expect_symbol("<")
-    types = [read_type(cursor)]
+    types = [_type(cursor)]
     for _ in range(count - 1):
         cursor.expect_symbol(",")
-        types.append(read_type(cursor))
+        types.append(_type(cursor))
     cursor.expect_symbol(">")
-    return types
+    return tuple(types)
 
 
-def _fields(cursor: Cursor) -> tuple[str, ...]:
+def _struct(cursor: Cursor) -> Type:
     cursor.expect_symbol("<")
     if cursor.symbol(">"):
-        return ()
+        return Type("struct")
     fields = cursor.bare_items(lambda: _field(cursor))
     cursor.expect_symbol(">")
-    return fields
+    names, parts = zip(*fields, strict=True)
+    return Type("struct", names=names, parts=parts)
 
 
-def _field(cursor: Cursor) -> str:
+def _field(cursor: Cursor) -> tuple[str, Type]:
     name = cursor.identifier("a field's name")
     cursor.symbol(":")
-    type_ = read_type(cursor)
+    type_ = _type(cursor)
     cursor.take("not", "null")
     if cursor.take("comment"):
         cursor.string()
-    return f"{name if _PLAIN_NAME.match(name) else quote_name(name)}:{type_}"
+    return name, type_
 
 
-def _digits(cursor: Cursor) -> str:
-    """Read `(p)` or `(p,s)` if it is there, and return it without parentheses and spaces."""
-    if cursor.token.word != "(":
-        return ""
-    return ",".join(cursor.items(lambda: cursor.identifier("a number")))
+def _decimal(cursor: Cursor) -> Type:
+    """Read `(p)` or `(p,s)` if it is there."""
+    digits = _size(cursor)
+    if len(digits) > 2 or not all(isinstance(digit, int) for digit in digits):
+        cursor.fail("at most two numbers, as in decimal(10,2)")
+    return decimal_type(tuple(int(digit) for digit in digits))
 
 
-def _sized(cursor: Cursor, name: str) -> str:
-    size = _digits(cursor).lower()
-    if name == "time":
+def _sized(cursor: Cursor, kind: str) -> Type:
+    size = _size(cursor)
+    if kind == "time":
         cursor.take("without", "time", "zone")
-        size = size or "6"
+        size = size or (6,)
     if not size:
-        cursor.fail(f"the length of {name}, as in {name}(10)")
-    return f"{name}({size})"
+        cursor.fail(f"the length of {kind}, as in {kind}(10)")
+    type_ = Type(kind, size)
+    collation = _collation(cursor)
+    if collation:
+        raise UnsupportedError(
+            f"`{type_} collate {collation}` is not supported. Use `string collate {collation}`, "
+            "and a check constraint for the length."
+        )
+    return type_
 
 
-def _collation(cursor: Cursor) -> str:
+def _size(cursor: Cursor) -> tuple[int | str, ...]:
+    """Read what stands in parentheses, if they are there."""
+    if cursor.token.word != "(":
+        return ()
+    words = cursor.items(lambda: cursor.identifier("a number").lower())
+    return tuple(int(word) if word.isdigit() else word for word in words)
+
+
+def _collation(cursor: Cursor) -> str | None:
     """Read `collate <name>` if it is there, and return it unless it is Spark's default."""
-    if not cursor.take("collate"):
-        return ""
-    name = ".".join(cursor.parts()).upper()
-    return "" if name == _DEFAULT_COLLATION else f" collate {name}"
+    return collated(".".join(cursor.parts())) if cursor.take("collate") else None
 
 
-def _interval(cursor: Cursor) -> str:
-    units = ("year", "month", "day", "hour", "minute", "second")
-    first = cursor.take_any(*units)
+def _units(cursor: Cursor) -> tuple[str, ...]:
+    first = cursor.take_any(*UNITS)
     if first is None:
-        return "interval"
-    last = None
-    if cursor.take("to"):
-        last = cursor.take_any(*units) or cursor.fail("a unit of time")
-    return f"interval {first} to {last}" if last else f"interval {first}"
+        return ()
+    if not cursor.take("to"):
+        return first, first
+    return first, cursor.take_any(*UNITS) or cursor.fail("a unit of time")

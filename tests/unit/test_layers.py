@@ -146,7 +146,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"engine"},
     ),
     "diffs": (
-        {"diff_query", "row_diff", "three_plan"},
+        {"change_summary", "diff_query", "row_diff", "three_plan"},
         {"shapes", "three_join", "three_query"},
         {"difference", "three_way"},
         {"diff_inputs", "summaries"},

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.cli.output import print_lines
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.layout.styled import fitted_lines, plain_text
-from dbt.adapters.vcs.text import diff_text
+from dbt.adapters.vcs.text.diff_text import diff_text
 from dbt.adapters.vcs.verbs.reading.diff import DiffReport, read_diff
 from dbt.adapters.vcs.verbs.reading.log import iter_log
 from dbt.adapters.vcs.verbs.row_set import RowSet

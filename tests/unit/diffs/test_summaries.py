@@ -14,11 +14,13 @@ from dbt.adapters.vcs.core.model.tree import TableEntry
 from dbt.adapters.vcs.core.plan.tree_merge import Change
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.diffs.summaries import list_changes, rows_text, summarize
+from dbt.adapters.vcs.diffs.change_summary import rows_text
+from dbt.adapters.vcs.diffs.summaries import list_changes, summarize
 from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.project.published import published
 from dbt.adapters.vcs.rows.limits import Limits
-from dbt.adapters.vcs.text import diff_text, merge_text
+from dbt.adapters.vcs.text.diff_text import diff_text
+from dbt.adapters.vcs.text.merge_text import merge_text
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.revert import revert
 from dbt.adapters.vcs.verbs.reading.diff import read_diff

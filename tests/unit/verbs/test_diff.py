@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
-from dbt.adapters.vcs.text import diff_schema_text, diff_summary_text, diff_text
+from dbt.adapters.vcs.text.diff_text import diff_schema_text, diff_summary_text, diff_text
 from dbt.adapters.vcs.verbs.reading.diff import ColumnDiff, DiffReport, read_diff
 from dbt.adapters.vcs.verbs.reading.diff_range import Ends, read_ends
 from tests.unit.shelf import Shelf

@@ -5,13 +5,8 @@ from dbt.adapters.vcs.layout.styled import fitted_lines, plain_lines
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.text.conflict_text import conflicts_text
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge
-from dbt.adapters.vcs.verbs.changing.resolve import (
-    OpenMergeReport,
-    abort_merge,
-    continue_merge,
-    list_conflicts,
-    resolve,
-)
+from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge, resolve
+from dbt.adapters.vcs.verbs.reading.waiting_merges import OpenMergeReport, list_conflicts
 from dbt.adapters.vcs.verbs.refs.branch import create_branch, list_branches
 from tests.unit.warehouse import Warehouse
 

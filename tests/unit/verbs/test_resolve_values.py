@@ -25,7 +25,8 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, list_conflicts, resolve
+from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
+from dbt.adapters.vcs.verbs.reading.waiting_merges import list_conflicts
 from tests.unit.warehouse import START, Warehouse
 
 Row = tuple[int, str, str | None, str]

@@ -3,7 +3,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.runs.run_branch import RETENTION, Status
-from dbt.adapters.vcs.text import runs_text
+from dbt.adapters.vcs.text.run_text import runs_text
 from dbt.adapters.vcs.verbs.left_runs import discard_expired, discard_run, find_run, list_runs
 from tests.unit.warehouse import SECOND, Warehouse
 

@@ -1,5 +1,5 @@
 from dbt.adapters.vcs.core.model import NodeRun, Run
-from dbt.adapters.vcs.diffs.summaries import ChangeSummary
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
 from dbt.adapters.vcs.verbs.upkeep.status import Contents, read_status

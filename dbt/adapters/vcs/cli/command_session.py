@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, update_wrapper
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -17,16 +17,18 @@ from dbt.adapters.vcs.cli.author import find_author
 from dbt.adapters.vcs.cli.json_text import is_listing, print_json, print_jsonl
 from dbt.adapters.vcs.cli.options import Settings, common_options, current_settings
 from dbt.adapters.vcs.cli.output import print_blocks
-from dbt.adapters.vcs.cli.profile import ProfileTarget, read_target
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.engines.factory import make_engine
-from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.layout.styled import Block
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.merges.protection import Rules, read_rules
+
+# A session loads what a command asks it for when it does: most only read, and start at once.
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.cli.profile import ProfileTarget
+    from dbt.adapters.vcs.engines.port import Engine
+    from dbt.adapters.vcs.merges.conflicts.policy import Policy
+    from dbt.adapters.vcs.merges.protection import Rules
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,6 +49,8 @@ class Session:
             VcsError: The profile has no such target.
         """
         if not self._given:
+            from dbt.adapters.vcs.cli.profile import read_target
+
             return read_target(self.settings)
         given = "--repository" if self.settings.repository else variables.REPOSITORY
         for name in ("profile_target", "profile", "project_dir", "profiles_dir"):
@@ -93,10 +97,14 @@ class Session:
     @cached_property
     def rules(self) -> Rules:
         """What the project's vcs.yml says; nothing where the repository was given alone."""
+        from dbt.adapters.vcs.merges.protection import Rules, read_rules
+
         return read_rules(self.target.project) if self.target else Rules()
 
     def policy(self, on_conflict: str | None) -> Policy:
         """Return the project's policy, overridden for every relation by what was asked for."""
+        from dbt.adapters.vcs.merges.conflicts.policy import Mode
+
         override = Mode.of(on_conflict, "--on-conflict") if on_conflict else None
         return replace(self.rules.policy, override=override)
 
@@ -107,6 +115,8 @@ class Session:
 
     def engine(self) -> Engine:
         """Return an engine for what does not fit this process; nothing starts before its use."""
+        from dbt.adapters.vcs.engines.factory import make_engine
+
         return make_engine(self.repository.blobs, storage_options=self.storage_options)
 
     @cached_property

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from dbt.adapters.vcs.__version__ import version
 from dbt.adapters.vcs.cli.groups import Lazy, RootGroup
 from dbt.adapters.vcs.cli.options import common_options
 
@@ -84,7 +85,7 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 99},
 )
 @common_options
-@click.version_option(package_name="dbt-vcs", prog_name="dbt-vcs")
+@click.version_option(version, prog_name="dbt-vcs")
 def main() -> None:
     """Version control for the tables that dbt builds on Spark.
 

@@ -3,62 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Absent, TableEntry, Tree
+from dbt.adapters.vcs.core.model import Absent, Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, diff_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.rows.limits import Limits
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.rows.compare.net import Counts
 
 BUDGET: Final = Limits(rows=250_000, bytes=64 * 2**20)
 """What is read at most for all lines of one summary: about a second."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeSummary:
-    """One relation or schema that differs.
-
-    Attributes:
-        name: `schema.identifier`, or the schema's name.
-        kind: `schema`, `table`, `view` or `function`.
-        how: `added`, `removed` or `changed`.
-        rows_added: Rows that come, as a diff has them.
-        rows_removed: Rows that go.
-        rows_modified: Rows of one primary key, other values; 0 for a table without a key.
-        is_exact: False where there is too much to read for a summary; the numbers are then those
-            of the files that came and went, and so the most that it can be.
-    """
-
-    name: str
-    kind: str
-    how: str
-    rows_added: int = 0
-    rows_removed: int = 0
-    rows_modified: int = 0
-    is_exact: bool = True
-
-    def __str__(self) -> str:
-        rows = f"  {rows_text([self])}" if self.kind == "table" else ""
-        return f"  {self.how:<8} {self.kind:<6} {self.name}{rows}"
-
-
-def rows_text(changes: Iterable[ChangeSummary]) -> str:
-    """Return `+added -removed ~modified` of all changes, `at most` before what isn't exact."""
-    changes = tuple(changes)
-    added, removed, modified = (
-        sum(getattr(change, f"rows_{what}") for change in changes)
-        for what in ("added", "removed", "modified")
-    )
-    most = "" if all(change.is_exact for change in changes) else "at most "
-    # Of the files alone nobody knows which rows are the same row with other values.
-    is_unknown = most and not any(change.is_exact for change in changes)
-    return f"{most}+{added} -{removed}{'' if is_unknown else f' ~{modified}'}"
 
 
 def list_changes(
@@ -88,14 +50,14 @@ def summarize(
     first, until the budget is spent; the others are told from their manifests.
     """
     drafts = each(lambda change: _draft(repository, change), relations)
-    return (*map(_schema, schemas), *_counted(drafts, budget))
+    return (*map(_schema, schemas), *_counted(repository, drafts, budget))
 
 
 class _Draft(NamedTuple):
     """A summary from manifests, and what to compare to make it exact, if it isn't yet."""
 
     summary: ChangeSummary
-    difference: Difference | None = None
+    versions: tuple[Snapshot, Snapshot] | None = None
     rows: int = 0
     bytes: int = 0
 
@@ -121,23 +83,25 @@ def _draft(repository: Repository, change: Change) -> _Draft:
         return _Draft(summary)
     return _Draft(
         replace(summary, is_exact=False),
-        Difference(repository=repository, before=before, after=after),
+        (before, after),
         came + went,
         sum(block.bytes for block in (*moved.added, *moved.removed)),
     )
 
 
-def _counted(drafts: Sequence[_Draft], budget: Limits) -> list[ChangeSummary]:
+def _counted(
+    repository: Repository, drafts: Sequence[_Draft], budget: Limits
+) -> list[ChangeSummary]:
     found = [draft.summary for draft in drafts]
     left = budget
     for place in sorted(range(len(drafts)), key=lambda place: drafts[place].rows):
         draft = drafts[place]
-        if draft.difference is None:
+        if draft.versions is None:
             continue
         if draft.rows > left.rows:
             break
         try:
-            counts = draft.difference.counts(limits=left)
+            counts = _counts(repository, draft.versions, left)
         except VcsError:
             # What is told of happened anyway: too many bytes, types that only Spark compares, or
             # rows that have been collected leave the numbers of the files.
@@ -151,6 +115,14 @@ def _counted(drafts: Sequence[_Draft], budget: Limits) -> list[ChangeSummary]:
             is_exact=True,
         )
     return found
+
+
+def _counts(repository: Repository, versions: tuple[Snapshot, Snapshot], limits: Limits) -> Counts:
+    # Most commits show what they did without a row being read, and so without pyarrow.
+    from dbt.adapters.vcs.diffs.difference import Difference
+
+    before, after = versions
+    return Difference(repository=repository, before=before, after=after).counts(limits=limits)
 
 
 def _schema(change: SchemaChange) -> ChangeSummary:

@@ -11,7 +11,8 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, RelationName, Run
 from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, info_of
 from dbt.adapters.vcs.core.repository import Branch, Repository
-from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes, summarize
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.diffs.summaries import list_changes, summarize
 from dbt.adapters.vcs.engines.port import Sessions
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.policy import Policy

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.diffs.summaries import list_changes, rows_text
+from dbt.adapters.vcs.diffs.change_summary import rows_text
+from dbt.adapters.vcs.diffs.summaries import list_changes
 
 
 def published(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, line, short
-from dbt.adapters.vcs.verbs.refs.branch import BranchSummary
+from dbt.adapters.vcs.layout.styled import Grid, Span, age, line, short
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.core.ids import CommitId
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.refs.branch import BranchSummary
 
 
 def branches_text(branches: Iterable[BranchSummary], now: datetime) -> Iterator[Block]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.diffs.summaries import ChangeSummary
-from dbt.adapters.vcs.layout.styled import Block, Span, Style, entry
+from dbt.adapters.vcs.layout.styled import Span, entry
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+    from dbt.adapters.vcs.layout.styled import Block, Style
 
 _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
 

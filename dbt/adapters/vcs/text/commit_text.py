@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.layout.styled import (
-    Block,
     Grid,
     Span,
-    Style,
     age,
     entry,
     line,
@@ -19,9 +17,15 @@ from dbt.adapters.vcs.layout.styled import (
 )
 from dbt.adapters.vcs.text.change_text import changes_text
 from dbt.adapters.vcs.text.run_text import STATUS_STYLES
-from dbt.adapters.vcs.verbs.left_runs import RunSummary
-from dbt.adapters.vcs.verbs.reading.log import LogEntry
-from dbt.adapters.vcs.verbs.reading.show_commit import CommitDetail, RunDetail
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import (
+        Block,
+        Style,
+    )
+    from dbt.adapters.vcs.verbs.left_runs import RunSummary
+    from dbt.adapters.vcs.verbs.reading.log import LogEntry
+    from dbt.adapters.vcs.verbs.reading.show_commit import CommitDetail, RunDetail
 
 _GOOD_NODES: Final = frozenset({"success", "pass"})
 _BAD_NODES: Final = frozenset({"error", "fail", "runtime error"})

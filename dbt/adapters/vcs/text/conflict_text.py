@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, counted, line
-from dbt.adapters.vcs.merges.conflicts.open_merges import Choice, OpenMerge
+from dbt.adapters.vcs.layout.styled import Grid, Span, counted, line
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.text.row_text import cell_of
-from dbt.adapters.vcs.verbs.changing.resolve import OpenMergeReport, Resolution
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
+    from dbt.adapters.vcs.verbs.changing.resolve import Resolution
+    from dbt.adapters.vcs.verbs.reading.waiting_merges import OpenMergeReport
 
 _OWN: Final = ("our_diff_type", "their_diff_type", "resolution")
 """Columns that a table of conflicts has beside those of the table."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.layout.styled import Grid, Span, Style
+from dbt.adapters.vcs.layout.styled import Grid
 from dbt.adapters.vcs.text.row_text import cell_of
-from dbt.adapters.vcs.verbs.reading.diff import DiffReport
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Span, Style
+    from dbt.adapters.vcs.verbs.reading.diff import DiffReport
 
 _STYLES: Final[dict[str, Style]] = {
     "added": "good",

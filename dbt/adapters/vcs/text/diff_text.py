@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.diffs.summaries import rows_text
-from dbt.adapters.vcs.layout.styled import Block, Span, Style, counted, entry, line
+from dbt.adapters.vcs.diffs.change_summary import rows_text
+from dbt.adapters.vcs.layout.styled import Span, counted, entry, line
 from dbt.adapters.vcs.text.change_text import changes_text
 from dbt.adapters.vcs.text.diff_row_text import diff_rows
-from dbt.adapters.vcs.verbs.reading.diff import ColumnDiff, DiffReport, RelationDiff
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block, Style
+    from dbt.adapters.vcs.verbs.reading.diff import ColumnDiff, DiffReport, RelationDiff
 
 _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.layout.styled import (
-    Block,
     Grid,
     Span,
-    Style,
     age,
     counted,
     entry,
@@ -18,11 +16,18 @@ from dbt.adapters.vcs.layout.styled import (
     short,
 )
 from dbt.adapters.vcs.text.change_text import changes_text
-from dbt.adapters.vcs.verbs.changing.clone import CloneReport
-from dbt.adapters.vcs.verbs.changing.restore import RestoreReport
-from dbt.adapters.vcs.verbs.changing.revert import RevertReport
-from dbt.adapters.vcs.verbs.reading.blame import BlameReport
-from dbt.adapters.vcs.verbs.reading.lineage_tree import LineageNode
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.core.ids import CommitId
+    from dbt.adapters.vcs.layout.styled import (
+        Block,
+        Style,
+    )
+    from dbt.adapters.vcs.verbs.changing.clone import CloneReport
+    from dbt.adapters.vcs.verbs.changing.restore import RestoreReport
+    from dbt.adapters.vcs.verbs.changing.revert import RevertReport
+    from dbt.adapters.vcs.verbs.reading.blame import BlameReport
+    from dbt.adapters.vcs.verbs.reading.lineage_tree import LineageNode
 
 
 def branch_undeleted_text(name: str, head: CommitId) -> Iterator[Block]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from dbt.adapters.vcs.diffs.summaries import rows_text
-from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, short
+from dbt.adapters.vcs.diffs.change_summary import rows_text
+from dbt.adapters.vcs.layout.styled import Span, counted, line, short
 from dbt.adapters.vcs.text.change_text import changes_text
-from dbt.adapters.vcs.verbs.changing.merge import MergeReport
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.changing.merge import MergeReport
 
 
 def merge_text(report: MergeReport) -> Iterator[Block]:

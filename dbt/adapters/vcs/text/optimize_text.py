@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, counted, line, short, size
+from dbt.adapters.vcs.layout.styled import Grid, Span, counted, line, short, size
 
 if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
     from dbt.adapters.vcs.verbs.upkeep.optimize import OptimizeReport
 
 

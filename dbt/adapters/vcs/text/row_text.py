@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, counted, line
-from dbt.adapters.vcs.verbs.row_set import RowSet
+from dbt.adapters.vcs.layout.styled import Grid, Span, counted, line
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block, Style
+    from dbt.adapters.vcs.verbs.row_set import RowSet
 
 
 def rows_text(rows: RowSet, total: int) -> Iterator[Block]:

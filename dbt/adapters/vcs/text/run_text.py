@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, age, line
-from dbt.adapters.vcs.verbs.left_runs import RunSummary
+from dbt.adapters.vcs.layout.styled import Grid, Span, age, line
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block, Style
+    from dbt.adapters.vcs.verbs.left_runs import RunSummary
 
 STATUS_STYLES: Final[dict[str, Style]] = {
     "open": "name",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, line
-from dbt.adapters.vcs.verbs.refs.named_snapshots import SnapshotSummary
+from dbt.adapters.vcs.layout.styled import Grid, Span, age, line
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.refs.named_snapshots import SnapshotSummary
 
 
 def snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator[Block]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from dbt.adapters.vcs.layout.styled import Block, Span, age, counted, entry, line, short, size
+from dbt.adapters.vcs.layout.styled import Span, age, counted, entry, line, short, size
 from dbt.adapters.vcs.text.run_text import runs_text
-from dbt.adapters.vcs.verbs.upkeep.status import RepositoryStatus
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.upkeep.status import RepositoryStatus
 
 
 def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, line, short
-from dbt.adapters.vcs.verbs.refs.tag import TagSummary
+from dbt.adapters.vcs.layout.styled import Grid, Span, age, line, short
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.core.ids import CommitId
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.refs.tag import TagSummary
 
 
 def tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, size
-from dbt.adapters.vcs.verbs.upkeep.fsck import FsckReport
-from dbt.adapters.vcs.verbs.upkeep.gc import GcReport
-from dbt.adapters.vcs.verbs.upkeep.losses import Losses
+from dbt.adapters.vcs.layout.styled import Span, counted, line, size
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.upkeep.fsck import FsckReport
+    from dbt.adapters.vcs.verbs.upkeep.gc import GcReport
+    from dbt.adapters.vcs.verbs.upkeep.losses import Losses
 
 _SHOWN: Final = 10
 

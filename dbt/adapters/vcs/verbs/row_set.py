@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import eq
-from typing import Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _AT_ONCE: Final = 1000
 """Rows that are Python values at a time."""
@@ -22,11 +23,15 @@ class RowSet(Sequence[Mapping[str, Any]]):
     """
 
     def __init__(
-        self, schema: pa.Schema, count: int, parts: Callable[[], Iterable[pa.Table]]
+        self, schema: pa.Schema | None, count: int, parts: Callable[[], Iterable[pa.Table]]
     ) -> None:
-        """Take rows in parts, each a table of the schema; no more than `count` are read."""
-        self.columns: tuple[str, ...] = tuple(schema.names)
-        self.numeric = frozenset(field.name for field in schema if _is_number(field.type))
+        """Take rows in parts, each a table of the schema; no more than `count` are read.
+
+        Without a schema there is no column, and no need for pyarrow.
+        """
+        fields = () if schema is None else tuple(schema)
+        self.columns: tuple[str, ...] = tuple(field.name for field in fields)
+        self.numeric = frozenset(field.name for field in fields if _is_number(field.type))
         self._count = count
         self._parts = parts
 
@@ -39,7 +44,7 @@ class RowSet(Sequence[Mapping[str, Any]]):
     @classmethod
     def none(cls) -> RowSet:
         """Return no row, without a column."""
-        return cls.of(pa.table({}))
+        return cls(None, 0, tuple)
 
     def values(self) -> Iterator[tuple[Any, ...]]:
         """Yield the values of each row, in the order of the columns."""
@@ -79,5 +84,7 @@ class RowSet(Sequence[Mapping[str, Any]]):
 
 
 def _is_number(type: pa.DataType) -> bool:
-    types = pa.types
+    # Whoever has a type has pyarrow; answers without rows do without it.
+    from pyarrow import types
+
     return bool(types.is_integer(type) or types.is_floating(type) or types.is_decimal(type))

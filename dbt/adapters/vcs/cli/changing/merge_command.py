@@ -10,7 +10,8 @@ from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.text import aborted_text, merge_text
+from dbt.adapters.vcs.text.conflict_text import aborted_text
+from dbt.adapters.vcs.text.merge_text import merge_text
 from dbt.adapters.vcs.verbs.changing import merge as verb
 from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge
 

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.cli.pairs import Pair
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.text import merge_text
+from dbt.adapters.vcs.text.merge_text import merge_text
 from dbt.adapters.vcs.verbs.changing import promote as verb
 
 

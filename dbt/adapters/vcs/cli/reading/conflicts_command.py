@@ -7,8 +7,8 @@ import click
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.options import json_option, limit_option
-from dbt.adapters.vcs.text import conflicts_text
-from dbt.adapters.vcs.verbs.changing.resolve import list_conflicts
+from dbt.adapters.vcs.text.conflict_text import conflicts_text
+from dbt.adapters.vcs.verbs.reading.waiting_merges import list_conflicts
 
 
 @click.command()

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.cli.pairs import Names
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
-from dbt.adapters.vcs.text import diff_schema_text, diff_summary_text, diff_text
+from dbt.adapters.vcs.text.diff_text import diff_schema_text, diff_summary_text, diff_text
 from dbt.adapters.vcs.verbs.reading.diff import DiffReport, read_diff
 
 DIFFERENT = 1

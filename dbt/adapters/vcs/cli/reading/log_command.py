@@ -10,7 +10,7 @@ import click
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.layout.styled import Block, Span, line
-from dbt.adapters.vcs.text import log_text
+from dbt.adapters.vcs.text.commit_text import log_text
 from dbt.adapters.vcs.verbs.reading.log import iter_log
 
 

@@ -6,7 +6,7 @@ import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.options import json_option
-from dbt.adapters.vcs.text import commit_text
+from dbt.adapters.vcs.text.commit_text import commit_text
 from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
 
 

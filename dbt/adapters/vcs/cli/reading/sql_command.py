@@ -12,7 +12,7 @@ from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.parser import split
-from dbt.adapters.vcs.text import rows_text
+from dbt.adapters.vcs.text.row_text import rows_text
 from dbt.adapters.vcs.verbs.row_set import RowSet
 from dbt.adapters.vcs.workspace.dispatch import may_change
 

@@ -8,7 +8,7 @@ from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
 from dbt.adapters.vcs.core.repository import DEMANDS
-from dbt.adapters.vcs.text import (
+from dbt.adapters.vcs.text.branch_text import (
     branch_created_text,
     branch_deleted_text,
     branch_protected_text,

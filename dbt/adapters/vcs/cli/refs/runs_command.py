@@ -8,8 +8,8 @@ from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
-from dbt.adapters.vcs.text import discarded_text, merge_text, runs_text
-from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.text.merge_text import merge_text
+from dbt.adapters.vcs.text.run_text import discarded_text, runs_text
 from dbt.adapters.vcs.verbs.left_runs import discard_expired, discard_run, find_run, list_runs
 
 
@@ -65,6 +65,9 @@ def publish(session: Session, id: str, force: bool) -> None:
 
     That is the branch that it was meant for, which gets one commit.
     """
+    # Listing runs, which is asked for far more often, does without what merges rows.
+    from dbt.adapters.vcs.verbs.changing.merge import merge
+
     run = find_run(session.repository, id)
     report = merge(
         session.repository,

@@ -7,7 +7,7 @@ import click
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
-from dbt.adapters.vcs.text import (
+from dbt.adapters.vcs.text.tag_text import (
     tag_created_text,
     tag_deleted_text,
     tag_renamed_text,

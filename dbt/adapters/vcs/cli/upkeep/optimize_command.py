@@ -7,7 +7,7 @@ import click
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.cli.pairs import Names
-from dbt.adapters.vcs.text import optimize_text
+from dbt.adapters.vcs.text.optimize_text import optimize_text
 from dbt.adapters.vcs.verbs.upkeep import optimize as verb
 
 

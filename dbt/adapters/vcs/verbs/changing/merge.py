@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Sessions
 from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.model import RelationName
@@ -15,65 +15,17 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import (
     Choice,
     OpenMerge,
     find_open_merge,
-    open_merges,
 )
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge_work
-from dbt.adapters.vcs.verbs.row_set import RowSet
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConflictSummary:
-    """The conflicts of one relation.
-
-    Attributes:
-        relation: Its name; `schema s` for a schema's comment and properties.
-        what: What both sides did.
-        conflicts: How many there are.
-        resolved: How many of them are resolved.
-        whole: True if it is decided as one thing, not row by row: it has no rows to look at.
-    """
-
-    relation: str
-    what: str
-    conflicts: int
-    resolved: int
-    whole: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenMergeReport:
-    """A merge that waits for its conflicts to be resolved, or that none does.
-
-    Attributes:
-        source: The revision that is merged; None if no merge into the target waits.
-        target: The branch that it is merged into.
-        branch: The branch that shows the conflict tables, or None.
-        relations: What conflicts, by name.
-        key: If one relation was asked for, the columns that tell its rows apart, by their names in
-            the table; none without a key.
-        rows: If one relation was asked for, its conflicts, by column name.
-    """
-
-    source: str | None
-    target: str
-    branch: str | None
-    relations: tuple[ConflictSummary, ...] = ()
-    key: tuple[str, ...] = ()
-    rows: RowSet = field(default_factory=RowSet.none)
-
-    @property
-    def conflicts(self) -> int:
-        """Conflicts of all relations."""
-        return sum(item.conflicts for item in self.relations)
-
-    @property
-    def left(self) -> int:
-        """How many of them nobody resolved yet."""
-        return self.conflicts - sum(item.resolved for item in self.relations)
+from dbt.adapters.vcs.verbs.reading.waiting_merges import (
+    relation_of,
+    shown_name,
+    summarize_conflicts,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,55 +43,6 @@ class Resolution:
     choice: Choice
     count: int
     left: int
-
-
-def list_conflicts(
-    repository: Repository, target: str, relation: str | None = None, *, limit: int | None = 20
-) -> OpenMergeReport:
-    """Return the conflicts of the merge into a branch, with the rows of a relation if given.
-
-    That no merge waits is an answer, too. A relation that conflicts as a whole has no rows. The
-    limit is for rows; None for all.
-
-    Raises:
-        NotFoundError: There is no such branch.
-        InputError: A merge waits, and the relation has no conflict in it.
-    """
-    merge = next((item for item in open_merges(repository) if item.target == target), None)
-    if merge is None:
-        repository.branch(target)
-        return OpenMergeReport(source=None, target=target, branch=None)
-    rows, key = RowSet.none(), tuple[str, ...]()
-    if relation is not None:
-        name = relation_of(relation)
-        tables = conflicts.tables_of(repository, merge)
-        if name in tables:
-            rows, key = RowSet.of(tables[name].rows, limit), tables[name].key
-        elif name not in merge.whole:
-            known = ", ".join(sorted(map(_shown, [*merge.whole, *tables])))
-            raise InputError(f"{relation} has no conflict; these have: {known}.")
-    return _report(repository, merge, rows, key)
-
-
-def list_open_merges(repository: Repository) -> tuple[OpenMergeReport, ...]:
-    """Return every merge that waits for its conflicts to be resolved, by target."""
-    return tuple(_report(repository, merge) for merge in open_merges(repository))
-
-
-def _report(
-    repository: Repository,
-    merge: OpenMerge,
-    rows: RowSet | None = None,
-    key: tuple[str, ...] = (),
-) -> OpenMergeReport:
-    return OpenMergeReport(
-        source=merge.source,
-        target=merge.target,
-        branch=merge.branch,
-        relations=_summaries(repository, merge),
-        key=key,
-        rows=RowSet.none() if rows is None else rows,
-    )
 
 
 def resolve(
@@ -193,7 +96,7 @@ def resolve(
             f"Every conflict of {relation} is resolved already. Choose again for a row with --key "
             "column=value, or for all of them with --again."
         )
-    left = sum(item.conflicts - item.resolved for item in _summaries(repository, merge))
+    left = sum(item.conflicts - item.resolved for item in summarize_conflicts(repository, merge))
     return Resolution(
         relation=relation or "all",
         choice=Choice.CUSTOM if values or chosen is None else chosen,
@@ -269,14 +172,8 @@ def abort_merge(repository: Repository, target: str, *, author: str) -> OpenMerg
     return merge
 
 
-def relation_of(text: str) -> RelationName:
-    """Return the relation that is meant; `schema` alone is the schema's own facts."""
-    schema, _, identifier = text.lower().partition(".")
-    return RelationName(schema, identifier)
-
-
 def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, Decisions]:
-    open_ = sorted(map(_shown, merge.whole.keys() - merge.choices.keys()))
+    open_ = sorted(map(shown_name, merge.whole.keys() - merge.choices.keys()))
     if open_:
         raise ConflictError(
             f"Not resolved yet: {', '.join(open_)}. Choose: dbt-vcs resolve {open_[0]} --with "
@@ -286,31 +183,3 @@ def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, D
     for name, table in conflicts.tables_of(repository, merge).items():
         found[name] = replace(found.get(name, Decisions()), rows=decided_rows(table))
     return found
-
-
-def _summaries(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummary, ...]:
-    found = [
-        ConflictSummary(
-            relation=_shown(name),
-            what=what,
-            conflicts=1,
-            resolved=int(name in merge.choices),
-            whole=True,
-        )
-        for name, what in merge.whole.items()
-    ]
-    for name, table in conflicts.tables_of(repository, merge).items():
-        count = len(table.rows)
-        found.append(
-            ConflictSummary(
-                relation=str(name),
-                what="rows changed differently",
-                conflicts=count,
-                resolved=count - table.open,
-            )
-        )
-    return tuple(sorted(found, key=lambda item: item.relation))
-
-
-def _shown(name: RelationName) -> str:
-    return str(name) if name.identifier else f"schema {name.schema}"

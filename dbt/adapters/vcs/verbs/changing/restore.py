@@ -10,7 +10,8 @@ from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.plan.tree_merge import diff_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.diffs.summaries import ChangeSummary, summarize
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.diffs.summaries import summarize
 from dbt.adapters.vcs.handlers.versions.restore_handler import (
     Split,
     last_of,

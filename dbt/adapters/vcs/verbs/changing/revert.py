@@ -16,7 +16,8 @@ from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.plan.tree_merge import Triple, merge_trees
 from dbt.adapters.vcs.core.repository import Branch, Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Sessions
 from dbt.adapters.vcs.merges.branch_landing import land_plan
 from dbt.adapters.vcs.merges.conflicts.policy import Mode

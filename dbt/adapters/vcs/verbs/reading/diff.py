@@ -13,9 +13,10 @@ from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.tree_merge import Change
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.diffs.shapes import RowTable, ShapedRows
-from dbt.adapters.vcs.diffs.summaries import ChangeSummary, summarize
+from dbt.adapters.vcs.diffs.summaries import summarize
 from dbt.adapters.vcs.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.rows.compare.net import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first

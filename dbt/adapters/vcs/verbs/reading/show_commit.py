@@ -9,7 +9,8 @@ from datetime import datetime
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.diffs.summaries import ChangeSummary, list_changes
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.left_runs import RunSummary, summarize_run
 from dbt.adapters.vcs.verbs.revision_names import named_branch, names_by_commit

@@ -12,8 +12,8 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.runs.run_branch import run_of
-from dbt.adapters.vcs.verbs.changing.resolve import OpenMergeReport, list_open_merges
 from dbt.adapters.vcs.verbs.left_runs import RunSummary, list_runs
+from dbt.adapters.vcs.verbs.reading.waiting_merges import OpenMergeReport, list_open_merges
 
 DONE_WITH: Final = frozenset({"published", "resumed"})
 """Runs that need nobody's care any more."""

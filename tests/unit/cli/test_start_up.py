@@ -1,0 +1,101 @@
+"""What a verb that reads may load: the rooms and the packages that reading history takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.unit.warehouse import Warehouse
+
+PACKAGE = "dbt.adapters.vcs."
+ROOMS = {
+    "cli",
+    "core",
+    "diffs.change_summary",
+    "diffs.summaries",
+    "layout",
+    "merges.conflicts.open_merges",
+    "merges.conflicts.policy",
+    "merges.conflicts.terms",
+    "rows.limits",
+    "runs",
+    "text",
+    "variables",
+    "verbs",
+}
+"""Rooms, and single modules of those that do more than read history."""
+PACKAGES = {"click", "dbt", "msgspec", "obstore", "typing_extensions", "zstandard"}
+READING = (
+    ("log",),
+    ("status",),
+    ("branch", "list"),
+    ("tag", "list"),
+    ("snapshot", "list"),
+    ("show", "main"),
+    ("conflicts", "main"),
+    ("runs", "list"),
+    ("lineage", "shop.a"),
+)
+LISTING = """
+import sys
+before = set(sys.modules)
+from dbt.adapters.vcs.cli import main
+main({arguments!r}, standalone_mode=False)
+print(*sys.modules.keys() - before, file=sys.stderr)
+"""
+
+
+def loaded(*arguments: str) -> set[str]:
+    """Return the modules that a command loads, beside those that Python starts with."""
+    code = LISTING.format(arguments=["-r", "warehouse", *arguments])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    return set(done.stderr.split())
+
+
+def strays_of(modules: set[str]) -> set[str]:
+    """Return our modules that lie in no room of those that may be loaded."""
+    ours = {name.removeprefix(PACKAGE) for name in modules if name.startswith(PACKAGE)}
+    known = ROOMS | {"__version__"}
+    allowed = {name for name in ours if any(f"{name}.".startswith(f"{room}.") for room in known)}
+    # A package is loaded on the way to its modules; what is in it counts.
+    ways = {"diffs", "merges", "merges.conflicts", "rows"}
+    return ours - allowed - ways
+
+
+def packages_of(modules: set[str]) -> set[str]:
+    """Return the distributions' top-level names, without the standard library."""
+    names = {name.partition(".")[0] for name in modules}
+    return {name for name in names - sys.stdlib_module_names if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("arguments", READING, ids=" ".join)
+def test_a_verb_that_reads_history_loads_only_what_that_takes(
+    warehouse: Warehouse, arguments: tuple[str, ...]
+) -> None:
+    warehouse.put(a="1 2")
+    # Where rows only come, manifests count them; `show` reads rows where some went, too.
+    warehouse.put(a="1 2", b="1 2 3")
+    modules = loaded(*arguments)
+    assert f"{PACKAGE}core.repository" in modules
+    assert not strays_of(modules)
+    assert packages_of(modules) <= PACKAGES
+
+
+def test_the_version_is_shown_without_looking_for_installed_packages() -> None:
+    code = (
+        "import sys\n"
+        "from dbt.adapters.vcs.cli import main\n"
+        "main(['--version'], standalone_mode=False)\n"
+        "print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    modules = set(done.stderr.split())
+    assert done.stdout.startswith("dbt-vcs, version ")
+    assert not {"importlib.metadata", "msgspec", "obstore", "yaml", "rich"} & modules
+    assert not any(name.startswith(f"{PACKAGE}verbs") for name in modules)

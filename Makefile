@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test smoke conformance nightly lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test check smoke conformance nightly lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -16,6 +16,13 @@ demo: java $(VENV)/.demo $(DATA) ## build, branch, break, mend and merge a dbt p
 
 test: java $(VENV)/.test,demo $(DATA) ## run all tests
 	$(BIN)/python -m pytest tests --durations=25
+
+check: $(VENV)/.dev ## check style, types and what needs no Java, with the laws on few cases; between two edits
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/property \
+	    -q -m "not spark and not conformance"
 
 # Not through -m, which dbt would find on the command line and take for its own.
 conformance: java $(VENV)/.test,demo ## run all of dbt's own suite for adapters, and write docs/conformance.md
@@ -48,6 +55,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/paper.py --scale $(SF) $(addprefix --size ,$(SIZES))
 	$(BIN)/python benchmarks/reads.py --scale $(SF)
 	$(BIN)/python benchmarks/listing.py
+	$(BIN)/python benchmarks/start_up.py
 
 bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark; MODELS=500 for a larger generated project
 	$(BIN)/python benchmarks/dbt_build.py

@@ -83,6 +83,7 @@ def test_a_verb_that_reads_history_loads_only_what_that_takes(
     assert f"{PACKAGE}core.repository" in modules
     assert not strays_of(modules)
     assert packages_of(modules) <= PACKAGES
+    assert "urllib.request" not in modules
 
 
 def test_the_version_is_shown_without_looking_for_installed_packages() -> None:

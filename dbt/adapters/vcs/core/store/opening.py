@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from obstore.exceptions import BaseError
 from obstore.store import from_url
@@ -100,6 +99,9 @@ def _local_path(uri: str, scheme: str) -> Path:
                 f"on this machine. For an absolute path write three slashes: "
                 f"file:///{parts.netloc}{parts.path}"
             )
+        # It comes with all of HTTP, which a path that is written as one does without.
+        from urllib.request import url2pathname
+
         text = url2pathname(parts.path)
     if not text.strip() or "\0" in text:
         raise InputError("The repository location is empty. Give a path or a URI.")

@@ -1,0 +1,76 @@
+"""Measure the CPU time that commands take which only read history, start of Python included.
+
+Each runs in a process of its own, as a person runs it, on a small repository: what is measured
+is what is loaded, not what is read.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from arguments import whole_number
+from report import Report
+from synthetic import Shape, make_repository
+
+COMMAND = Path(sys.executable).with_name("dbt-vcs")
+WORKS = (
+    ("--version",),
+    ("log",),
+    ("status",),
+    ("branch", "list"),
+    ("tag", "list"),
+    ("snapshot", "list"),
+    ("runs", "list"),
+    ("conflicts",),
+    ("show", "main"),
+)
+
+
+def main() -> None:
+    """Run, report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeat", type=whole_number, default=10, help="runs each (default 10)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as folder:
+        make_repository(Path(folder), Shape(commits=20, branches=5))
+        found = {
+            " ".join(words): [cpu(folder, words) for _ in range(options.repeat)] for words in WORKS
+        }
+    report = summarize(found, options.repeat)
+    report.save()
+    print(report.markdown())
+
+
+def cpu(folder: str, words: Sequence[str]) -> float:
+    """Run a command; its seconds of CPU, in the process and in the kernel for it."""
+    process = subprocess.Popen(
+        [str(COMMAND), "-r", folder, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    code = process.returncode = os.waitstatus_to_exitcode(status)
+    if code:
+        raise SystemExit(f"{' '.join(words)}: exit code {code}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def summarize(found: dict[str, list[float]], repeat: int) -> Report:
+    """Put the least of each into a table: all that is above it is the machine's other work."""
+    return Report(
+        name="start_up",
+        title="Commands that read history, from start to end",
+        columns=("command", "seconds of CPU"),
+        rows=[[name, f"{min(values):.3f}"] for name, values in found.items()],
+        notes=[
+            f"The least of {repeat} runs, files in the system's cache.",
+            "20 commits, 5 branches; the start of Python is included.",
+        ],
+        figures=found,
+    )
+
+
+if __name__ == "__main__":
+    main()

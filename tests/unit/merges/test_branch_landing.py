@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
+from dbt.adapters.vcs.merges import branch_landing
 from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge, open_merge_of
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.runs.run_branch import Status, find_run
@@ -168,3 +172,38 @@ def test_a_run_published_later_keeps_what_was_known_of_it(warehouse: Warehouse) 
     assert found.head == run.head
     assert [(item.id, item.file_checksum) for item in found.nodes] == [("model.shop.a", None)]
     assert isinstance(warehouse.shown()["shop.a"], TableEntry)
+
+
+def act_first(monkeypatch: pytest.MonkeyPatch, others: Callable[[], object]) -> None:
+    """Let somebody else act between a merge's checks and its landing, once."""
+    left, plain = [others], branch_landing._put
+
+    def put(*arguments: Any) -> Any:
+        while left:
+            left.pop()()
+        return plain(*arguments)
+
+    monkeypatch.setattr(branch_landing, "_put", put)
+
+
+def test_tests_asked_for_between_check_and_landing_are_asked_for(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse.put(a="1", b="1")
+    warehouse.branch("dev")
+    warehouse.put("dev", a="2")
+    warehouse.put(b="3")
+    protect(warehouse, Protection())
+    act_first(monkeypatch, lambda: protect(warehouse, TESTS))
+    with pytest.raises(ConflictError, match="Tests are required"):
+        promoted(warehouse)
+
+
+def test_a_run_that_has_to_be_fast_forward_is_not_merged_with_who_came_first(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse.put(a="1", b="1")
+    run = warehouse.run("r1", Status.PASSED, a="2")
+    act_first(monkeypatch, lambda: warehouse.put(b="3"))
+    with pytest.raises(ConflictError, match="can't be fast-forwarded"):
+        merge(warehouse.repository, run.name, "main", author="ann", ff_only=True)

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.model import Absent, Commit, Run
 from dbt.adapters.vcs.core.plan.tree_merge import TreeMerge, Triple, merge_trees
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.refs import Ref
 from dbt.adapters.vcs.core.treereader import TreeChanges, edit_tree
 
 _SHOWN = 20
@@ -45,6 +46,8 @@ class Proposal:
         state: What the branch's state becomes; None carries it on.
         allow_empty: Make a commit also if the tree is the head's, as git's option does.
         promotes: True if a protected branch takes it, whose demands were looked at before.
+        after: The move of the branch that it was checked against, and that no other may have
+            followed; None to merge with what others landed meanwhile.
     """
 
     branch: str
@@ -59,6 +62,11 @@ class Proposal:
     state: Mapping[str, str] | None = None
     allow_empty: bool = False
     promotes: bool = False
+    after: Ref | None = None
+
+
+class BranchMovedError(ConflictError):
+    """A branch moved, or changed its state, after a proposal was checked against it."""
 
 
 class TreeConflictError(ConflictError):
@@ -90,6 +98,7 @@ class Lander:
         Raises:
             NotFoundError: There is no such branch.
             ProtectedError: The branch takes promotions alone, and this is none.
+            BranchMovedError: It moved after the proposal was checked; nothing was changed.
             TreeConflictError: Others changed the same relations; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
@@ -100,6 +109,11 @@ class Lander:
         for _ in attempts(f"land on the branch {proposal.branch!r}"):
             head, ref = self._heads.get(proposal.branch)
             branch = Branch(proposal.branch, head, ref)
+            if proposal.after not in (None, ref):
+                raise BranchMovedError(
+                    f"The branch {branch.name!r} moved after this work was checked against it. "
+                    "Nothing was changed. Check it again."
+                )
             tree = self._merged(proposal, base.tree, branch)
             parents = self._new_parents(proposal, branch)
             changes = tree != self._objects.commit(head).tree or parents

@@ -345,17 +345,20 @@ class Repository:
         state: Mapping[str, str] | None = None,
         allow_empty: bool = False,
         promotes: bool = False,
+        after: Ref | None = None,
     ) -> Landed:
         """Put a tree that was made from the tree of `base` on a branch, as one commit.
 
         If the branch has moved since, both are merged, relation by relation. No commit is made
         if that changes nothing and the head already has all of `parents` among its ancestors,
         unless `allow_empty` is set.
-        `state` replaces the branch's state; None carries it on.
+        `state` replaces the branch's state; None carries it on. With `after` nothing is merged:
+        no other move may have followed that one.
 
         Raises:
             NotFoundError: There is no such branch.
             ProtectedError: The branch takes promotions alone, and this is none.
+            BranchMovedError: Another move followed `after`; nothing was changed.
             TreeConflictError: Both sides changed one relation; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
@@ -372,6 +375,7 @@ class Repository:
             state=state,
             allow_empty=allow_empty,
             promotes=promotes,
+            after=after,
         )
         return self._lander.land(proposal)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import TreeConflictError
+from dbt.adapters.vcs.core.landing import BranchMovedError, TreeConflictError
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.engines.port import Sessions
@@ -168,8 +168,10 @@ def _put(
             parents=(work.commit,) if work.joins else (),
             action=work.action,
             promotes=terms.promotes,
+            # What was checked is what lands, and the branch asks for what it asked for then.
+            after=target.ref if terms.is_checked else None,
         )
-    except TreeConflictError:
+    except (BranchMovedError, TreeConflictError):
         # The target moved after the plan was made: the next plan merges again.
         return None
     return landed.before, landed.commit

@@ -36,6 +36,11 @@ class Terms:
         return replace(self, require=tuple(dict.fromkeys((*self.require, *asked))))
 
     @property
+    def is_checked(self) -> bool:
+        """Whether a plan is checked against the branch, and has to land on it as it was then."""
+        return self.promotes or self.ff_only or bool(self.require)
+
+    @property
     def state(self) -> dict[str, str]:
         """The terms as facts of a branch."""
         return {

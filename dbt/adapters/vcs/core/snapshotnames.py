@@ -38,8 +38,8 @@ class NamedSnapshot(NamedTuple):
 class SnapshotNames:
     """The named snapshots of a repository.
 
-    A name is unique per relation name (paper, section 4.1), whatever the branch. It holds its
-    version and all that the version needs, also if no commit shows it any more, or yet.
+    A name is unique per relation name (MatrixOne paper, section 4.1), whatever the branch. It
+    keeps its version and everything that the version needs, even if no commit shows it.
     """
 
     def __init__(self, objects: ObjectStore, refs: RefStore, clock: Clock) -> None:

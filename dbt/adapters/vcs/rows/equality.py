@@ -153,7 +153,7 @@ def ids_within(groups: Codes, columns: Iterable[pa.ChunkedArray]) -> Codes:
 
 
 def _neighbours(groups: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Return an order in which groups are together, and where one row follows another of its."""
+    """Return an order by group, and where a row follows another of the same group."""
     order = np.argsort(groups, kind="stable")
     return order, groups[order[1:]] == groups[order[:-1]]
 

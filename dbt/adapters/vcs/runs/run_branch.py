@@ -82,7 +82,7 @@ class RunBranch:
 
     @property
     def state(self) -> dict[str, str]:
-        """The facts that the branch's log carries."""
+        """What the branch's reference log stores of this run."""
         return {
             "run": self.invocation,
             "status": str(self.status),

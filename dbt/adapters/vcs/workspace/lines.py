@@ -90,7 +90,7 @@ class PinnedLine:
     def __init__(
         self, commit: Callable[[], CommitId], why: str, *, branch: str | None = None
     ) -> None:
-        """Take what finds the commit, why nothing lands, as a clause, and the commit's branch."""
+        """Take a function that finds the commit, why nothing lands (a clause), and the branch."""
         self._commit = commit
         self._why = why
         self._branch = branch

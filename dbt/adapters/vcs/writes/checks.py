@@ -194,7 +194,7 @@ def _check_columns(
 def _check_expression(
     session: Session, name: RelationName, schema: Schema, constraint: str, expression: str
 ) -> None:
-    """Refuse what is no condition on one row that always comes to the same."""
+    """Reject a condition that is not deterministic or looks beyond one row."""
     where = f"The check constraint {constraint} ({expression}) of {name}"
     depth = 0
     for token in tokenize(expression):

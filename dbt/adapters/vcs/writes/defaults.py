@@ -1,4 +1,4 @@
-"""Defaults of columns: those that the engine could not give to a row are refused."""
+"""Defaults of columns. A default that the engine could not evaluate is rejected."""
 
 from __future__ import annotations
 

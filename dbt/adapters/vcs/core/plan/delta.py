@@ -32,7 +32,7 @@ class Delta(NamedTuple):
     blocks meant whole, images being what the tombstones keep of the deleted rows. So a deletion
     from an added block is among `deleted`, one from a removed block among `restored`.
 
-    Cost follows the change: segments that both have are never read (paper, section 5.1).
+    Cost follows the change: segments that both have are never read (MatrixOne paper, section 5.1).
     """
 
     added: tuple[Block, ...]

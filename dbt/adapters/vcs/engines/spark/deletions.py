@@ -153,11 +153,11 @@ def left_rows(
 
 
 def _bucketing(files: Sequence[str], count: int) -> Callable[[str, str], str]:
-    """Return what makes SQL for the bucket of a row, of SQL for its position and file name.
+    """Return a function from SQL for a row's position and file name to SQL for its bucket.
 
-    Of a few files, a bucket is a range of positions in any of them, just so wide that the rows of
-    a file meet no more than `_MAX_MET` deleted ones in all. Of more files, or more deleted rows,
-    each file has buckets of its own: names are hashed as well.
+    With few files, a bucket is a range of positions in any of them, narrow enough that the rows
+    of a file meet at most `_MAX_MET` deleted ones in all. With more files or more deleted rows,
+    each file has its own buckets: names are hashed as well.
     """
     shared = len(files) <= _FEW_FILES and count <= _MAX_MET
     named = not shared and all(map(_PLAIN_PATH.fullmatch, files))

@@ -25,11 +25,10 @@ _KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def settled(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return properties with the values of settings in lower case, as those who read them ask.
+    """Return properties with the values of settings in lower case, as readers expect.
 
     Raises:
-        InputError: A setting has a value that it can't have, which its readers would pass over,
-            or tell of long after.
+        InputError: A value is not allowed. Later it would be ignored, or fail far from its cause.
     """
     given = dict(properties)
     for key, values in _KNOWN.items():

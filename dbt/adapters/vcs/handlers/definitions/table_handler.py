@@ -146,7 +146,7 @@ def clone(scope: Scope, statement: Clone) -> Outcome:
     """Let a new table start as another one is, or was; no row is copied.
 
     The new table's first snapshot has the cloned snapshot as its parent, so the two keep their
-    merge base (paper, section 4: clone copies the directory of objects, not the objects).
+    merge base (MatrixOne paper, section 4: a clone copies the list of objects, not the objects).
 
     Raises:
         InputError: The name is taken, or the source is a view.

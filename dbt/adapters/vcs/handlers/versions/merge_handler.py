@@ -35,7 +35,7 @@ def snapshot_merge(scope: Scope, statement: SnapshotMerge) -> Outcome:
     """Take over what was changed in another version of a table, or in a clone of it.
 
     The answer is one row: `relation`, `mode`, `how` (up_to_date | fast_forward | graft |
-    rewrite), `added`, `removed`, `modified`, `conflicts` (paper, section 4.3).
+    rewrite), `added`, `removed`, `modified`, `conflicts` (MatrixOne paper, section 4.3).
 
     Raises:
         NotFoundError: There is no such table or version.

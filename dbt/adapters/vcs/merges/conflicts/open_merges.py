@@ -83,7 +83,7 @@ class OpenMerge:
 
     @property
     def state(self) -> dict[str, str]:
-        """The facts that the branch's log carries."""
+        """What the branch's reference log stores of this merge."""
         return {
             "merge": self.source,
             "theirs": self.theirs,

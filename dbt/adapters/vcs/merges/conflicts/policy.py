@@ -15,7 +15,7 @@ PROPERTY: Final = "vcs.on_conflict"
 
 
 class Mode(str, Enum):
-    """What becomes of a true conflict (paper, section 4.3; `cell` goes beyond it).
+    """What becomes of a true conflict (MatrixOne paper, section 4.3; `cell` goes beyond it).
 
     `fail`: nothing is merged, the conflicts are kept to be resolved. `skip`: ours stays.
     `accept`: theirs is taken. `cell`: column by column, and `fail` for a column that both changed

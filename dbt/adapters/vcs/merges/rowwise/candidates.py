@@ -1,8 +1,8 @@
-"""Suspects: rows that a graft may have left otherwise than a merge wants them.
+"""Candidates: rows that a graft may have got wrong.
 
-Rows are grouped by one column after another. A group that one side alone touched needs no look at
-the other columns: each of its rows stands where that side has it, whatever its content. So of most
-rows one or two columns are read, whatever tells rows apart.
+Rows are grouped by one column after another. If only one side changed a group, its other columns
+need not be read: the result has each row where that side has it, whatever its content. For most
+rows one or two columns are enough, however rows are identified.
 """
 
 from __future__ import annotations

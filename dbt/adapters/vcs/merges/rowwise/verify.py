@@ -93,9 +93,9 @@ def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:
 
 
 def _unsettled(triple: Triple, change: Delta) -> set[str]:
-    """Return blocks that ours has only as its compactions were settled, and the result hasn't.
+    """Return blocks of ours that exist only because its compactions were undone, and are lost.
 
-    Where a compaction was undone and then kept, its inputs are there by what stands for them.
+    If a compaction was undone and then kept, its outputs hold the rows of its inputs.
     """
     removed = {block.path for block in change.removed}
     kept = {

@@ -55,7 +55,7 @@ class Grid:
         return marks[self._places]
 
     def first(self) -> Mask:
-        """Tell which rows are at a place at which no part before has one."""
+        """Mark the first row seen at each place."""
         found = np.zeros(len(self._places), np.bool_)
         if self._is_too_wide(len(found)):
             found[np.unique(self._places, return_index=True)[1]] = True

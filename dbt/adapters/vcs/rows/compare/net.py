@@ -107,7 +107,7 @@ def _in_steps(columns: Columns, fields: Sequence[Field]) -> Iterator[Iterable[pa
 
 
 def _left(steps: Iterable[Iterable[pa.ChunkedArray]], sign: Positions) -> tuple[Positions, Codes]:
-    """Return the numbers of the rows that nothing cancels, and for each one of its value."""
+    """Return the numbers of the rows that are left, and the number of each one's value."""
     value = group_in_steps(steps, len(sign))
     net = sums(value, sign)
     wanted = (np.sign(net)[value] == sign) & (ranks(value * 2 + (sign > 0)) < np.abs(net)[value])
@@ -136,7 +136,7 @@ def _left_of_keys(
     crowded[pairs[0]] = crowded[pairs[1]] = False
     left = ~crowded
     left[pairs[0][equal]] = left[pairs[1][equal]] = False
-    # Rows that differ have different numbers, and those of a crowd have theirs above the others.
+    # Different rows get different numbers; those in a crowded group get the highest ones.
     value = np.arange(len(keys))
     several = np.flatnonzero(crowded)
     if len(several):

@@ -51,9 +51,9 @@ def clone_from_snapshot(
     author: str,
     replace: bool = False,
 ) -> CloneReport:
-    """Make a table from a version of another one (paper, section 4.2); their history is one.
+    """Make a table from a version of another one (MatrixOne paper, section 4.2).
 
-    The schema of the new table is made if it is not there.
+    The two share their history. The schema of the new table is made if it is not there.
 
     Raises:
         NotFoundError: There is no such source or version, or its rows have been collected.

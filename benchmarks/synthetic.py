@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.ids import (
     new_write_id,
     system_clock,
 )
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Block,
     Field,
@@ -116,7 +117,9 @@ def put(repository: Repository, branch: str, entries: dict[RelationName, TableEn
     head = repository.branch(branch).head
     changes = TreeChanges(schemas={SCHEMA: SchemaInfo()}, relations=entries)
     tree = repository.edit(repository.tree(head).id, changes)
-    landed = repository.land(branch, base=head, tree=tree, author=AUTHOR, message="Publish")
+    landed = repository.land(
+        Proposal(branch=branch, base=head, tree=tree, author=AUTHOR, message="Publish")
+    )
     return landed.commit
 
 

@@ -1,6 +1,7 @@
 """Small trees of numbered tables, and ways to put them on a branch."""
 
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import (
     Landed,
@@ -42,12 +43,14 @@ def land(
 ) -> Landed:
     at = base or repository.branch(branch).head
     return repository.land(
-        branch,
-        base=at,
-        tree=change(repository, at, **tables),
-        author="ann",
-        message=f"Put {', '.join(tables)}",
-        parents=parents,
+        Proposal(
+            branch=branch,
+            base=at,
+            tree=change(repository, at, **tables),
+            author="ann",
+            message=f"Put {', '.join(tables)}",
+            parents=parents,
+        )
     )
 
 

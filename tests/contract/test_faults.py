@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError, StorageError
 from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Landed, Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
@@ -27,11 +28,13 @@ def put(repository: Repository, number: int, identifier: str = "orders") -> Land
         },
     )
     return repository.land(
-        "main",
-        base=head,
-        tree=repository.edit(tree.id, changes),
-        author="ann",
-        message=f"Put {number}",
+        Proposal(
+            branch="main",
+            base=head,
+            tree=repository.edit(tree.id, changes),
+            author="ann",
+            message=f"Put {number}",
+        )
     )
 
 

@@ -7,6 +7,7 @@ from dbt.adapters.vcs.core.errors import (
     DamagedError,
     NotFoundError,
 )
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Absent
 from dbt.adapters.vcs.core.repository import (
     Landed,
@@ -38,7 +39,14 @@ def test_a_change_that_changes_nothing_may_still_set_the_state(repository: Repos
     tree = repository.tree(landed.commit).id
     for _ in range(2):
         again = repository.land(
-            "main", base=landed.commit, tree=tree, author="ann", message="m", state={"k": "v"}
+            Proposal(
+                branch="main",
+                base=landed.commit,
+                tree=tree,
+                author="ann",
+                message="m",
+                state={"k": "v"},
+            )
         )
         assert again == Landed(landed.commit, False, landed.commit, "up_to_date")
     assert dict(repository.branch("main").state) == {"k": "v"}
@@ -88,13 +96,17 @@ def test_a_merge_records_the_other_side_as_parent(repository: Repository) -> Non
     ours = land(repository, a=2).commit
     tree = repository.tree(theirs).id
     merged = repository.land(
-        "main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+        Proposal(
+            branch="main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+        )
     )
     assert repository.objects.commit(merged.commit).parents == (ours, theirs)
     assert repository.merge_base(merged.commit, theirs) == theirs
     assert repository.resolve("main^2") == theirs
     again = repository.land(
-        "main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+        Proposal(
+            branch="main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+        )
     )
     assert again == Landed(merged.commit, False, merged.commit, "up_to_date")
 
@@ -108,13 +120,17 @@ def test_a_merge_of_what_is_there_already_still_records_that_it_was(
     ours = land(repository, base=base, a=2, b=1).commit
     tree = repository.tree(theirs).id
     merged = repository.land(
-        "main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+        Proposal(
+            branch="main", base=base, tree=tree, author="ann", message="Merge x", parents=(theirs,)
+        )
     )
     assert repository.objects.commit(merged.commit).parents == (ours, theirs)
     # So that what x does next merges with x's last state as base.
     later = land(repository, "x", a=3).commit
     following = repository.land(
-        "main", base=theirs, tree=repository.tree(later).id, author="ann", message="m"
+        Proposal(
+            branch="main", base=theirs, tree=repository.tree(later).id, author="ann", message="m"
+        )
     )
     assert following.moved
     assert shown(repository) == {"a": 3, "b": 1}
@@ -124,7 +140,7 @@ def test_a_schema_dropped_there_and_filled_here_stays(repository: Repository) ->
     base = land(repository, a=1).commit
     tree = repository.tree(base).id
     dropped = repository.edit(tree, TreeChanges(schemas={"shop": Absent}))
-    repository.land("main", base=base, tree=dropped, author="ann", message="m")
+    repository.land(Proposal(branch="main", base=base, tree=dropped, author="ann", message="m"))
     land(repository, base=base, b=2)
     assert shown(repository) == {"b": 2}
 
@@ -133,7 +149,9 @@ def test_landing_on_a_branch_that_is_not_there_is_refused(repository: Repository
     head = repository.branch("main").head
     with pytest.raises(NotFoundError, match=r"no branch 'mian'\. Did you mean 'main'"):
         repository.land(
-            "mian", base=head, tree=repository.tree(head).id, author="ann", message="m"
+            Proposal(
+                branch="mian", base=head, tree=repository.tree(head).id, author="ann", message="m"
+            )
         )
 
 
@@ -142,6 +160,8 @@ def test_landing_a_tree_that_is_not_stored_is_refused(repository: Repository) ->
     for tree, parents in (("0" * 64, ()), (repository.tree(head).id, ("0" * 64,))):
         with pytest.raises(DamagedError, match="missing"):
             repository.land(
-                "main", base=head, tree=tree, author="ann", message="m", parents=parents
+                Proposal(
+                    branch="main", base=head, tree=tree, author="ann", message="m", parents=parents
+                )
             )
     assert repository.branch("main").head == head

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.errors import (
     NotFoundError,
 )
 from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Absent, RelationName
 from dbt.adapters.vcs.core.repository import (
     Repository,
@@ -169,12 +170,14 @@ def test_state_is_replaced_and_carried_along(repository: Repository) -> None:
     assert (after.head, dict(after.state)) == (branch.head, {"status": "failed"})
     at = repository.branch("runs/1").head
     repository.land(
-        "runs/1",
-        base=at,
-        tree=change(repository, at, b=2),
-        author="ann",
-        message="m",
-        state={"status": "done"},
+        Proposal(
+            branch="runs/1",
+            base=at,
+            tree=change(repository, at, b=2),
+            author="ann",
+            message="m",
+            state={"status": "done"},
+        )
     )
     assert dict(repository.branch("runs/1").state) == {"status": "done"}
 
@@ -244,7 +247,9 @@ def test_schemas_come_and_go(repository: Repository) -> None:
         ),
     )
     landed = repository.land(
-        "main", base=repository.resolve("main"), tree=one, author="ann", message="m"
+        Proposal(
+            branch="main", base=repository.resolve("main"), tree=one, author="ann", message="m"
+        )
     )
     tree = repository.tree(landed.commit)
     assert tree.schemas() == ["a", "b"]
@@ -309,12 +314,14 @@ def test_a_log_has_every_ancestor_once_children_first(repository: Repository) ->
     theirs = land(repository, "x", b=1).commit
     ours = land(repository, c=1).commit
     merged = repository.land(
-        "main",
-        base=base,
-        tree=repository.tree(theirs).id,
-        author="ann",
-        message="m",
-        parents=(theirs,),
+        Proposal(
+            branch="main",
+            base=base,
+            tree=repository.tree(theirs).id,
+            author="ann",
+            message="m",
+            parents=(theirs,),
+        )
     ).commit
     log = list(repository.log(merged))
     ids = [id for id, _ in log]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Landed, Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
@@ -26,11 +27,13 @@ def put(repository: Repository, base: CommitId, tables: dict[str, int]) -> Lande
         },
     )
     return repository.land(
-        "main",
-        base=base,
-        tree=repository.edit(tree.id, changes),
-        author="ann",
-        message=f"Put {tables}",
+        Proposal(
+            branch="main",
+            base=base,
+            tree=repository.edit(tree.id, changes),
+            author="ann",
+            message=f"Put {tables}",
+        )
     )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SegmentId, SnapshotId, TableId, ViewId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Absent,
     Block,
@@ -125,12 +126,14 @@ class Warehouse:
             schemas={} if tree.has_schema(schema) else {schema: SchemaInfo()}, relations=entries
         )
         landed = self.repository.land(
-            branch,
-            base=base,
-            tree=self.repository.edit(tree.id, changes),
-            author="ann",
-            message=message or f"Put {', '.join(relations)}",
-            run=run,
+            Proposal(
+                branch=branch,
+                base=base,
+                tree=self.repository.edit(tree.id, changes),
+                author="ann",
+                message=message or f"Put {', '.join(relations)}",
+                run=run,
+            )
         )
         return landed.commit
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId
-from dbt.adapters.vcs.core.landing import TreeConflictError
+from dbt.adapters.vcs.core.landing import Proposal, TreeConflictError
 from dbt.adapters.vcs.core.model import (
     Block,
     Entry,
@@ -137,12 +137,14 @@ class World:
         assert base is not None
         try:
             self.repository.land(
-                into,
-                base=base,
-                tree=self.repository.tree(other).id,
-                author="ann",
-                message="merge",
-                parents=(other,),
+                Proposal(
+                    branch=into,
+                    base=base,
+                    tree=self.repository.tree(other).id,
+                    author="ann",
+                    message="merge",
+                    parents=(other,),
+                )
             )
         except TreeConflictError:
             return

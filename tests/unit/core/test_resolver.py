@@ -7,6 +7,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, micros_of
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Commit
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.core.store import MemoryBlobs
@@ -47,7 +48,9 @@ def commit(repository: Repository, clock: Ticking) -> Callable[..., CommitId]:
             repository.tree(head).id, TreeChanges(schemas={schema: SchemaInfo()})
         )
         landed = repository.land(
-            branch, base=head, tree=tree, author="ann", message=schema, parents=parents
+            Proposal(
+                branch=branch, base=head, tree=tree, author="ann", message=schema, parents=parents
+            )
         )
         return landed.commit
 

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.runs.run_branch import Status, run_of
@@ -104,11 +105,13 @@ def test_a_conflict_of_a_schema_is_named(forked: Warehouse) -> None:
         tree = forked.repository.tree(head)
         changes = TreeChanges(schemas={"shop": SchemaInfo(comment)})
         forked.repository.land(
-            branch,
-            base=head,
-            tree=forked.repository.edit(tree.id, changes),
-            author="ann",
-            message="Comment",
+            Proposal(
+                branch=branch,
+                base=head,
+                tree=forked.repository.edit(tree.id, changes),
+                author="ann",
+                message="Comment",
+            )
         )
     with pytest.raises(ConflictError, match="schema shop"):
         into_main(forked)

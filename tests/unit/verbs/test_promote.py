@@ -1,6 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
@@ -32,13 +33,15 @@ def seen_by_test(
     )
     node = NodeRun(id=f"test.shop.{test}", status=status, inputs=inputs)
     warehouse.repository.land(
-        branch,
-        base=warehouse.head(branch),
-        tree=warehouse.repository.tree(warehouse.head(branch)).id,
-        author="ann",
-        message="dbt test",
-        run=Run(invocation="i", command="test", nodes=(node,)),
-        allow_empty=True,
+        Proposal(
+            branch=branch,
+            base=warehouse.head(branch),
+            tree=warehouse.repository.tree(warehouse.head(branch)).id,
+            author="ann",
+            message="dbt test",
+            run=Run(invocation="i", command="test", nodes=(node,)),
+            allow_empty=True,
+        )
     )
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import ProtectedError
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.refs.branch import delete_branch
@@ -40,12 +41,14 @@ def test_a_protected_branch_is_not_deleted(protected: Warehouse) -> None:
 def test_a_protection_outlives_the_moves_of_its_branch(protected: Warehouse) -> None:
     base = protected.head()
     protected.repository.land(
-        "main",
-        base=base,
-        tree=protected.repository.tree(protected.head("dev")).id,
-        author="ann",
-        message="Promote dev",
-        promotes=True,
+        Proposal(
+            branch="main",
+            base=base,
+            tree=protected.repository.tree(protected.head("dev")).id,
+            author="ann",
+            message="Promote dev",
+            promotes=True,
+        )
     )
     assert protected.head() != base
     assert protected.repository.branch("main").protection == Protection(("tests",))

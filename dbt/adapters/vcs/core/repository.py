@@ -25,7 +25,7 @@ from dbt.adapters.vcs.core.header import (
 from dbt.adapters.vcs.core.history.revision import Range
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
-from dbt.adapters.vcs.core.model import Commit, Run, Tree
+from dbt.adapters.vcs.core.model import Commit, Tree
 from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, TreeDiff, diff_trees
 from dbt.adapters.vcs.core.resolver import Resolver
 from dbt.adapters.vcs.core.snapshotnames import SnapshotNames
@@ -330,53 +330,20 @@ class Repository:
         """
         return edit_tree(self.objects, base, changes)
 
-    def land(
-        self,
-        branch: str,
-        *,
-        base: CommitId,
-        tree: TreeId,
-        author: str,
-        message: str,
-        run: Run | None = None,
-        metadata: Mapping[str, str] = NO_FACTS,
-        parents: tuple[CommitId, ...] = (),
-        action: str = "commit",
-        state: Mapping[str, str] | None = None,
-        allow_empty: bool = False,
-        promotes: bool = False,
-        after: Ref | None = None,
-    ) -> Landed:
-        """Put a tree that was made from the tree of `base` on a branch, as one commit.
+    def land(self, proposal: Proposal) -> Landed:
+        """Put a tree that was made from another one's on a branch, as one commit.
 
-        If the branch has moved since, both are merged, relation by relation. No commit is made
-        if that changes nothing and the head already has all of `parents` among its ancestors,
-        unless `allow_empty` is set.
-        `state` replaces the branch's state; None carries it on. With `after` nothing is merged:
-        no other move may have followed that one.
+        If the branch has moved since, both are merged, relation by relation. No commit is made if
+        that changes nothing and the head already has all of the further parents among its
+        ancestors, unless the proposal allows it.
 
         Raises:
             NotFoundError: There is no such branch.
             ProtectedError: The branch takes promotions alone, and this is none.
-            BranchMovedError: Another move followed `after`; nothing was changed.
+            BranchMovedError: It moved after what the proposal was checked against.
             TreeConflictError: Both sides changed one relation; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
-        proposal = Proposal(
-            branch=branch,
-            base=base,
-            tree=tree,
-            author=author,
-            message=message,
-            run=run,
-            metadata=metadata,
-            parents=parents,
-            action=action,
-            state=state,
-            allow_empty=allow_empty,
-            promotes=promotes,
-            after=after,
-        )
         return self._lander.land(proposal)
 
     def log(self, at: CommitId) -> Iterator[tuple[CommitId, Commit]]:

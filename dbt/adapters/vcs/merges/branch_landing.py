@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import BranchMovedError, TreeConflictError
+from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.engines.port import Sessions
@@ -158,18 +158,20 @@ def _put(
     run = work.record or (record_of(repository, work.run) if work.run else None)
     try:
         landed = repository.land(
-            target.name,
-            base=target.head,
-            tree=tree,
-            author=author,
-            message=terms.message or _message(work, target.name),
-            run=run,
-            metadata=terms.metadata,
-            parents=(work.commit,) if work.joins else (),
-            action=work.action,
-            promotes=terms.promotes,
-            # What was checked is what lands, and the branch asks for what it asked for then.
-            after=target.ref if terms.is_checked else None,
+            Proposal(
+                branch=target.name,
+                base=target.head,
+                tree=tree,
+                author=author,
+                message=terms.message or _message(work, target.name),
+                run=run,
+                metadata=terms.metadata,
+                parents=(work.commit,) if work.joins else (),
+                action=work.action,
+                promotes=terms.promotes,
+                # What was checked is what lands, and the branch asks for what it asked for then.
+                after=target.ref if terms.is_checked else None,
+            )
         )
     except (BranchMovedError, TreeConflictError):
         # The target moved after the plan was made: the next plan merges again.

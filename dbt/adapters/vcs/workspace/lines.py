@@ -7,6 +7,7 @@ from typing import Protocol
 
 from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Landed, Repository
 from dbt.adapters.vcs.workspace.rebase import rebased
@@ -75,12 +76,14 @@ class BranchLine:
         """
         moved = rebased(overlay, self.head())
         return self._repository.land(
-            self._branch,
-            base=moved.base,
-            tree=self._repository.edit(moved.tree.id, moved.changes),
-            author=self._author,
-            message=message,
-            run=run,
+            Proposal(
+                branch=self._branch,
+                base=moved.base,
+                tree=self._repository.edit(moved.tree.id, moved.changes),
+                author=self._author,
+                message=message,
+                run=run,
+            )
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Landed, Repository
 from dbt.adapters.vcs.runs.run_branch import LEASE, RunBranch, Status, this_process
@@ -93,13 +94,15 @@ class RunLine:
             moved = rebased(overlay, self.run.head)
             self._renew()
             landed = self._repository.land(
-                self.run.name,
-                base=moved.base,
-                tree=self._repository.edit(moved.tree.id, moved.changes),
-                author=self._author,
-                message=message,
-                run=run,
-                state=self.run.state,
+                Proposal(
+                    branch=self.run.name,
+                    base=moved.base,
+                    tree=self._repository.edit(moved.tree.id, moved.changes),
+                    author=self._author,
+                    message=message,
+                    run=run,
+                    state=self.run.state,
+                )
             )
             self.run = replace(self.run, head=landed.commit)
             return landed
@@ -109,14 +112,16 @@ class RunLine:
         with self._lock:
             self._make()
             landed = self._repository.land(
-                self.run.name,
-                base=self.run.head,
-                tree=self._repository.tree(self.run.head).id,
-                author=self._author,
-                message=message,
-                run=run,
-                state=self.run.state,
-                allow_empty=True,
+                Proposal(
+                    branch=self.run.name,
+                    base=self.run.head,
+                    tree=self._repository.tree(self.run.head).id,
+                    author=self._author,
+                    message=message,
+                    run=run,
+                    state=self.run.state,
+                    allow_empty=True,
+                )
             )
             self.run = replace(self.run, head=landed.commit)
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import TreeId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry, Tree
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import RESOLUTION, ConflictTable
@@ -128,12 +129,14 @@ def keep(
         check=False,
     )
     landed = repository.land(
-        merge.branch,
-        base=branch.head,
-        tree=tree,
-        author=author,
-        message=f"Conflicts of merging {merge.source} into {merge.target}",
-        allow_empty=True,
+        Proposal(
+            branch=merge.branch,
+            base=branch.head,
+            tree=tree,
+            author=author,
+            message=f"Conflicts of merging {merge.source} into {merge.target}",
+            allow_empty=True,
+        )
     )
     return replace(merge, head=landed.commit)
 
@@ -211,11 +214,13 @@ def resolve(
         TreeChanges(relations={name: TableEntry(snapshot=table.put(repository))}),
     )
     landed = repository.land(
-        merge.branch,
-        base=merge.head,
-        tree=tree,
-        author=author,
-        message=f"Resolve {len(rows)} of {name} with {what}",
+        Proposal(
+            branch=merge.branch,
+            base=merge.head,
+            tree=tree,
+            author=author,
+            message=f"Resolve {len(rows)} of {name} with {what}",
+        )
     )
     return replace(merge, head=landed.commit), len(rows)
 

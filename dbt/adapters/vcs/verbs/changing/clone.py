@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
@@ -77,12 +78,14 @@ def clone_from_snapshot(
     origin = Origin(inputs=(Input(relation=str(old), snapshot=version),))
     put_clone(overlay, new, version, origin=origin)
     landed = repository.land(
-        branch,
-        base=head,
-        tree=repository.edit(overlay.tree.id, overlay.changes),
-        author=author,
-        message=f"Clone {old} at {at or branch} to {new}",
-        action="clone",
+        Proposal(
+            branch=branch,
+            base=head,
+            tree=repository.edit(overlay.tree.id, overlay.changes),
+            author=author,
+            message=f"Clone {old} at {at or branch} to {new}",
+            action="clone",
+        )
     )
     return CloneReport(
         branch=branch,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.plan.tree_merge import diff_trees
 from dbt.adapters.vcs.core.repository import Repository
@@ -178,7 +179,9 @@ def _land(
     message: str,
 ) -> CommitId:
     landed = repository.land(
-        branch, base=head, tree=tree, author=author, message=message, action="restore"
+        Proposal(
+            branch=branch, base=head, tree=tree, author=author, message=message, action="restore"
+        )
     )
     return landed.commit
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.compaction import TARGET_BYTES
 from dbt.adapters.vcs.core.repository import Repository
@@ -159,13 +160,17 @@ def _land(
     names = ", ".join(table.relation for table in tables)
     try:
         landed = repository.land(
-            branch,
-            base=overlay.base,
-            tree=repository.edit(overlay.tree.id, overlay.changes),
-            author=author,
-            message=f"Optimize {names}" if len(names) <= 200 else f"Optimize {len(tables)} tables",
-            action=OPERATION,
-            promotes=True,
+            Proposal(
+                branch=branch,
+                base=overlay.base,
+                tree=repository.edit(overlay.tree.id, overlay.changes),
+                author=author,
+                message=f"Optimize {names}"
+                if len(names) <= 200
+                else f"Optimize {len(tables)} tables",
+                action=OPERATION,
+                promotes=True,
+            )
         )
     except ConflictError:
         return None

@@ -15,6 +15,7 @@ SOURCES = sorted((CHECKOUT / PACKAGE.replace(".", "/")).rglob("*.py"))
 MAX_LINES = 400
 
 MAX_MODULES = 20
+MAX_COMPLEXITY = 15
 
 # Lowest first. A module imports from lower rows only; neighbours on a row stay strangers.
 FLOORS = (
@@ -384,3 +385,28 @@ def test_core_knows_neither_dbt_nor_spark(path: Path) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_files_stay_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= MAX_LINES
+
+
+BRANCHES = (ast.If, ast.For, ast.While, ast.ExceptHandler, ast.IfExp, ast.match_case)
+
+
+def complexity(function: ast.AST) -> int:
+    """McCabe's number with the operators `and`, `or` and comprehensions counted, too."""
+    total = 1
+    for node in ast.walk(function):
+        total += isinstance(node, BRANCHES)
+        if isinstance(node, ast.comprehension):
+            total += 1 + len(node.ifs)
+        elif isinstance(node, ast.BoolOp):
+            total += len(node.values) - 1
+    return total
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_functions_stay_simple(path: Path) -> None:
+    found = {
+        node.name: complexity(node)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert {name: count for name, count in found.items() if count > MAX_COMPLEXITY} == {}

@@ -25,19 +25,27 @@ def value_for(param: click.Parameter, value: Any) -> Any:
     """
     name = str(param.name)
     if isinstance(param, click.Option) and param.is_flag:
-        if not isinstance(value, bool):
-            raise InputError(f"The argument {name!r} is {value!r}; expected true or false.")
-        return value or None
+        return _flag(name, value) or None
     if isinstance(param.type, Pair):
         return _pairs(name, param.type, value) or None
     if param.multiple or param.nargs == -1:
-        items = value if isinstance(value, list | tuple) else [value]
-        return tuple(_word(name, item) for item in items) or None
+        return _words(name, value) or None
     if isinstance(param.type, Names):
         return _names(name, value) or None
     text = _number(value) if _is_number(param.type) else None
     text = _word(name, value) if text is None else text
     return None if text == str(param.default) else text
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"The argument {name!r} is {value!r}; expected true or false.")
+    return value
+
+
+def _words(name: str, value: Any) -> tuple[Any, ...]:
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(_word(name, item) for item in items)
 
 
 def _is_number(type_: object) -> bool:

@@ -97,15 +97,11 @@ def keep(
         for item in clashes
         if item.rows is not None
     }
-    choices: dict[RelationName, Choice] = {}
+    choices: Mapping[RelationName, Choice] = {}
     branch = repository.find_branch(merge.branch)
     earlier = open_merge_of(branch) if branch else None
     if earlier is not None and earlier.theirs == merge.theirs:
-        choices = {
-            name: choice
-            for name, choice in earlier.choices.items()
-            if (decided and name not in whole) or earlier.whole[name] == whole.get(name)
-        }
+        choices = _still_chosen(earlier, whole, decided=decided)
         whole = {**{name: earlier.whole[name] for name in choices}, **whole}
         tables = _carried(tables, tables_of(repository, earlier), decided=decided)
     merge = replace(merge, whole=whole, choices=choices)
@@ -139,6 +135,17 @@ def keep(
         )
     )
     return replace(merge, head=landed.commit)
+
+
+def _still_chosen(
+    earlier: OpenMerge, whole: Mapping[RelationName, str], *, decided: bool
+) -> dict[RelationName, Choice]:
+    """Return the choices for relations as a whole that an earlier merge hands on."""
+    return {
+        name: choice
+        for name, choice in earlier.choices.items()
+        if (decided and name not in whole) or earlier.whole[name] == whole.get(name)
+    }
 
 
 def tables_of(repository: Repository, merge: OpenMerge) -> dict[RelationName, ConflictTable]:

@@ -61,8 +61,7 @@ class Comparison:
         old = before.schema if before else sides[0].schema
         new = after.schema if after else sides[0].schema
         fields = _fields(old, new)
-        keys = {side.primary_key for side in sides}
-        ids = keys.pop() if len(keys) == 1 else ()
+        ids = _common_key(sides)
         if columns is not None:
             wanted = {_named(fields, name).id for name in columns}
             fields = tuple(field for field in fields if field.id in wanted | set(ids))
@@ -85,6 +84,12 @@ def _fields(old: Schema, new: Schema) -> tuple[Field, ...]:
         taken.add(name.lower())
         fields.append(msgspec.structs.replace(field, name=name))
     return tuple(fields)
+
+
+def _common_key(sides: Sequence[Snapshot]) -> tuple[str, ...]:
+    """Return the ids of the key's columns; none where two versions have different keys."""
+    keys = {side.primary_key for side in sides}
+    return keys.pop() if len(keys) == 1 else ()
 
 
 def _is_compared(field: Field, old: Schema, new: Schema) -> bool:

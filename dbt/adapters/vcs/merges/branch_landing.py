@@ -1,8 +1,8 @@
-"""Landing on a branch: the one way in which merged work gets there, whoever brings it.
+"""Landing: the single path by which work gets onto a branch.
 
-Merges, promotions, merges that go on, runs that are published now or later, and reverts differ in
-what they bring (a plan) and in what must hold for it (`Terms`). The rest is here: a plan is made,
-checked, and put on the branch; where another writer was first, it is made again.
+Merges, resumed merges, promotions, published runs and reverts differ in what they bring (a plan)
+and in the conditions it must meet (`Terms`). The rest is shared: make a plan, check it, and put it
+on the branch. If another writer was first, plan again.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def land_work(
     author: str,
     sessions: Sessions,
 ) -> Arrival:
-    """Merge work into a branch; conflicts that nobody decides are kept to be resolved.
+    """Merge work into a branch; keep undecided conflicts for somebody to resolve.
 
     Raises:
         NotFoundError: There is no such branch.
-        ProtectedError: It takes promotions alone, and the terms are none.
-        ConflictError: The terms don't hold, or both sides changed the same differently. The
+        ProtectedError: The branch only takes promotions, and this is not one.
+        ConflictError: The terms are not met, or both sides changed the same thing differently. The
             branch was not changed.
-        RetryError: Others were first every time; nothing was changed.
+        RetryError: Another writer was first on every attempt; nothing was changed.
     """
 
     def plan(branch: Branch) -> MergePlan:
@@ -77,9 +77,9 @@ def land_plan(
     author: str,
     what: str,
 ) -> Arrival:
-    """Put on a branch what a plan for its head comes to; `what` is the verb's phrase for errors.
+    """Plan against a branch's head and land the result; `what` names the verb in errors.
 
-    The plan is made again after every lost race. `land_work` says what is raised.
+    Plans again after every lost race. Raises what `land_work` raises.
     """
     for _ in attempts(what):
         branch = repository.branch(target)
@@ -96,11 +96,11 @@ def land_plan(
 
 
 def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
-    """Raise unless a plan is what the terms allow; conflicts may be left in it.
+    """Check a plan against the terms; it may still have conflicts.
 
     Raises:
-        ConflictError: It is no fast-forward and has to be one; or values were chosen for rows
-            that aren't merged; or tests are required, and not every one passed on the very
+        ConflictError: It must be a fast-forward and is not; or values were chosen for rows that it
+            does not merge; or tests are required, and not all of them passed on exactly the
             versions that would be published.
     """
     plan.check_values()
@@ -111,7 +111,7 @@ def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
 
 
 def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) -> NoReturn:
-    """Keep the conflicts of a plan, with the terms, and raise the error that says so."""
+    """Store the conflicts of a plan with the terms, and raise the error that says so."""
     assert plan.combination is not None
     source, target = plan.work.source, plan.target.name
     merge = OpenMerge(
@@ -142,7 +142,7 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
 def _put(
     repository: Repository, plan: MergePlan, terms: Terms, author: str
 ) -> tuple[CommitId, CommitId] | None:
-    """Return the target's head before and after; None if the plan has to be made again."""
+    """Return the target's head before and after; None if another plan is needed."""
     work, target = plan.work, plan.target
     if plan.how == "up_to_date":
         return target.head, target.head
@@ -169,12 +169,12 @@ def _put(
                 parents=(work.commit,) if work.joins else (),
                 action=work.action,
                 promotes=terms.promotes,
-                # What was checked is what lands, and the branch asks for what it asked for then.
+                # Land only what was checked, on a branch that still has the same requirements.
                 after=target.ref if terms.is_checked else None,
             )
         )
     except (BranchMovedError, TreeConflictError):
-        # The target moved after the plan was made: the next plan merges again.
+        # The target has moved since the plan was made: plan again.
         return None
     return landed.before, landed.commit
 
@@ -186,7 +186,7 @@ def _message(work: Work, target: str) -> str:
 
 
 def _close(repository: Repository, work: Work, target: str, author: str) -> None:
-    """Mark a run that waited to be published as published, also after conflicts by hand."""
+    """Mark a waiting run as published, also when its conflicts were resolved by hand."""
     run = work.run
     waits = (Status.PASSED, Status.FAILED) if work.decisions else (Status.PASSED,)
     if run is not None and run.target == target and run.status in waits:

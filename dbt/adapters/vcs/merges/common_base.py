@@ -1,8 +1,8 @@
-"""Crossing: the base of two versions whose lines merged each other, so that they have several.
+"""Common base of two versions that have several, because their lines merged each other.
 
-As git's recursive merge does, the bases are merged with each other first. Any one of them alone
-lacks what the other holds: an update that both sides have long had would look like a change of
-one side, and could win over what the other side made of it since.
+The bases are first merged with each other, as in git's recursive merge. A single base lacks what
+the others hold: an update that both sides have long had would look like a change by one side, and
+could overwrite what the other side has done since.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DEEPEST: Final = 8
 
 @dataclass(kw_only=True)
 class Crossing:
-    """Makes bases out of several; what it writes for that is to be forgotten afterwards."""
+    """Makes one base out of several; call `forget` to delete what it writes."""
 
     repository: Repository
     limits: Limits = MERGE_LIMITS
@@ -33,10 +33,10 @@ class Crossing:
     _folders: list[str] = field(default_factory=list)
 
     def base(self, left: SnapshotId, right: SnapshotId, depth: int = 0) -> Snapshot | None:
-        """Return the version that two versions are compared with; None if nothing is common.
+        """Return the version to compare two versions with; None if they have nothing in common.
 
-        Of several bases that changed one row differently the newest counts for it; for all of
-        them where they don't merge at all: they declare the table differently, or are too large.
+        If several bases changed one row differently, the newest wins for that row. A base that
+        can't be merged with the newest (different definitions, or too large) is left out.
         """
         read = self.repository.objects.snapshot
         found = best_bases(self.repository.objects, left, right)
@@ -49,7 +49,7 @@ class Crossing:
         return merged
 
     def forget(self) -> None:
-        """Delete the files that were written."""
+        """Delete the files that making bases wrote."""
         for folder in self._folders:
             for blob in list(self.repository.blobs.walk(folder)):
                 self.repository.blobs.delete(blob.path)

@@ -1,4 +1,4 @@
-"""Merge plan: in which way a commit, or the work of a run, gets onto a branch."""
+"""Merge plan: how a commit, or the work of a run, gets onto a branch."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ How: TypeAlias = Literal["up_to_date", "fast_forward", "merge", "conflict"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is to be merged.
+    """What to merge.
 
     Attributes:
         source: The revision that was given.
-        commit: What it means.
+        commit: The commit that it names.
         run: The run whose branch it is, or None.
         policy: What to do about conflicts.
-        decisions: What was decided about single ones, by relation.
-        record: The record of the run; None for what its branch knows of it.
-        undoes: True if it takes changes back, so that the commit is no parent of the result.
+        decisions: Decisions about single conflicts, by relation.
+        record: The record of the run; None to use the one of its branch.
+        undoes: True for a revert, so the commit does not become a parent of the result.
     """
 
     source: str
@@ -46,7 +46,7 @@ class Work:
 
     @property
     def joins(self) -> bool:
-        """Whether the commit becomes a part of the target's history."""
+        """Whether the commit becomes part of the target's history."""
         return self.run is None and not self.undoes
 
     @property
@@ -62,9 +62,9 @@ class MergePlan:
     """How to merge.
 
     Attributes:
-        work: What.
-        target: Into what, as it was when the plan was made.
-        how: In which way.
+        work: What to merge.
+        target: The branch to merge into, as it was when the plan was made.
+        how: The kind of merge.
         base: The commit that both sides are compared with.
         combination: What changes on the target, if `how` is `merge` or `conflict`.
     """
@@ -77,16 +77,16 @@ class MergePlan:
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """What could not be decided, a line each."""
+        """The undecided conflicts, one line each."""
         if self.combination is None:
             return ()
         return tuple(str(clash) for clash in self.combination.clashes)
 
     def check_fast_forward(self) -> None:
-        """Raise if the target has commits that the source lacks.
+        """Check that the target can be fast-forwarded.
 
         Raises:
-            ConflictError: It has.
+            ConflictError: The target has commits that the source lacks.
         """
         if self.how not in ("merge", "conflict"):
             return
@@ -98,10 +98,10 @@ class MergePlan:
         )
 
     def check_values(self) -> None:
-        """Raise if no rows are merged, and values were chosen for some.
+        """Check that values chosen by hand have a merge of rows to go into.
 
         Raises:
-            ConflictError: They were.
+            ConflictError: Values were chosen for rows, and the plan merges none.
         """
         chosen = any(item.has_values for item in self.work.decisions.values())
         if self.combination is None and chosen:
@@ -115,7 +115,7 @@ class MergePlan:
 def plan_merge(
     repository: Repository, work: Work, target: Branch, sessions: Sessions
 ) -> MergePlan:
-    """Return how to merge; nothing that a reader could see is written.
+    """Plan a merge; nothing that a reader could see is written.
 
     | base, the nearest common ancestor  | how                                                  |
     |------------------------------------|------------------------------------------------------|
@@ -123,11 +123,12 @@ def plan_merge(
     | is the target's head               | `fast_forward`                                       |
     | is neither                         | `merge`, `conflict` if something could not be decided |
 
-    The base of a run is where it forked, and a target that has the run's commit is up to date.
-    The engine's session is asked for where both changed more rows of a table than fit here.
+    The base of a run is the commit it forked from; a target that has the run's commit is up to
+    date. The engine's session is only used if both sides changed more rows of a table than fit in
+    this process.
 
     Raises:
-        InputError: Both have no common history.
+        InputError: The two have no common history.
     """
     base = _base(repository, work, target)
     if base == work.commit or (work.run and _has_run(repository, work.run, target.head)):
@@ -179,7 +180,7 @@ def _base(repository: Repository, work: Work, target: Branch) -> CommitId:
 
 
 def _has_run(repository: Repository, run: RunBranch, head: CommitId) -> bool:
-    """Tell whether a branch has the commit of a run, also if its publisher died before saying."""
+    """Return whether a branch has a run's commit, even one that no publisher recorded."""
     forked_at = repository.objects.commit(run.fork).committed_at
     for _, commit in repository.log(head):
         if commit.committed_at <= forked_at:

@@ -1,6 +1,6 @@
-"""Narrowing: of many changed rows those that a merge has to look at, found by the engine.
+"""Narrowing by the engine: find, among many changed rows, those a merge must look at.
 
-Every row of the pieces is tagged with who touched it, and grouped by a hash of its key:
+Every row of the pieces is tagged with the sides that touched it, and grouped by a hash of its key:
 
 | block, or deletions from a block that all share | rows are tagged                          |
 |--------------------------------------------------|------------------------------------------|
@@ -8,8 +8,8 @@ Every row of the pieces is tagged with who touched it, and grouped by a hash of 
 | only theirs has it so, and so has the graft      | `theirs`, all of them                    |
 | anything else                                    | each by the states in which it is live   |
 
-The rows of a group with a tag of each side are wanted, and each row that the graft has otherwise
-than `ours + theirs - base`. A hash that two groups share costs a look at both.
+Wanted are all rows of a group with tags of both sides, and each row that the graft holds
+differently from `ours + theirs - base`. If two groups share a hash, both are looked at.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _STATES: Final = ("base", "ours", "theirs", "graft")
 
 
 class _Kind(NamedTuple):
-    """How rows are tagged: all alike, or by the states that have their block."""
+    """How rows are tagged: all the same, or by the states that have their block."""
 
     ours: bool = False
     theirs: bool = False
@@ -51,10 +51,10 @@ class _Kind(NamedTuple):
 
 
 class Narrowing:
-    """`Narrow` by an engine, which is started when it is called."""
+    """A `Narrow` that uses an engine, which is started only when it is called."""
 
     def __init__(self, blobs: Blobs, sessions: Sessions, limits: Limits = CANDIDATES) -> None:
-        """Take the repository's store and what gives the engine's session."""
+        """Take the repository's store and the provider of engine sessions."""
         self._blobs = blobs
         self._sessions = sessions
         self._limits = limits
@@ -67,10 +67,10 @@ class Narrowing:
         by: Sequence[Field],
         keys: pa.Table | None = None,
     ) -> Places:
-        """Return where the rows are of the groups that a merge has to look at.
+        """Return the places of the rows in the groups that a merge must look at.
 
         Raises:
-            TooLargeError: They are too many to be read.
+            TooLargeError: There are too many of them to read.
         """
         session = self._sessions()
         search = _Search(session, Files(self._blobs), (*triple[:3], graft), by)
@@ -122,7 +122,7 @@ class _Search:
         self._hash = f"xxhash64({', '.join(values)})"
 
     def query(self, pieces: Sequence[Piece], keys: pa.Table | None) -> str:
-        """Return the query for `__vcs_file` and `__vcs_pos`; a place may come out twice."""
+        """Return the query for `__vcs_file` and `__vcs_pos`; a place may occur twice."""
         blocks: dict[_Kind, list[str]] = {}
         images: dict[_Kind, list[Deletion]] = {}
         mixed: set[str] = set()
@@ -154,7 +154,7 @@ class _Search:
         )
 
     def _asked_for(self, keys: pa.Table | None) -> str:
-        """Return the condition that a row is of one of some keys."""
+        """Return the condition that a row has one of the given keys."""
         if keys is None:
             return ""
         shown = self._session.mount_arrow(_KEYS, keys)
@@ -178,7 +178,7 @@ class _Search:
         return _Kind(states=sum(present << number for number, present in enumerate(there)))
 
     def _dead(self, blocks: set[str]) -> Iterator[str]:
-        """Yield queries for the places that states have deleted from blocks, and in which."""
+        """Yield queries for the places deleted from blocks, with the states that deleted them."""
         found: dict[Deletion, int] = {}
         for number, state in enumerate(self._states):
             for (image, block), rows in state.deletions_from(blocks).items():
@@ -203,7 +203,7 @@ class _Search:
             yield f"select {_PLACE}, {self._hash} code from {relation} {where_clause(wanted)}"
         part = [item for item in images if item.path in lacking]
         if part:
-            # Their table had dropped a column that counts; the blocks still hold it.
+            # Their table had dropped a column that is compared; the blocks still hold it.
             places = " union all ".join(
                 f"select {_PLACE} from {relation} {where_clause(wanted)}"
                 for relation, wanted in image_relations(self._session, part, ())
@@ -216,7 +216,7 @@ _PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
 
 
 def _tagged(rows: str, kind: _Kind, gone: str | None) -> str:
-    """Return the query for `code`, the place, `ours`, `theirs` and `odd` of some rows."""
+    """Return a query for the `code`, place, `ours`, `theirs` and `odd` of some rows."""
     if not kind.states:
         tags = f"{kind.ours} ours, {kind.theirs} theirs, false odd"
         return f"select code, {_PLACE}, {tags} from ({rows})"

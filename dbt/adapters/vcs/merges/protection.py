@@ -1,4 +1,4 @@
-"""Rules: what a project's `vcs.yml` says of its branches and merges."""
+"""Rules: a project's `vcs.yml`, about its branches and merges."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OF_BRANCH: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchRule:
-    """What is asked of the branches whose names fit a pattern (`*`, `?`, `[...]`)."""
+    """Requirements for the branches whose names match a pattern (`*`, `?`, `[...]`)."""
 
     pattern: str
     protection: Protection
@@ -50,26 +50,25 @@ class BranchRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What one project asks.
+    """The rules of one project.
 
     Attributes:
         policy: Modes of merges.
-        branches: Protections; the first that fits a branch's name counts.
+        branches: Protections; the first that matches a branch's name applies.
     """
 
     policy: Policy = field(default_factory=Policy)
     branches: tuple[BranchRule, ...] = ()
 
     def protection_of(self, branch: str) -> Protection | None:
-        """Return what is asked of a branch, or None."""
+        """Return the protection of a branch, or None."""
         fits = (rule for rule in self.branches if fnmatchcase(branch, rule.pattern))
         return next((rule.protection for rule in fits), None)
 
     def apply(self, repository: Repository, branch: str, *, author: str) -> None:
-        """Put on a branch what is asked of it, so that every writer is bound by it.
+        """Store a branch's protection on the branch, so that it binds every writer.
 
-        A protection that the branch has already is not taken away: `dbt-vcs branch unprotect`
-        does that.
+        An existing protection is not removed: `dbt-vcs branch unprotect` does that.
         """
         wanted = self.protection_of(branch)
         found = repository.find_branch(branch)
@@ -78,10 +77,10 @@ class Rules:
 
 
 def read_rules(folder: Path) -> Rules:
-    """Return the rules of the project in a folder; none if it has no such file.
+    """Read the rules of the project in a folder; no rules if it has no `vcs.yml`.
 
     Raises:
-        InputError: The file is no YAML, or says what is not known.
+        InputError: The file is not YAML, or has unknown keys or values.
     """
     path = folder / FILE
     try:

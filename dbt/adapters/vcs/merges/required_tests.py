@@ -1,4 +1,4 @@
-"""Required tests: a plan is refused unless tests passed on the very versions that it lands."""
+"""Required tests: a plan lands only if tests passed on exactly the versions that it lands."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dbt.adapters.vcs.scope.mounts import relation_of
 
 
 def check_required_tests(repository: Repository, plan: MergePlan) -> None:
-    """Raise unless tests passed on every version that the plan puts on its target.
+    """Check that tests passed on every version that the plan puts on its target.
 
-    Tests run on the source, so they can't have seen a table that the merge itself makes of two.
+    Tests run on the source, so they can't have seen a table that the merge itself creates.
 
     Raises:
-        ConflictError: They did not; the message says what to do.
+        ConflictError: Some version has no passed tests; the message says what to do.
     """
     work, target = plan.work, plan.target
     if plan.combination is not None:

@@ -1,4 +1,4 @@
-"""Table merge: the rows of one table that two lines of history both changed."""
+"""Table merge: merge the rows of a table that both lines of history changed."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ _CHOICES: Mapping[Choice, Decision] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMerge:
-    """What is to be merged.
+    """What to merge.
 
     Attributes:
         name: The table, for messages.
         ours: The version that is changed.
         theirs: The version whose changes are wanted.
         mode: What to do about conflicts.
-        base: Where both come from, if the tables' own history doesn't tell.
-        based_on: Where both are said to come from, whatever history tells.
-        decisions: What was chosen for single rows.
+        base: The version to use as base if the tables' own history has none.
+        based_on: The version to use as base whatever their history says.
+        decisions: Choices for single rows.
         only: The rows whose changes are wanted; None for all.
-        dry_run: Write nothing; the version told is ours.
-        operation: What makes the new version.
+        dry_run: Write nothing, and return ours as the merged version.
+        operation: The operation to record for the new version.
         origin: Its lineage.
     """
 
@@ -83,16 +83,16 @@ class TableMerge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMerged:
-    """What a merge of one table came to.
+    """The result of merging one table.
 
     Attributes:
-        snapshot: The merged version; stored, and shown by nothing yet.
-        how: In which way.
+        snapshot: The merged version; stored, but nothing refers to it yet.
+        how: The kind of merge.
         added: Rows that ours gains.
         removed: Rows that it loses.
-        modified: Rows that it has with other values.
+        modified: Rows whose values change.
         conflicts: Rows that both sides changed differently and that the mode decided.
-        picked: False if rows were to be picked, and theirs changed none of these.
+        picked: False if rows were to be picked, and theirs changed none of them.
     """
 
     snapshot: SnapshotId
@@ -111,21 +111,21 @@ def merge_tables(
     *,
     limits: Limits = MERGE_LIMITS,
 ) -> TableMerged | Clash:
-    """Merge two versions of a table; what could not be decided comes back as a clash.
+    """Merge two versions of a table; return undecided conflicts as a clash.
 
-    The base is the nearest common ancestor of the two versions, through clones and earlier
-    merges, of several what they come to together; where there is none, the one given, such as
+    The base is the nearest common ancestor of the two versions, through clones and earlier merges.
+    Several ancestors are merged with each other. If there is none, the given base is used, such as
     the table of a common commit.
 
     Args:
-        repository: Where they are.
+        repository: The repository with both versions.
         work: What to merge.
-        sessions: Gives the engine's session, which is asked for only where both changed more
-            rows than fit this process; without it that is refused.
-        limits: What fits this process.
+        sessions: Provides an engine session, used only if both sides changed more rows than
+            fit in this process; without it such a merge is refused.
+        limits: How many rows fit in this process.
 
     Raises:
-        TooLargeError: Both changed more of the same rows than can be looked at one by one.
+        TooLargeError: Both changed more of the same rows than can be examined one by one.
         UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
     """
     read = repository.objects.snapshot
@@ -181,12 +181,12 @@ def _merge(
 
 
 def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:
-    """Return the version that both sides are compared with; None if they have none."""
+    """Return the version to compare both sides with; None if there is none."""
     return work.based_on or merge_base(repository.objects, work.ours, work.theirs) or work.base
 
 
 def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -> bool:
-    """Tell whether a version holds rows that were all computed anew since another one."""
+    """Return whether all rows of a version were computed again since another version."""
     seen: set[SnapshotId] = set()
     todo = [tip]
     while todo:
@@ -202,14 +202,14 @@ def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -
 
 
 def key_of(snapshot: Snapshot) -> tuple[Field, ...]:
-    """Return the columns that tell rows apart: the key's, all without one."""
+    """Return the columns that identify a row: those of the key, or all without one."""
     return snapshot.key or snapshot.schema.fields
 
 
 def _merged(
     repository: Repository, work: TableMerge, outcome: MergeOutcome, sessions: Sessions | None
 ) -> TableMerged:
-    # Without an engine the refusal is raised; with one, it counts what is written below.
+    # Without an engine the error is raised; with one, the engine counts the rows below.
     counts: Counts | None = (
         outcome.counts
         if sessions is None
@@ -257,7 +257,7 @@ def _merged(
 
 
 def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
-    """Tell whether every row of a merge is one of ours or of theirs."""
+    """Return whether every row of a merge is a row of ours or of theirs."""
     others = (Choice.BASE, Choice.CUSTOM)
     is_mixed = work.mode.is_by_cell or any(item.choice in others for item in work.decisions)
     return outcome.repair is None or not is_mixed
@@ -266,7 +266,7 @@ def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
 def _counted(
     repository: Repository, before: Snapshot, after: Snapshot, sessions: Sessions
 ) -> Counts:
-    """Count by the engine how rows differ."""
+    """Count the changed rows with the engine."""
     session = sessions()
     difference = Difference(repository=repository, before=before, after=after)
     kinds = ", ".join(f"count_if(diff_type = '{kind}')" for kind in _KINDS)
@@ -275,7 +275,7 @@ def _counted(
 
 
 def _forget(repository: Repository, folder: str) -> None:
-    """Delete files that were written to be counted alone."""
+    """Delete files that were written only to be counted."""
     for blob in list(repository.blobs.walk(folder)):
         repository.blobs.delete(blob.path)
 

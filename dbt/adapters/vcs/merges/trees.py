@@ -1,4 +1,4 @@
-"""Combining: two lines of history made one, relation by relation, and row by row within them."""
+"""Combining: merge two trees relation by relation, and tables row by row."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Merged:
 
     Attributes:
         name: The relation.
-        mode: What was to become of conflicts.
+        mode: The conflict mode.
         how: `up_to_date`: theirs has nothing new; `fast_forward`: ours had nothing new, so
-            theirs is taken as it is; `graft`: the files of both sides, none was read for it;
-            `rewrite`: some rows were written for it.
+            theirs is taken as it is; `graft`: the files of both sides, without reading any;
+            `rewrite`: some rows were written.
         added: Rows that ours gains; `removed`: loses; `modified`: gains with other values. Not
-            counted here where theirs is taken as it is: a summary of the changes has them.
-        is_exact: False if these are the most that it can be.
+            counted here if theirs is taken as it is: a summary of the changes has them.
+        is_exact: False if these are upper bounds.
         conflicts: Rows that both sides changed in different ways, decided by the mode or by hand.
     """
 
@@ -62,12 +62,12 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """What becomes of ours, and what could not be decided.
+    """The changes to ours, and the undecided conflicts.
 
     Attributes:
-        changes: What to put into the tree of ours; complete only if there are no clashes.
+        changes: Changes to the tree of ours; complete only if there are no clashes.
         merged: Every relation that theirs changed, by name.
-        clashes: What nobody decided, by name; schemas' comments and properties included.
+        clashes: Undecided conflicts by name, including schemas' comments and properties.
     """
 
     changes: TreeChanges
@@ -75,7 +75,7 @@ class Combination:
     clashes: tuple[Clash, ...]
 
     def told(self) -> str:
-        """Return what clashes in one line, the first of many named."""
+        """Return the clashes as one line; of many only the first are named."""
         more = f"; and {len(self.clashes) - _SHOWN} more" if len(self.clashes) > _SHOWN else ""
         return "; ".join(map(str, self.clashes[:_SHOWN])) + more
 
@@ -92,11 +92,11 @@ def combine(
 ) -> Combination:
     """Merge the tree of one commit into that of another, both seen from a common ancestor.
 
-    Per relation the rule of `core.plan.trees`; a table that both changed is merged row by row,
-    everything else that both changed follows the policy as a whole. Every conflict of every
-    relation is found before anything is written that a reader could see. The engine is asked
-    only where both changed more rows of a table than fit this process; without sessions that is
-    refused.
+    Each relation follows the rule of `core.plan.tree_merge`. A table that both sides changed is
+    merged row by row; anything else that both changed is decided as a whole by the policy. All
+    conflicts are found before anything is written that a reader could see. The engine is used only
+    if both sides changed more rows of a table than fit in this process; without sessions such a
+    merge is refused.
     """
     read = repository.objects
     old, our, their = (read.tree(read.commit(id).tree) for id in (base, ours, theirs))
@@ -137,10 +137,10 @@ class _Work:
         )
 
     def _check_values(self) -> None:
-        """Raise if values were chosen for rows of a table that isn't merged row by row any more.
+        """Check that values chosen by hand are only for tables that are merged row by row.
 
         Raises:
-            ConflictError: They were.
+            ConflictError: Values were chosen for rows of a table that is not.
         """
         for name in self.decisions.keys() - self.merge.conflicts.keys():
             self._check_no_values(name)
@@ -155,7 +155,7 @@ class _Work:
             )
 
     def _taken(self, name: RelationName, entry: Entry | AbsentType) -> Merged:
-        """Return what is told of a relation that theirs alone changed."""
+        """Return the entry for a relation that only theirs changed."""
         mode = self.policy.mode_of(name, self._snapshot(entry))
         return Merged(name=name, mode=mode, how="fast_forward")
 
@@ -169,7 +169,7 @@ class _Work:
         assert isinstance(triple.ours, TableEntry)
         assert isinstance(triple.theirs, TableEntry)
         if not theirs.primary_key and self._both_rebuilt(triple):
-            # Row by row, what both computed anew would all be kept, as rows that each added.
+            # A row-wise merge would keep all rows of both rebuilds, as rows that each side added.
             self._whole(name, triple, mode, _REBUILT)
             return
         found = merge_tables(
@@ -204,7 +204,7 @@ class _Work:
         )
 
     def _both_rebuilt(self, triple: Triple[Entry]) -> bool:
-        """Tell whether both sides computed a whole table anew since the base."""
+        """Return whether both sides have rebuilt the whole table since the base."""
         base = triple.base.snapshot if isinstance(triple.base, TableEntry) else None
         tips = [
             side.snapshot for side in (triple.ours, triple.theirs) if isinstance(side, TableEntry)
@@ -218,7 +218,7 @@ class _Work:
         mode: Mode,
         message: str | None = None,
     ) -> None:
-        """Decide a relation as one thing."""
+        """Decide a relation as a whole."""
         self._check_no_values(name)
         choice = self._choice(name, mode)
         if choice is None:
@@ -237,7 +237,7 @@ class _Work:
         self.merged.append(Merged(name=name, mode=mode, how=how, conflicts=1))
 
     def _schema(self, schema: str, infos: Triple[SchemaInfo]) -> None:
-        """Decide a schema's comment and properties, for which the default mode counts."""
+        """Decide a schema's comment and properties, using the default mode."""
         name = RelationName(schema, "")
         mode = self.policy.override or self.policy.default
         choice = self._choice(name, mode)
@@ -248,7 +248,7 @@ class _Work:
             self.schemas[schema] = infos.theirs if choice is Choice.THEIRS else infos.base
 
     def _choice(self, name: RelationName, mode: Mode) -> Choice | None:
-        """Return what was decided for a thing as a whole, by hand or by the mode."""
+        """Return the choice for a relation or schema as a whole, by hand or by the mode."""
         decided = self.decisions.get(name, Decisions()).whole
         return decided or _WHOLE.get(mode)
 

@@ -1,6 +1,6 @@
-"""Conflict tables: the rows of a relation that a merge could not decide, and what was chosen.
+"""Conflict tables: the rows that a merge could not decide, and the choices made for them.
 
-Columns, for each column c of the relation, whose row is a row of one key:
+A row is a key in conflict. Columns, for each column c of the relation:
 
 | column                                        | holds                                          |
 |-----------------------------------------------|------------------------------------------------|
@@ -10,8 +10,8 @@ Columns, for each column c of the relation, whose row is a row of one key:
 | `result_<c>`, with a key, but not for its own | what the merge will leave, once it is chosen   |
 | `resolution`                                  | ours, theirs, base, delete, custom; NULL: open |
 
-The result is that of the resolution, so what is shown is what lands: a side's row, NULLs where the
-row is deleted, or with `custom` the values that somebody gave.
+The result follows the resolution, so what is shown is what lands: a side's row, NULLs for a
+deleted row, or with `custom` the values that somebody gave.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ConflictTable:
         fields: The columns of the table, `resolution` last.
         rows: Its rows, columns by name.
         key: Columns of the relation's primary key, in its order; empty without one.
-        required: Its columns that take no NULL.
+        required: Its NOT NULL columns.
     """
 
     name: RelationName
@@ -89,14 +89,14 @@ class ConflictTable:
         key: Sequence[str],
         required: Collection[str],
     ) -> ConflictTable:
-        """Return the table of conflicts of which none is decided.
+        """Return a table of conflicts, none of them decided.
 
         Args:
             name: The relation.
             rows: The sides' columns, by name.
             fields: The types of these.
             key: Columns of the relation's primary key, in its order.
-            required: Its columns that take no NULL.
+            required: Its NOT NULL columns.
         """
         sides = tuple(fields)
         types = {field.name: field.type for field in sides}
@@ -120,7 +120,7 @@ class ConflictTable:
 
     @classmethod
     def read(cls, repository: Repository, name: RelationName, snapshot: Snapshot) -> ConflictTable:
-        """Return the table that a version of it holds."""
+        """Read the conflict table from a stored version."""
         wanted = arrow_schema(snapshot.schema)
         files, parts = Files(repository.blobs), [wanted.empty_table()]
         for block in Version.of(repository, snapshot).blocks:
@@ -134,7 +134,7 @@ class ConflictTable:
         )
 
     def put(self, repository: Repository) -> SnapshotId:
-        """Write the table as one of its own."""
+        """Write this as a table of the repository."""
         table, schema = new_table_id(), Schema(fields=self.fields)
         folder = folder_of(table)
         files = write_table(repository.blobs, self.rows, folder=folder, schema=schema)
@@ -174,15 +174,15 @@ class ConflictTable:
 
     @property
     def open(self) -> int:
-        """How many rows nothing was chosen for."""
+        """Number of rows with no choice yet."""
         return int(self.rows.column(RESOLUTION).null_count)
 
     def side(self, choice: Choice, column: str) -> pa.ChunkedArray:
-        """Return a column of the relation as a side has it."""
+        """Return one side's values of a column of the relation."""
         return self.rows.column(f"{SIDES[choice]}_{column}")
 
     def has_row(self, choice: Choice, row: int) -> bool:
-        """Tell whether a side has a row of a conflict's key."""
+        """Return whether a side has a row with the conflict's key."""
         place, word = _ABSENT[choice]
         return bool(self.rows.column(place)[row].as_py() != word)
 
@@ -199,7 +199,7 @@ class ConflictTable:
 
     @cached_property
     def repeated(self) -> frozenset[int]:
-        """Rows whose key another row has as well."""
+        """Rows that share their key with another row."""
         if not self.key:
             return frozenset()
         columns = [
@@ -213,7 +213,7 @@ class ConflictTable:
         return frozenset(np.flatnonzero(counts[codes] > 1).tolist())
 
     def chosen(self, rows: Positions, choice: Choice | None) -> ConflictTable:
-        """Return the table with a choice for some rows; None leaves them open."""
+        """Return the table with a choice for some rows; None reopens them."""
         table = self.rows
         for name, field in self.results.items():
             new = self.side(choice, name) if choice in SIDES and choice else None
@@ -221,7 +221,7 @@ class ConflictTable:
         return replace(self, rows=_with(table, RESOLUTION, rows, _words(choice, len(table))))
 
     def with_given(self, rows: Mapping[int, Mapping[str, Any]]) -> ConflictTable:
-        """Return the table with results of some rows, each with all columns of the result."""
+        """Return the table with given results for some rows, each with every result column."""
         table, places = self.rows, np.array(sorted(rows), np.int64)
         for name, field in self.results.items():
             type_ = table.column(field.name).type
@@ -241,15 +241,15 @@ class ConflictTable:
         return ", ".join(f"{name}={'NULL' if value is None else value}" for name, value in pairs)
 
     def having_choice(self) -> ConflictTable:
-        """Return the table with the rows alone that something was chosen for."""
+        """Return the table with only the rows that have a choice."""
         return replace(self, rows=self.rows.filter(pc.is_valid(self.rows.column(RESOLUTION))))
 
     def carrying(self, chosen: ConflictTable, *, others: bool) -> ConflictTable:
-        """Return the table with the choices that another one of these columns has.
+        """Return the table with the choices from another one that has the same columns.
 
         Args:
-            chosen: The other one; something was chosen for all of its rows.
-            others: True to take its rows as well whose keys this one hasn't.
+            chosen: The other table; all of its rows have a choice.
+            others: True to also take its rows with keys that this table lacks.
         """
         own = {*(field.name for field in self.results.values()), RESOLUTION}
         both = pa.concat_tables([self.rows, chosen.rows])
@@ -266,7 +266,7 @@ class ConflictTable:
 
 
 def _columns_of(fields: Iterable[Field]) -> tuple[str, ...]:
-    """Return the relation's columns, which every side has here."""
+    """Return the relation's columns; each side has all of them."""
     names = [field.name for field in fields]
     known = frozenset(names)
     found = (name.removeprefix("base_") for name in names if name.startswith("base_"))
@@ -279,7 +279,7 @@ def _words(choice: Choice | None, count: int) -> pa.ChunkedArray:
 
 
 def _with(table: pa.Table, column: str, rows: Positions, new: pa.ChunkedArray | None) -> pa.Table:
-    """Return a table with other values in some rows of a column, NULLs for none."""
+    """Return a table with a column's values replaced in some rows; None stores NULLs."""
     old = table.column(column)
     count = len(table)
     other = pa.chunked_array([pa.nulls(count, old.type)]) if new is None else new.cast(old.type)
@@ -290,5 +290,5 @@ def _with(table: pa.Table, column: str, rows: Positions, new: pa.ChunkedArray | 
 
 
 def _first(values: tuple[Any, ...]) -> Any:
-    """Return the value of the first side that has the row: they agree, or are NULL."""
+    """Return the values of the first side that has the row; the sides agree or are NULL."""
     return next((value for value in values if value is not None), None)

@@ -1,4 +1,4 @@
-"""Values by hand: what a row in conflict becomes where somebody chooses values of its columns."""
+"""Values by hand: the result of a conflicting row whose column values somebody chooses."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from dbt.adapters.vcs.rows.key_values import key_value
 def exact_values(
     table: ConflictTable, values: Mapping[str, Given], zone: tzinfo = timezone.utc
 ) -> dict[str, Any]:
-    """Return values that somebody gave for columns of a relation, as their types hold them.
+    """Convert values given for columns of a relation to the columns' types.
 
-    A time without an offset is in the zone.
+    A time without an offset is in the given zone.
 
     Raises:
-        InputError: There is no such column, it is in the key, there is no key, or its type
-            doesn't hold the value.
+        InputError: The column doesn't exist or is in the key, the relation has no key, or the
+            value doesn't fit the column's type.
     """
     if not table.key:
         raise InputError(
@@ -52,10 +52,10 @@ def exact_values(
 def given_row(
     table: ConflictTable, row: int, values: Mapping[str, Any], start: Choice | None = None
 ) -> dict[str, Any]:
-    """Return the result of a row whose columns get values by hand.
+    """Return the result of a row for which column values are given by hand.
 
-    The other columns are those of `start`, if that is a side; else of the result that the row
-    has; else merged column by column: what one side changed alone.
+    The other columns come from `start` if it is a side, else from the row's present result.
+    Without either they are merged column by column: a change by only one side is taken.
 
     Args:
         table: The conflicts.
@@ -64,8 +64,8 @@ def given_row(
         start: A side, or None.
 
     Raises:
-        InputError: The key stands for several rows, the side has no such row, both sides
-            changed another column differently, or a column takes no NULL.
+        InputError: The key stands for several rows, the side has no such row, both sides changed
+            another column differently, or a NOT NULL column would be NULL.
     """
     shown = table.shown_key(row)
     if row in table.repeated:
@@ -89,7 +89,7 @@ def given_row(
 
 
 def _shown_side(table: ConflictTable, row: int) -> Choice | None:
-    """Return the choice whose row the result of a row shows; None if it shows none."""
+    """Return the side whose row the result shows; None if it is no side's row."""
     choice = table.resolutions[row]
     if choice is Choice.CUSTOM or (choice in SIDES and choice and table.has_row(choice, row)):
         return choice
@@ -99,7 +99,7 @@ def _shown_side(table: ConflictTable, row: int) -> Choice | None:
 def _others(
     table: ConflictTable, row: int, values: Collection[str], start: Choice | None
 ) -> dict[str, Any]:
-    """Return the columns that get no value by hand."""
+    """Return the columns for which no value is given."""
     if start is Choice.CUSTOM:
         return table.result(row)
     others = [name for name in table.results if name not in values]
@@ -124,7 +124,7 @@ def _others(
 
 
 def _changed_by(table: ConflictTable, row: int, column: str) -> Choice | None:
-    """Return the side whose value of a cell stands; None if both changed it differently."""
+    """Return the side whose value of a cell is kept; None if both changed it differently."""
     cells = [table.side(side, column).slice(row, 1).combine_chunks() for side in SIDES]
     base, ours, theirs = codes_of(pa.concat_arrays(cells)).tolist()
     if ours == theirs:

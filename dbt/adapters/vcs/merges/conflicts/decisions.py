@@ -19,9 +19,9 @@ class DecidedRow(NamedTuple):
 
     Attributes:
         key: The values of the key's columns, or of all columns without a key.
-        choice: Whose row stands, that none does, or with `custom` that `row` does.
+        choice: The side whose row is kept; `delete` for no row; `custom` for `row`.
         row: The other columns of that row, by name.
-        seen: What ours had then; None if the key doesn't tell one row.
+        seen: The row of ours at that time; None if the key doesn't identify a single row.
     """
 
     key: Key
@@ -35,8 +35,8 @@ class Decisions:
     """Choices for one relation.
 
     Attributes:
-        whole: For the relation as one thing, or None.
-        rows: For rows.
+        whole: The choice for the relation as a whole, or None.
+        rows: The choices for single rows.
     """
 
     whole: Choice | None = None
@@ -44,7 +44,7 @@ class Decisions:
 
     @property
     def has_values(self) -> bool:
-        """True if values were chosen for some row."""
+        """Whether values were given for any row."""
         return any(item.choice is Choice.CUSTOM for item in self.rows)
 
 
@@ -52,7 +52,7 @@ def decided_rows(table: ConflictTable) -> tuple[DecidedRow, ...]:
     """Return what was chosen for the rows of a conflict table.
 
     Raises:
-        ConflictError: Nothing was chosen yet for some rows.
+        ConflictError: Some rows have no choice yet.
     """
     if table.open:
         raise ConflictError(

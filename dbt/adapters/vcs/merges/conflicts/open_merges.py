@@ -1,4 +1,4 @@
-"""Open merges: merges that wait on a branch of their own for conflicts to be resolved."""
+"""Open merges: merges that wait on their own branch for their conflicts to be resolved."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ PREFIX: Final = "merges/"
 
 
 class Choice(str, Enum):
-    """What becomes of a conflict.
+    """How a conflict is resolved.
 
-    Ours stays, theirs is taken, the base is restored, the row is deleted, or it gets values that
-    somebody gives.
+    Keep ours, take theirs, restore the base, delete the row, or set values by hand.
     """
 
     OURS = "ours"
@@ -37,10 +36,10 @@ class Choice(str, Enum):
 
     @classmethod
     def of(cls, text: str) -> Choice:
-        """Return the choice of a word; values are given otherwise.
+        """Parse a choice other than `custom`, for which values are given instead.
 
         Raises:
-            InputError: It is none.
+            InputError: The word is not a choice.
         """
         known = [item.value for item in cls if item is not cls.CUSTOM]
         if text.lower() in known:
@@ -57,13 +56,13 @@ class OpenMerge:
     """A merge that waits for its conflicts to be resolved.
 
     Attributes:
-        source: The revision that is merged, as it was given.
-        theirs: The commit that it meant.
-        target: The branch that it is merged into.
-        mode: What was asked for, or None.
-        terms: What must hold where it lands, and how it is recorded.
+        source: The revision to merge, as it was given.
+        theirs: The commit that it named.
+        target: The branch to merge into.
+        mode: The conflict mode that was asked for, or None.
+        terms: The conditions for landing, and how it is recorded.
         whole: For each relation that conflicts as a whole, what each side did.
-        choices: What was chosen for such relations.
+        choices: The choices for such relations.
         head: The branch's head, which shows the conflict tables.
     """
 
@@ -96,7 +95,7 @@ class OpenMerge:
 
 
 def open_merge_of(branch: Branch) -> OpenMerge | None:
-    """Return the merge whose conflicts a branch keeps, or None if it is no such branch."""
+    """Return the merge whose conflicts a branch holds; None for any other branch."""
     state = branch.state
     if "merge" not in state:
         return None
@@ -113,7 +112,7 @@ def open_merge_of(branch: Branch) -> OpenMerge | None:
 
 
 def find_open_merge(repository: Repository, target: str) -> OpenMerge:
-    """Return the merge into a branch that waits for its conflicts to be resolved.
+    """Return the open merge into a branch.
 
     Raises:
         NotFoundError: There is none.
@@ -129,7 +128,7 @@ def find_open_merge(repository: Repository, target: str) -> OpenMerge:
 
 
 def open_merges(repository: Repository) -> list[OpenMerge]:
-    """Return every merge that waits, by target."""
+    """Return all open merges, by target."""
     return [found for b in repository.branches() if (found := open_merge_of(b)) is not None]
 
 

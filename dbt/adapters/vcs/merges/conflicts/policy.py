@@ -1,4 +1,4 @@
-"""Policy: what a merge does where both sides changed one thing in different ways."""
+"""Policy: what a merge does when both sides changed the same thing differently."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PROPERTY: Final = "vcs.on_conflict"
 
 
 class Mode(str, Enum):
-    """What becomes of a true conflict (MatrixOne paper, section 4.3; `cell` goes beyond it).
+    """What to do about a true conflict (MatrixOne paper, section 4.3; `cell` goes beyond it).
 
-    `fail`: nothing is merged, the conflicts are kept to be resolved. `skip`: ours stays.
-    `accept`: theirs is taken. `cell`: column by column, and `fail` for a column that both changed
-    differently and for a row that one side deleted; `cell_skip` and `cell_accept`: the same, and
-    `skip` or `accept` for those.
+    `fail`: merge nothing, keep the conflicts to be resolved. `skip`: keep ours. `accept`: take
+    theirs. `cell`: merge column by column, and `fail` for a column that both sides changed
+    differently and for a row that one side deleted. `cell_skip` and `cell_accept`: the same, with
+    `skip` or `accept` in those cases.
     """
 
     FAIL = "fail"
@@ -35,15 +35,15 @@ class Mode(str, Enum):
 
     @property
     def is_by_cell(self) -> bool:
-        """True if rows in conflict are merged column by column first."""
+        """Whether rows in conflict are first merged column by column."""
         return self in (Mode.CELL, Mode.CELL_SKIP, Mode.CELL_ACCEPT)
 
     @classmethod
     def of(cls, text: str, where: str) -> Mode:
-        """Return the mode of a word; `where` says where it was given.
+        """Parse a mode; `where` names the place it was given, for the error.
 
         Raises:
-            InputError: It is none.
+            InputError: The word is not a mode.
         """
         try:
             return cls(str(text).lower())
@@ -57,9 +57,9 @@ class Policy:
     """The modes of one merge.
 
     Attributes:
-        override: For every relation, whatever else says; None unless asked for by hand.
-        relations: For single relations.
-        default: For relations that neither the above nor a property of theirs names.
+        override: Wins for every relation; None unless somebody asked for a mode.
+        relations: Modes of single relations.
+        default: For relations with no mode above and none in their properties.
     """
 
     override: Mode | None = None
@@ -67,10 +67,10 @@ class Policy:
     default: Mode = Mode.FAIL
 
     def mode_of(self, name: RelationName, theirs: Snapshot | None = None) -> Mode:
-        """Return the mode for a relation; `theirs` is the table that is merged, if it is one.
+        """Return the mode for a relation; `theirs` is the incoming table, if it is a table.
 
         Raises:
-            InputError: The table's property holds no mode.
+            InputError: The table's property is not a mode.
         """
         if self.override is not None:
             return self.override

@@ -1,4 +1,4 @@
-"""Conflicts: what a merge could not decide, kept on a branch of its own until somebody does."""
+"""Stored conflicts: kept on a branch of their own until somebody resolves them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Clash:
     """One relation that a merge could not decide.
 
     Attributes:
-        name: The relation; with an empty identifier a schema's comment and properties.
+        name: The relation; an empty identifier means a schema's comment and properties.
         kind: `rows`: some of its rows; `schema`: its columns; `relation`: the relation as a
             whole, such as changed on one side and dropped on the other.
         message: What each side did, as a clause.
@@ -40,7 +40,7 @@ class Clash:
             `their_diff_type`; None unless `kind` is `rows`.
         columns: Types of the columns of `rows`.
         key: Columns of the relation's primary key, in its order; empty without one.
-        required: Its columns that take no NULL.
+        required: Its NOT NULL columns.
     """
 
     name: RelationName
@@ -63,7 +63,7 @@ class Clash:
 
     @property
     def count(self) -> int:
-        """Conflicts in it."""
+        """Number of conflicts."""
         return 1 if self.rows is None else int(self.rows.num_rows)
 
 
@@ -75,18 +75,18 @@ def keep(
     author: str,
     decided: bool = False,
 ) -> OpenMerge:
-    """Keep the conflicts of a merge, in place of an earlier one's into the same branch.
+    """Store the conflicts of a merge, replacing those of an earlier merge into the same branch.
 
-    What was chosen for the same conflicts of the same commit before stays chosen. `merge.head` is
-    the target's head; what comes back stands on the new branch.
+    Choices made before for the same conflicts of the same commit are kept. `merge.head` is the
+    target's head; the returned merge points to the new branch.
 
     Args:
         repository: The repository.
         merge: The merge.
         clashes: Its conflicts.
-        author: Whom it is recorded for.
-        decided: True if choices were made before and these conflicts are what is left: the
-            conflicts that were decided then are kept as well.
+        author: The author to record.
+        decided: True if choices were made before and these are the conflicts left over; the
+            decided conflicts are then kept as well.
     """
     clashes = tuple(clashes)
     whole = {item.name: item.message for item in clashes if item.rows is None}
@@ -107,7 +107,7 @@ def keep(
     merge = replace(merge, whole=whole, choices=choices)
     if branch is not None:
         repository.delete_branch(merge.branch, author=author, note="begun again")
-    # A tree of conflict tables alone: what the branch shows is what is to be decided.
+    # The tree holds only conflict tables: the branch shows what there is to decide.
     changes = TreeChanges(
         schemas={name.schema: SchemaInfo() for name in tables},
         relations={
@@ -115,7 +115,7 @@ def keep(
         },
     )
     tree = repository.edit(TreeId(repository.objects.put(Tree())), changes)
-    # Made from the name of a branch that is there, which may be older than the rules of names.
+    # Built from an existing branch's name, which may predate the rules for names.
     branch = repository.create_branch(
         merge.branch,
         merge.head,
@@ -172,10 +172,10 @@ def resolve(
     again: bool = False,
     author: str,
 ) -> tuple[OpenMerge, int]:
-    """Choose for a relation, or for the rows of a key alone; return how many conflicts that were.
+    """Resolve conflicts of a relation, or only those of a key; return how many there were.
 
-    Without a key it is what nothing was chosen for yet. `key` gives values of columns; rows count
-    in which any side has them, whatever was chosen before.
+    Without a key, the open conflicts are resolved. With one, all rows are in which any side has
+    these column values, including rows resolved before.
 
     Args:
         repository: The repository.
@@ -183,15 +183,15 @@ def resolve(
         name: The relation.
         choice: A side, or delete; None with values.
         key: Values of columns.
-        values: Values by hand for columns of the rows of the key; the choice is the side that the
-            other columns are of, None for what `given_row` says.
-        again: True to choose again for what was chosen before, too.
-        author: Whom it is recorded for.
+        values: Values by hand for columns of the key's rows. `choice` is then the side that the
+            other columns come from; None for the default of `given_row`.
+        again: True to include conflicts that were resolved before.
+        author: The author to record.
 
     Raises:
-        NotFoundError: The relation has no conflict, or no row of that key.
-        InputError: A column isn't there, a value is none of its type, or the relation conflicts
-            as a whole.
+        NotFoundError: The relation has no conflict, or no row with that key.
+        InputError: A column doesn't exist, a value doesn't fit its type, or the relation
+            conflicts as a whole.
     """
     if name in merge.whole:
         return _resolved_whole(
@@ -255,7 +255,7 @@ def _resolved_whole(
 
 
 def _meant(table: ConflictTable, key: Mapping[str, Given], *, again: bool) -> Positions:
-    """Return the rows of a key; without one those that are open, or all."""
+    """Return the rows with a key; without a key the open rows, or all of them."""
     if not key:
         word = table.rows.column(RESOLUTION)
         is_open = pc.is_null(word).to_numpy(zero_copy_only=False)
@@ -282,7 +282,7 @@ def _carried(
     *,
     decided: bool,
 ) -> dict[RelationName, ConflictTable]:
-    """Return conflict tables with the choices that earlier ones hold for the same conflicts."""
+    """Return conflict tables with earlier choices for the same conflicts carried over."""
     found = dict(new)
     for name, before in old.items():
         chosen = before.having_choice()

@@ -1,4 +1,4 @@
-"""Terms: what must hold where work lands on a branch, and how it is recorded there."""
+"""Terms: the conditions for landing work on a branch, and how it is recorded there."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dbt.adapters.vcs.core.repository import Branch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What must hold where work lands, and how it is recorded.
+    """The conditions for landing work, and how it is recorded.
 
-    They travel with the work. A merge that waits for its conflicts keeps them, so that whoever
-    goes on with it is held to what was asked of the one who began.
+    They travel with the work. An open merge keeps them, so whoever continues it is held to the
+    same conditions as the one who began it.
 
     Attributes:
-        message: Message of the commit; None for one that says what was merged.
-        metadata: Further facts for the commit.
+        message: Message of the commit; None to describe what was merged.
+        metadata: Extra metadata for the commit.
         promotes: True if a protected branch may take it.
-        require: What is asked for beside; `tests` that passed on the very versions.
+        require: Further requirements; `tests`: all tests passed on exactly these versions.
         ff_only: True to refuse if the target has commits that the source lacks.
     """
 
@@ -31,18 +31,18 @@ class Terms:
     ff_only: bool = False
 
     def on(self, branch: Branch) -> Terms:
-        """Return the terms with what the branch asks for by now; nothing asked before is lost."""
+        """Return the terms with the branch's present requirements added."""
         asked = branch.protection.require if branch.protection is not None else ()
         return replace(self, require=tuple(dict.fromkeys((*self.require, *asked))))
 
     @property
     def is_checked(self) -> bool:
-        """Whether a plan is checked against the branch, and has to land on it as it was then."""
+        """Whether a plan is checked against the branch and must land on that same state of it."""
         return self.promotes or self.ff_only or bool(self.require)
 
     @property
     def state(self) -> dict[str, str]:
-        """The terms as facts of a branch."""
+        """The terms as stored in a branch's state."""
         return {
             "promotes": "yes" if self.promotes else "no",
             "message": self.message or "",
@@ -53,7 +53,7 @@ class Terms:
 
     @classmethod
     def of(cls, state: Mapping[str, str]) -> Terms:
-        """Return the terms that a branch keeps; the last three may be missing there."""
+        """Read the terms from a branch's state, where the last three may be missing."""
         return cls(
             message=state["message"] or None,
             metadata=json.loads(state.get("metadata", "{}")),

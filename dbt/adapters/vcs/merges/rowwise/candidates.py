@@ -1,8 +1,8 @@
-"""Candidates: rows that a graft may have got wrong.
+"""Candidates: rows that a graft may get wrong.
 
 Rows are grouped by one column after another. If only one side changed a group, its other columns
-need not be read: the result has each row where that side has it, whatever its content. For most
-rows one or two columns are enough, however rows are identified.
+need not be read: the result takes that side's rows, whatever they hold. For most rows one or two
+columns are enough.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from dbt.adapters.vcs.rows.files.block_reader import Files
 
 
 def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[TouchedRows, Codes]:
-    """Return the rows that can be wrong, and for each the number of its group.
+    """Return the rows that may be wrong, and for each the number of its group.
 
-    All rows of a group that both sides touched are among them. Of other groups it is the rows
-    that the graft has otherwise than `ours + theirs - base`, each as a group of its own.
+    They include all rows of a group that both sides touched. Of other groups they include the rows
+    that the graft holds differently from `ours + theirs - base`, each as a group of its own.
 
     Args:
         files: Reads columns.
         rows: All rows that a side touched.
-        by: The columns that tell rows apart.
+        by: The columns that identify a row.
     """
     left, numbers = rows, np.arange(len(rows))
     groups = np.zeros(len(rows), np.int64)
@@ -52,7 +52,7 @@ def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[Touc
 
 
 def any_in_group(groups: Codes, rows: Mask) -> Mask:
-    """Tell for each group whether one of its rows is among some."""
+    """Return a mask of the groups that contain any of the marked rows."""
     found = np.zeros(int(groups.max(initial=-1)) + 1, np.bool_)
     found[groups[rows]] = True
     return found
@@ -66,7 +66,7 @@ def _touched_by_both(rows: TouchedRows, groups: Codes) -> Mask:
 
 
 def _is_wrong(rows: TouchedRows) -> Mask:
-    """Tell which rows the graft has otherwise than it should, if one side alone touched them."""
+    """Return a mask of rows that the graft gets wrong, assuming only one side touched them."""
     base, ours, theirs, grafted = (
         mask.astype(np.int8) for mask in (rows.base, rows.ours, rows.theirs, rows.grafted)
     )

@@ -19,14 +19,14 @@ THEIR_TYPE = "their_diff_type"
 
 @dataclass(frozen=True, kw_only=True)
 class Conflicts:
-    """What both sides changed differently and nobody decided; its rows are read when asked for.
+    """Undecided conflicts; their rows are read only when asked for.
 
     Attributes:
-        groups: The rows that were decided on.
-        units: A unit of each conflict, sorted as the rows are.
+        groups: The rows that were examined.
+        units: A unit of each conflict, in the order of the rows.
         read: Reads all columns of the rows.
         fields: The columns.
-        keyed: Whether a key tells rows apart.
+        keyed: Whether rows are identified by a key.
     """
 
     groups: Groups
@@ -54,7 +54,7 @@ class Conflicts:
 
     @classmethod
     def none(cls, fields: Sequence[Field], *, keyed: bool) -> Conflicts:
-        """Return no conflict."""
+        """Return an empty set of conflicts."""
         nothing = np.empty(0, np.int64)
         groups = Groups.of(nothing, nothing, [np.empty(0, np.bool_)] * 3, keyed=keyed)
         empty = pa.table(
@@ -75,8 +75,9 @@ class Conflicts:
         side has more or less); then `base_<column>`, `our_<column>`, `their_<column>` for each
         column, NULL where a side has no such row.
 
-        A key that stands for several rows on a side has a row here for each content. Where the
-        table has a column `diff_type` or `diff_count`, underscores follow the names of the first.
+        A key with several rows on one side gets a row here for each distinct content. If the table
+        has a column `diff_type` or `diff_count`, underscores are appended to the names of the
+        columns above.
         """
         groups, kept = self.groups, self.units
         by_group = groups.single[groups.group[kept]]
@@ -105,7 +106,7 @@ class Conflicts:
 
     @property
     def _mark(self) -> str:
-        """What tells the columns of changes from the table's own."""
+        """The suffix that keeps the change columns distinct from the table's own."""
         names = {field.name.lower() for field in self.fields}
         mark = ""
         while names & {f"diff_type{mark}", f"diff_count{mark}"}:

@@ -1,7 +1,7 @@
-"""Decisions: which rows of a group stand after a three-way merge.
+"""Decisions: which rows of a group a three-way merge keeps.
 
-A group is a key; or, without a key, a row's content. With a key, b, o, t are the group's row in
-base, ours, theirs, absent included. Without one they are how often the row is there:
+A group is a key or, without a key, a row's content. With a key, b, o and t are the group's row in
+base, ours and theirs, or its absence. Without one they are the number of copies of the row:
 
 | case                                    | fail     | skip | accept | cells                     |
 |-----------------------------------------|----------|------|--------|---------------------------|
@@ -14,8 +14,8 @@ base, ours, theirs, absent included. Without one they are how often the row is t
 |                                         | told     |      |        | table, where o and t are  |
 |                                         |          |      |        | rows; else as the mode    |
 
-Counts are of the rows that some side touched; rows that all have don't change any comparison. A
-key that has more rows than one on a side is merged row by row, as without a key.
+Only rows that a side touched are counted; rows that all versions have don't affect any comparison.
+A key with more than one row on a side is merged row by row, as without a key.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Groups:
     Attributes:
         unit: For each row its unit.
         group: For each unit its group.
-        first: For each unit a row that shows it.
-        base: For each unit how many of its rows are live in base.
+        first: For each unit one of its rows.
+        base: For each unit the number of its rows that are live in base.
         ours: The same in ours.
         theirs: The same in theirs.
         single: For each group whether it has at most one row on each side and is one by its key.
@@ -81,7 +81,7 @@ class Groups:
 
     @classmethod
     def of(cls, group: Codes, value: Codes, live: Sequence[Mask], *, keyed: bool) -> Groups:
-        """Return groups of rows, given each row's group, its content and in which sides it is.
+        """Build groups from each row's group, its content and the sides that have it.
 
         Groups are numbered densely from 0.
         """
@@ -103,7 +103,7 @@ class Groups:
         )
 
     def row_of(self, counts: Positions) -> Positions:
-        """Return for each single group the row that stands for it on a side, -1 for none."""
+        """Return each single group's row on a side, -1 for none."""
         found = np.full(len(self.single), _ABSENT)
         there = (counts > 0) & self.single[self.group]
         found[self.group[there]] = self.first[there]
@@ -112,13 +112,13 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What stands after the merge.
+    """The rows to keep after the merge.
 
     Attributes:
-        wanted: For each unit how many of its rows.
+        wanted: For each unit the number of rows to keep.
         conflicts: Units that are in conflict; all units of a group that is one by its key.
-        made: Rows that no side has, as (for each column, for each row) the number of the row that
-            the value is taken from.
+        made: Rows that no side has: for each column and each of these rows, the number of the row
+            to take the value from.
     """
 
     wanted: Positions
@@ -134,7 +134,7 @@ def decide(
     Args:
         groups: The rows.
         decided: For each group one of the choices, -1 where nobody decided.
-        read: Reads all columns of the rows; asked only for cells.
+        read: Reads all columns of the rows; used only to merge cells.
         mode: What to do about conflicts.
         cells: Whether to merge rows in conflict column by column.
     """
@@ -176,7 +176,7 @@ def decide(
 
 
 def _choices(base: Positions, ours: Positions, theirs: Positions) -> Positions:
-    """Return what the first three rows of the table say; -1 for a conflict."""
+    """Return the choices by the first three rows of the table; -1 for a conflict."""
     found = np.full(len(ours), _ABSENT)
     found[ours == base] = THEIRS
     found[(theirs == base) | (ours == theirs)] = OURS
@@ -192,9 +192,9 @@ class _Merged(NamedTuple):
 
     Attributes:
         sources: For each column the rows to take values from.
-        clashes: Which rows have a column that both sides changed differently.
-        like_ours: Which of them come out as ours is.
-        like_theirs: Which of them come out as theirs is.
+        clashes: Mask of the rows with a column that both sides changed differently.
+        like_ours: Mask of the rows that come out equal to ours.
+        like_theirs: Mask of the rows that come out equal to theirs.
     """
 
     sources: Sequence[Positions]

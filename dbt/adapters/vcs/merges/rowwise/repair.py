@@ -1,11 +1,11 @@
-"""Repairs: what has to be deleted from and added to a graft so that every group comes out right.
+"""Repairs: the rows to delete from and add to a graft to make every group right.
 
-Only groups that both sides touched, and those of rows that the graft of whole files leaves
-otherwise than `ours + theirs - base`, can be wrong. For each of their rows
+Only groups that both sides touched can be wrong, and rows that the graft of whole files holds
+differently from `ours + theirs - base`. For each of these rows
 
     repair = rows wanted (decide.py) - rows that the graft has
 
-where less than nothing becomes deletions at known places, more than nothing rows in new files.
+where a negative number becomes deletions at known places, and a positive one rows in new files.
 """
 
 from __future__ import annotations
@@ -44,15 +44,16 @@ class Repair:
 
     Attributes:
         state: Blocks and deletions of the graft.
-        deleted: Rows to delete from it, as a tombstone's file holds them.
+        deleted: Rows to delete from it, in the columns of a tombstone file.
         inserted: Rows to add, columns by field id.
-        made: How many of these, the last ones, no side has: merged column by column, or given.
-        given: How many keys were met whose rows were given by hand.
+        made: How many of these, at the end, exist on no side: merged by column, or given by
+            hand.
+        given: How many keys were found whose rows were given by hand.
         conflicts: What both sides changed differently.
-        rows: The rows that were looked at.
+        rows: The rows that were examined.
         units: For each of them a number, the same for equal rows of one group.
         wanted: How many rows the merge wants, by that number.
-        has_changes: Whether theirs has any of the rows otherwise than base, by content.
+        has_changes: Whether theirs differs from base in any of the rows, by content.
     """
 
     state: State
@@ -73,12 +74,12 @@ class Question:
 
     Attributes:
         files: Reads files.
-        pieces: Those that can hold rows which both sides touched, or were picked.
+        pieces: The pieces that may hold rows that both sides touched or that were picked.
         triple: Base, ours, theirs.
         fields: The table's columns.
         key: Those of them that identify a row; none if only its whole content does.
         policy: What to do about conflicts, and which rows are picked.
-        places: Where all rows of the groups are that can be wrong; None if that is not known.
+        places: The places of all rows in groups that may be wrong; None if unknown.
     """
 
     files: Files
@@ -91,19 +92,19 @@ class Question:
 
     @property
     def by(self) -> Sequence[Field]:
-        """The columns whose values make rows one group."""
+        """The columns that rows are grouped by."""
         return self.key or self.fields
 
 
 def repair(question: Question, state: State) -> Repair:
-    """Return what mends a graft.
+    """Return the repair of a graft.
 
     Args:
-        question: What has to be decided.
-        state: The graft, no row deleted twice; ours where rows are picked.
+        question: What to decide.
+        state: The graft, in which no row is deleted twice; ours if rows are picked.
 
     Raises:
-        UnsupportedError: Rows have to be decided on, and Arrow can't read a column.
+        UnsupportedError: Rows must be examined, and Arrow can't read one of their columns.
     """
     found = _attempt(question, state)
     poor = _mostly_deleted(question.triple, found)
@@ -113,7 +114,7 @@ def repair(question: Question, state: State) -> Repair:
             {pair: count for pair, count in state.deletions.items() if pair[1] not in poor},
         )
         if question.places is not None:
-            # What is left of these blocks is written anew; nobody else touched those rows.
+            # The remaining rows of these blocks are written again; nobody else touched them.
             whole = {path: np.arange(state.blocks[path].rows) for path in poor}
             question = replace(question, places={**question.places, **whole})
         found = _attempt(question, less)
@@ -192,7 +193,7 @@ class _Attempt:
         return self.rows.located.read_at(self._files, self._fields, rows)
 
     def _contents(self, group: Codes, key: Sequence[Field]) -> Codes:
-        """Return a number for each row, the same for rows of one key that are equal."""
+        """Return a number for each row, equal for equal rows of the same key."""
         several = np.bincount(group)[group] > 1
         located = self.rows.located.take(several)
         others = [field for field in self._fields if field not in key]
@@ -211,7 +212,7 @@ class _Attempt:
         return images.add_column(0, FILE_COLUMN, rows.blocks())
 
     def _made(self) -> pa.Table:
-        """Return rows that have their columns from different rows, then those given by hand."""
+        """Return the rows merged from columns of different rows, then those given by hand."""
         located = self.rows.located
         made = self._read(np.empty(0, np.int64))
         if self.verdict.made:
@@ -224,7 +225,7 @@ class _Attempt:
 
 
 def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:
-    """Return the blocks that theirs added and that little would be left of."""
+    """Return the blocks added by theirs that would lose most of their rows."""
     located = attempt.rows.located.take(attempt.deleted)
     deleted: dict[str, int] = {}
     numbers, counts = np.unique(located.piece, return_counts=True)
@@ -243,10 +244,10 @@ def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:
 
 
 def _check_single(groups: Groups, chosen: Positions) -> None:
-    """Raise where values were given for a key that stands for several rows.
+    """Check that no values were given for a key that stands for several rows.
 
     Raises:
-        InputError: They were.
+        InputError: Values were given for such a key.
     """
     if not groups.single[chosen].all():
         raise InputError(
@@ -256,10 +257,10 @@ def _check_single(groups: Groups, chosen: Positions) -> None:
 
 
 def _check_readable(fields: Sequence[Field]) -> None:
-    """Raise where rows have to be decided on that Arrow can't read.
+    """Check that Arrow can read the columns of the rows to examine.
 
     Raises:
-        UnsupportedError: It can't.
+        UnsupportedError: It can't read one of them.
     """
     names = [f"{field.name} ({field.type})" for field in fields if not is_readable(field)]
     if names:

@@ -4,13 +4,14 @@
 |------------------------------------------------------|-----------------------------------------|
 | theirs changed nothing                               | `up_to_date`                            |
 | ours changed nothing                                 | `fast_forward`                          |
-| bounds of keys say: never one row both               | `graft`, nothing is read                |
-| keys say: never one row both                         | `graft`, keys are read                  |
+| bounds of keys show: never the same row              | `graft`, nothing is read                |
+| keys show: never the same row                        | `graft`, keys are read                  |
 | both changed some rows                               | `rewrite` of those rows                 |
 
-Where there are more keys than fit this process, an engine finds the rows that count (`Narrow`).
+If there are more keys than fit in this process, an engine finds the rows to look at (`Narrow`).
 
-What follows is in `core/plan/states.py` (graft), `decide.py` (which row stands), `repair.py`.
+The further steps are in `core/plan/states.py` (graft), `decide.py` (which row stands),
+`repair.py`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _PREFERRED: Mapping[Mode, Side] = {"skip": "ours", "accept": "theirs"}
 
 
 class Narrow(Protocol):
-    """Finds, among many rows, the few that have to be read; an engine does it."""
+    """Finds, among many rows, the few that must be read; implemented by an engine."""
 
     def __call__(
         self,
@@ -61,24 +62,24 @@ class Narrow(Protocol):
         """Return a superset of the rows to look at; extra rows are harmless.
 
         A group is the rows that are equal in the columns `by`. Wanted are all rows of each group
-        of which ours has a row otherwise than base, and theirs, too. Of other groups it is the
-        rows that the graft has otherwise than `ours + theirs - base`: what it has right can be
-        left out of the reckoning, since one side has all of such a group as base has it.
+        in which both ours and theirs differ from base. Of other groups they are the rows that the
+        graft holds differently from `ours + theirs - base`. The rest of such a group needs no
+        look, since one side has left the whole group as in base.
 
         Args:
-            pieces: The rows that count.
+            pieces: The rows to search.
             triple: Base, ours, theirs.
-            graft: What theirs comes to on ours.
-            by: The key's columns; all without a key.
-            keys: The only groups that are wanted, columns `by` by field id; None for all.
+            graft: The changes of theirs applied to ours.
+            by: The key's columns; all columns without a key.
+            keys: The only groups wanted, columns `by` by field id; None for all.
         """
 
 
 class SchemaConflictError(ConflictError):
-    """Both sides declared a table differently.
+    """Both sides changed a table's definition differently.
 
     Attributes:
-        conflicts: What.
+        conflicts: The differences.
     """
 
     def __init__(self, conflicts: Sequence[SchemaConflict]) -> None:
@@ -104,14 +105,15 @@ def merge(
 
     Args:
         repository: Where the versions are.
-        base: The version that both come from. Without one, what both have in common stands for
-            it: equal rows agree, nothing is deleted, rows of one key that differ are a conflict.
+        base: The version that both come from. Without one, the rows that both have serve as the
+            base: equal rows agree, nothing is deleted, and different rows with the same key
+                conflict.
         ours: The version that is changed.
         theirs: The version whose changes are wanted.
-        policy: What to do about conflicts: `fail` reports them, `skip` keeps ours, `accept` takes
-            theirs; and which rows are wanted. Where only some are, the definition of ours stays.
-        limits: What is read at most to find out which rows both changed.
-        narrow: Finds that out where it is more, or where Arrow can't read the columns.
+        policy: What to do about conflicts (`fail` reports them, `skip` keeps ours, `accept` takes
+            theirs), and which rows are wanted. If only some are, the definition of ours is kept.
+        limits: The most to read to find the rows that both changed.
+        narrow: Finds them beyond these limits, or if Arrow can't read the columns.
 
     Raises:
         SchemaConflictError: The definitions don't merge.
@@ -155,11 +157,11 @@ class _Merging:
 
     @property
     def takes_all(self) -> bool:
-        """Whether all changes of theirs are wanted, not those of picked rows alone."""
+        """Whether all changes of theirs are wanted, not only those of picked rows."""
         return self.policy.only is None
 
     def outcome_at_once(self) -> MergeOutcome | None:
-        """Return the outcome where one side changed nothing; None where both may have."""
+        """Return the outcome if one side changed nothing; None if both may have."""
         triple = self.triple
         if triple.theirs == triple.base and self.definition == Definition.of(self.ours):
             return self._outcome("up_to_date", triple.ours)
@@ -168,7 +170,7 @@ class _Merging:
         return None
 
     def outcome_of_rows(self, narrow: Narrow | None) -> MergeOutcome:
-        """Return the outcome where rows may have to be looked at."""
+        """Return the outcome if rows may have to be examined."""
         triple, fields = self.triple, self.definition.schema.fields
         state = graft(triple) if self.takes_all else triple.ours.copy()
         _check_layout(self.definition, triple, state)
@@ -199,7 +201,7 @@ class _Merging:
     def _places(
         self, narrow: Narrow | None, pieces: Sequence[Piece], state: State, by: Sequence[Field]
     ) -> Places | None:
-        """Return where the rows are that count, if this process can't look at all of them."""
+        """Return the places of the rows to look at, if there are too many for this process."""
         if narrow is None or (self.limits.allow(pieces) and all(map(is_readable, by))):
             return None
         keys = self.policy.only.keys if self.policy.only is not None else None
@@ -227,10 +229,10 @@ class _Merging:
 
 
 def _check_given(policy: Policy, mend: Repair | None) -> None:
-    """Raise if values that were given by hand would not be in the result.
+    """Check that all values given by hand will be in the result.
 
     Raises:
-        ConflictError: Some are of rows that are not changed on both sides any more.
+        ConflictError: Some are for rows that are no longer changed on both sides.
     """
     lost = policy.given - (mend.given if mend else 0)
     if lost:
@@ -274,7 +276,7 @@ def _to_read(
     *,
     everything: bool,
 ) -> tuple[Piece, ...]:
-    """Return the files that can hold rows which both sides touched; or that theirs touched."""
+    """Return files that may hold rows both sides touched; with `everything`, any touched rows."""
     infos = _infos(repository, ours, shared_targets(triple))
     touched = touched_pieces(triple, infos)
     if everything:
@@ -296,10 +298,10 @@ def _infos(repository: Repository, version: Snapshot, paths: Iterable[str]) -> d
 
 
 def _check_layout(definition: Definition, triple: Triple, state: State) -> None:
-    """Refuse files that don't fit what the merged table is declared to be.
+    """Refuse files that don't fit the merged table's definition.
 
     Raises:
-        SchemaConflictError: One side partitioned the table otherwise, and the other added files.
+        SchemaConflictError: One side changed the partitioning, and the other added files.
         InputError: One side declared a column NOT NULL, and the other added NULLs.
     """
     added = [block for path, block in state.blocks.items() if path not in triple.base.blocks]

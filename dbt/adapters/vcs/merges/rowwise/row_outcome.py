@@ -1,4 +1,4 @@
-"""Outcome: what a merge comes to, and how it is put into the repository."""
+"""Outcome: the result of a merge, and how it is stored in the repository."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ How: TypeAlias = Literal["up_to_date", "fast_forward", "graft", "rewrite"]
 
 @dataclass(frozen=True, kw_only=True)
 class MergeOutcome:
-    """A merge of one table, nothing of it written yet.
+    """A merge of one table, not yet written.
 
     Attributes:
-        how: `up_to_date`: ours has it all; `fast_forward`: theirs is the result; `graft`: files
-            of theirs follow ours, none is written; `rewrite`: rows are deleted and written, too.
+        how: `up_to_date`: ours has it all; `fast_forward`: theirs is the result; `graft`: files of
+            theirs are added to ours, none is written; `rewrite`: rows are also deleted and
+            written.
         conflicts: What both sides changed differently and nobody decided.
-        is_blocked: True if the merge can't be put before the conflicts are decided.
+        is_blocked: True if conflicts must be decided before the merge can be stored.
         definition: Columns, key and properties of the result.
-        repair: Rows that have to be deleted and added, None if there are none.
-        picked: False if rows were to be picked, and theirs changed none of these.
+        repair: Rows to delete and add, None if there are none.
+        picked: False if rows were to be picked, and theirs changed none of them.
     """
 
     repository: Repository
@@ -62,9 +63,9 @@ class MergeOutcome:
 
     @cached_property
     def counts(self) -> Counts:
-        """Rows that ours gains, loses and has modified.
+        """The numbers of rows that ours gains, loses and modifies.
 
-        The first time it reads what theirs changed, unless its rows come only, or go only.
+        The first call reads the changes of theirs, unless they only add or only remove rows.
 
         Raises:
             TooLargeError: There are too many rows; an engine has to count them.
@@ -98,22 +99,21 @@ class MergeOutcome:
         operation: str = "merge",
         origin: Origin | None = None,
     ) -> Snapshot:
-        """Write what has to be written and return the merged version, which nobody sees yet.
+        """Write the files and segments of the merged version, and return it; nobody sees it yet.
 
-        Its files and segments are there; it is for the caller to put it and let a name stand for
-        it. Where `how` is `up_to_date` or `fast_forward` there is nothing to put: use the id of
-        ours or theirs.
+        The caller stores the snapshot and points a name to it. If `how` is `up_to_date` or
+        `fast_forward` there is nothing to store: use the id of ours or theirs.
 
         Args:
-            write: Names the folder of new files; used by no other write.
-            parents: Ours and theirs; ours alone if rows were picked.
-            created_at: When.
-            operation: What made it.
+            write: Names the folder of new files; no other write uses it.
+            parents: Ours and theirs; only ours if rows were picked.
+            created_at: The time to record.
+            operation: The operation to record.
             origin: Its lineage, if any.
 
         Raises:
-            ConflictError: It is blocked.
-            MergeCheckError: What was written is not what was planned; nothing is lost.
+            ConflictError: The merge is blocked by conflicts.
+            MergeCheckError: The files written don't match the plan; nothing is lost.
         """
         if self.is_blocked:
             raise ConflictError(
@@ -165,7 +165,7 @@ class MergeOutcome:
         return blocks, (write_tombstone(blobs, self.repair.deleted, folder=folder),)
 
     def _delta(self) -> Delta:
-        """Return what the graft changes in ours, as a delta."""
+        """Return the delta from ours to the graft."""
         ours, result = self.triple.ours, self.state
 
         def lost(one: State, other: State) -> tuple[Deletion, ...]:

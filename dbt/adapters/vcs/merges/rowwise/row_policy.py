@@ -1,4 +1,4 @@
-"""Policy: what a merge does where both sides changed one row, and which rows it is about."""
+"""Policy: what a merge does when both sides changed a row, and which rows it covers."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from dbt.adapters.vcs.rows.types import arrow_type
 
 
 class Seen(NamedTuple):
-    """The row of ours that somebody saw who decided: its values by column, None for no row."""
+    """The row of ours at the time of a decision: its values by column, None for no row."""
 
     row: Mapping[str, Any] | None
 
 
 class Decided(NamedTuple):
-    """What was decided about one conflict.
+    """A decision about one conflict.
 
     Attributes:
         key: The values of the primary key, in its order; without one, of all columns.
-        decision: Whose row stands, or that none does, or that `row` does.
+        decision: The side whose row is kept, no row, or `row`.
         row: With `custom` the other columns of that row, by name.
-        seen: What ours had then; where it has another row by now, nothing is decided. None if
-            that doesn't matter.
+        seen: The row of ours at that time; if ours has another row now, the decision is void.
+            None if that doesn't matter.
     """
 
     key: tuple[Any, ...]
@@ -45,22 +45,22 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
-    """Rows whose changes are to be taken over, no others; without keys and condition all.
+    """The only rows whose changes are wanted; all rows without keys and condition.
 
     Attributes:
         keys: Their keys, in the order of the primary key; without one, all columns.
-        where: What a row has to fulfil, in theirs or in the base, columns by name.
+        where: A condition that the row must meet in theirs or in the base; columns by name.
     """
 
     keys: Sequence[tuple[Any, ...]] | None = None
     where: pc.Expression | None = None
 
     def rows(self, table: pa.Table, key: Sequence[Field], fields: Sequence[Field]) -> Mask:
-        """Tell which rows are asked for.
+        """Return a mask of the rows that are picked.
 
         Args:
             table: The rows, all columns by field id.
-            key: The key's columns; all without a key.
+            key: The key's columns; all columns without a key.
             fields: All columns.
         """
         is_all = self.keys is None and self.where is None
@@ -79,8 +79,8 @@ class Policy:
     Attributes:
         mode: What to do about conflicts.
         cells: Whether to merge rows in conflict column by column first.
-        decisions: What was decided about single conflicts, the last one of a key; those about
-            what is no conflict mean nothing.
+        decisions: Decisions about single conflicts. The last one for a key counts; those for rows
+            not in conflict are ignored.
         only: The rows whose changes are wanted; None for all.
     """
 
@@ -90,10 +90,10 @@ class Policy:
     only: Pick | None = None
 
     def check(self, key: Sequence[Field]) -> None:
-        """Refuse what can't be decided about a table with this key.
+        """Refuse decisions that can't be made for a table with this key.
 
         Raises:
-            InputError: Rows without a key are to be deleted: how many there are is not read.
+            InputError: Without a key, rows are to be deleted or given by hand.
         """
         if not key and any(item.decision == "delete" for item in self.decisions):
             raise InputError(
@@ -108,7 +108,7 @@ class Policy:
 
     @property
     def given(self) -> int:
-        """For how many keys the values of a row were given by hand."""
+        """Number of keys whose row was given by hand."""
         last = {repr(item.key): item.decision for item in self.decisions}
         return sum(decision == "custom" for decision in last.values())
 
@@ -118,12 +118,10 @@ class Policy:
         group: Codes,
         fields: Sequence[Field],
     ) -> tuple[Positions, Positions]:
-        """Return for each group the number of what was decided, -1 where nothing was.
-
-        And the index of the decision that says so.
+        """Return each group's choice and the index of its decision, both -1 for none.
 
         Args:
-            read: Reads columns of rows, by field id; asked only where something was decided.
+            read: Reads columns of rows, by field id; used only if there are decisions.
             group: The group of each row, dense from 0.
             fields: The key's columns.
         """
@@ -143,7 +141,7 @@ class Policy:
         read: Callable[[Positions], pa.Table],
         fields: Sequence[Field],
     ) -> Mask:
-        """Tell of which groups ours has another row by now than was seen for the decision.
+        """Return a mask of the groups whose row in ours has changed since the decision.
 
         Args:
             indexes: For each group the index of its decision, -1 for none.
@@ -173,15 +171,15 @@ class Policy:
         return found
 
     def rows(self, indexes: Positions, key: Sequence[Field], fields: Sequence[Field]) -> pa.Table:
-        """Return the rows that decisions give, columns by field id.
+        """Return the rows given by decisions, columns by field id.
 
         Args:
-            indexes: Which decisions; each gives a row.
+            indexes: The decisions; each gives a row.
             key: The key's columns.
             fields: All columns.
 
         Raises:
-            InputError: They give other columns than the table has now.
+            InputError: They give columns other than those the table has now.
         """
         some = [self.decisions[index] for index in indexes]
         rows = []
@@ -203,14 +201,14 @@ class Policy:
 def _are_equal(
     rows: Sequence[Mapping[str, Any]], table: pa.Table, fields: Sequence[Field]
 ) -> Mask:
-    """Tell which rows equal those of a table, one by one."""
+    """Return a mask of the rows that equal the table's rows, compared one by one."""
     columns = []
     for field in fields:
         column = table.column(field.id)
         try:
             old = pa.array([row.get(field.name) for row in rows], column.type)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            # The column was of another type then.
+            # The column had another type at that time.
             return np.zeros(len(rows), np.bool_)
         columns.append(pa.chunked_array([old]))
     return equal_rows(columns, [table.column(field.id) for field in fields], len(rows))
@@ -220,7 +218,7 @@ def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Ta
     """Return keys as columns by field id.
 
     Raises:
-        InputError: A key has not as many values as there are columns, or one of another type.
+        InputError: A key has the wrong number of values, or a value of the wrong type.
         UnsupportedError: Arrow has no such type.
     """
     for key in keys:
@@ -242,10 +240,10 @@ def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Ta
 def matches(
     keys: pa.Table, wanted: Sequence[tuple[Any, ...]], fields: Sequence[Field]
 ) -> tuple[Positions, Positions]:
-    """Return which rows have one of some keys: numbers of rows, and of the keys that they have.
+    """Find the rows with given keys; return their numbers, and the number of each one's key.
 
     Raises:
-        InputError: A key has not as many values as there are columns, or one of another type.
+        InputError: A key has the wrong number of values, or a value of the wrong type.
     """
     asked = key_table(wanted, fields)
     columns = [

@@ -1,4 +1,4 @@
-"""Touched rows: in which of base, ours and theirs each row of some files is live."""
+"""Touched rows: which of base, ours and theirs have each row of some files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dbt.adapters.vcs.rows.files.block_reader import Files
 
 @dataclass(frozen=True, slots=True)
 class TouchedRows:
-    """Physical rows that base, ours, theirs and their graft don't have alike; each row once.
+    """Physical rows that some but not all of base, ours, theirs and the graft have, each once.
 
     Attributes:
-        located: Where they are.
-        base: Which of them are live in base.
-        ours: The same of ours.
-        theirs: The same of theirs.
-        grafted: The same of the graft.
+        located: Their places.
+        base: Mask of the rows that are live in base.
+        ours: The same for ours.
+        theirs: The same for theirs.
+        grafted: The same for the graft.
     """
 
     located: Located
@@ -51,9 +51,9 @@ def touched_rows(
     graft: State,
     places: Places | None = None,
 ) -> TouchedRows:
-    """Return the rows of pieces that base, ours, theirs and a graft don't have alike.
+    """Return the rows of pieces that some but not all of base, ours, theirs and the graft have.
 
-    Only tombstones are read. With places it is the rows at these.
+    Only tombstones are read. With places, only the rows there are returned.
     """
     located = locate(files, pieces, places)
     grid = Grid(located.parts())
@@ -69,7 +69,7 @@ def touched_rows(
 
 
 def dead_rows(files: Files, grid: Grid, deletions: Iterable[tuple[str, str]]) -> Mask:
-    """Tell which rows are deleted, given the tombstones and from which block each deletes."""
+    """Return a mask of the deleted rows, given tombstones and the block each deletes from."""
     tombstones: dict[str, list[str]] = {}
     for image, block in deletions:
         if block in grid.blocks:
@@ -78,9 +78,9 @@ def dead_rows(files: Files, grid: Grid, deletions: Iterable[tuple[str, str]]) ->
 
 
 def without_overlaps(files: Files, triple: Triple, result: State) -> State:
-    """Return a graft without those deletions of theirs whose rows ours deletes, too.
+    """Return a graft without those deletions of theirs that overlap deletions of ours.
 
-    A row must not be deleted twice. What else these deletions are for is left to be repaired.
+    A row must not be deleted twice. Other rows of these deletions are left to the repair.
     """
     ours = [pair for pair in result.deletions if pair in triple.ours.deletions]
     blocks = {block for _, block in ours}
@@ -93,10 +93,10 @@ def without_overlaps(files: Files, triple: Triple, result: State) -> State:
 
 
 def _live_in(files: Files, pieces: Sequence[Piece], grid: Grid, state: State) -> Mask:
-    """Tell which rows a state has.
+    """Return a mask of the rows that a state has.
 
-    A row of an image is of a block that every state has; a state that says nothing of the block
-    has it.
+    An image's row belongs to a block that every state has, so it is live in a state without an
+    entry for the block.
     """
     shared: dict[str, bool] = {}
     for piece in pieces:

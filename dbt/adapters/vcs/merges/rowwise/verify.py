@@ -1,4 +1,4 @@
-"""Verification: a merged version is read again before anybody sees it."""
+"""Verification: a merged version is read back before anybody sees it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dbt.adapters.vcs.rows.files.block_reader import Files
 
 
 class MergeCheckError(VcsError):
-    """A merge wrote something else than it planned: report it; nothing was changed."""
+    """A merge did not write what it planned. Report it; nothing was changed."""
 
 
 def verify(
@@ -36,12 +36,12 @@ def verify(
 ) -> None:
     """Check a merged version against its plan.
 
-    From its manifests: it has as many rows as ours and what its delta to ours adds and takes
-    away. And from its files: of each row that was decided on, as many copies are live in it as
-    were wanted; the files written for it hold what they had to.
+    By its manifests, its row count is that of ours plus the rows its delta adds, less those it
+    removes. By its files, each examined row is live as often as wanted, and the new files hold the
+    planned rows.
 
     Raises:
-        MergeCheckError: It is not so.
+        MergeCheckError: One of these does not hold.
     """
     change = delta(ours, result, repository.objects.segment, with_moves=True)
     expected = ours.rows + change.rows_added - change.rows_removed
@@ -69,7 +69,7 @@ def verify(
 
 
 def _same_rows(wanted: pa.Table, read: pa.Table) -> bool:
-    """Tell whether two tables of as many rows hold the same ones, in any order."""
+    """Return whether two tables of equal length hold the same rows, in any order."""
     columns = [
         pa.chunked_array([*one.chunks, *other.chunks])
         for one, other in zip(wanted.columns, read.columns, strict=True)
@@ -79,7 +79,7 @@ def _same_rows(wanted: pa.Table, read: pa.Table) -> bool:
 
 
 def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:
-    """Tell which of the rows that were decided on the written manifests make live."""
+    """Return a mask of the examined rows that are live by the written manifests."""
     located = repair.rows.located
     added = {block.path for block in change.added}
     gone = {block.path for block in change.removed} | _unsettled(triple, change)
@@ -93,7 +93,7 @@ def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:
 
 
 def _unsettled(triple: Triple, change: Delta) -> set[str]:
-    """Return blocks of ours that exist only because its compactions were undone, and are lost.
+    """Return the blocks restored by undoing compactions of ours that the result has lost.
 
     If a compaction was undone and then kept, its outputs hold the rows of its inputs.
     """

@@ -1,6 +1,6 @@
-"""Equality of values in process: equal values to equal numbers, column by column, in numpy.
+"""Equality of values in process: map equal values to equal numbers, by column, in numpy.
 
-`rows.equality_sql` has the same for an engine.
+`rows.equality_sql` does the same for an engine.
 
 | values                     | equal if                                                    |
 |----------------------------|-------------------------------------------------------------|
@@ -14,9 +14,9 @@
 | arrays                     | equal element by element, in order                          |
 | maps                       | equal entry by entry, in any order                          |
 
-A nested value is made the sequence of its elements' numbers, and these bytes are numbered. So
-the comparison is exact, and no table of large values is held. Whole numbers, times and decimals
-that lie close together are their own numbers, less the least of them: that takes no table at all.
+A nested value becomes the sequence of its elements' numbers, and these bytes are numbered. So the
+comparison is exact, and no table of large values is kept. Whole numbers, times and decimals that
+lie close together are numbered by their distance from the least one, without any table.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ _DIGITS: Final = 18
 
 
 def group_ids(columns: Iterable[pa.ChunkedArray], rows: int) -> Codes:
-    """Return a number for each row, the same for rows equal in all columns, dense from 0."""
+    """Number the rows densely from 0; rows equal in all columns get the same number."""
     return _combined(np.zeros(rows, np.int64), columns, None)
 
 
 def group_in_steps(steps: Iterable[Iterable[pa.ChunkedArray]], rows: int) -> Codes:
-    """Do the same with columns that come in steps, dense in any order.
+    """Do the same with columns that arrive in steps; the numbers are dense, in any order.
 
-    Rows that differ from all others by then are not looked at in the next step, and without
-    others no further step is asked for.
+    Rows that already differ from all others are skipped in later steps. If no rows are left, no
+    further step is requested.
     """
     numbers = np.zeros(rows, np.int64)
     several, codes, settled = np.arange(rows), numbers, 0
@@ -73,7 +73,7 @@ def group_in_steps(steps: Iterable[Iterable[pa.ChunkedArray]], rows: int) -> Cod
 def _combined(
     codes: Codes, columns: Iterable[pa.ChunkedArray], rows: npt.NDArray[np.int64] | None
 ) -> Codes:
-    """Return numbers, dense from 0, for rows that have numbers and columns."""
+    """Number rows densely from 0 by their present numbers and more columns."""
     width = int(codes.max(initial=0)) + 1
     for column in columns:
         found = codes_of(column if rows is None else column.take(pa.array(rows)))
@@ -88,9 +88,9 @@ def _combined(
 def equal_pairs(
     steps: Iterable[Iterable[pa.ChunkedArray]], one: Codes, other: Codes
 ) -> npt.NDArray[np.bool_]:
-    """Tell for pairs of rows whether they are equal in all columns, as `group_ids` has it.
+    """Return a mask of the pairs of rows that are equal in all columns, as in `group_ids`.
 
-    Once all pairs are known to differ, no further step is asked for.
+    Once all pairs are known to differ, no further step is requested.
 
     Args:
         steps: The rows' columns, in steps.
@@ -112,7 +112,7 @@ def equal_pairs(
 def equal_rows(
     one: Sequence[pa.ChunkedArray], other: Sequence[pa.ChunkedArray], rows: int
 ) -> npt.NDArray[np.bool_]:
-    """Return which rows are equal, one by one, in all columns.
+    """Compare rows one by one; return a mask of those equal in all columns.
 
     Args:
         one: Columns.
@@ -126,17 +126,17 @@ def equal_rows(
 
 
 def has_value(column: pa.ChunkedArray, value: pa.Scalar[Any]) -> pa.ChunkedArray:
-    """Return for each row whether it has a value, which the column's type holds; NULL is none."""
+    """Return a mask of the rows equal to a value of the column's type; NULL equals nothing."""
     wanted = plain(pa.repeat(pc.cast(value, column.type), 1))
     return pc.and_(pc.is_valid(column), pc.is_in(plain(column), value_set=wanted))
 
 
 def ids_within(groups: Codes, columns: Iterable[pa.ChunkedArray]) -> Codes:
-    """Return a number for each row, the same for rows of a group that are equal in all columns.
+    """Number the rows of each group; rows of a group equal in all columns share a number.
 
-    It says nothing of rows of different groups. So a column counts only if rows of a group differ
-    in it that were equal before, which takes less to know than to number its values; and once
-    none are equal any more, no further column is asked for.
+    Numbers of different groups are not comparable. So a column's values are numbered only if rows
+    of a group that were equal so far differ in it, which is cheaper to find out. Once no rows are
+    equal any more, no further column is requested.
 
     Args:
         groups: The rows' groups.
@@ -153,13 +153,13 @@ def ids_within(groups: Codes, columns: Iterable[pa.ChunkedArray]) -> Codes:
 
 
 def _neighbours(groups: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Return an order by group, and where a row follows another of the same group."""
+    """Return an order by group, and a mask of the rows that follow one of the same group."""
     order = np.argsort(groups, kind="stable")
     return order, groups[order[1:]] == groups[order[:-1]]
 
 
 def _differ(column: pa.ChunkedArray, order: Codes, together: npt.NDArray[np.bool_]) -> bool:
-    """Tell whether neighbours in an order that are together may differ."""
+    """Return whether a column may differ between neighbours of the same group."""
     if _is_compared_by_code(column.type):
         return True
     sorted_ = column.take(pa.array(order))
@@ -183,9 +183,9 @@ def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> npt.NDArray[np.bool_
 
 
 def plain(column: Any) -> Any:
-    """Return values of a type that isn't nested with one zero and one NaN alone.
+    """Return values of a plain type with a single zero and a single NaN.
 
-    Then they are equal if their bits are, as Arrow has it when it hashes.
+    They are then equal exactly if their bits are, which is how Arrow hashes them.
     """
     if not pa.types.is_floating(column.type):
         return column
@@ -194,9 +194,9 @@ def plain(column: Any) -> Any:
 
 
 def codes_of(column: Any) -> Codes:
-    """Return a number from 0 for each value of an Arrow array, the same for equal ones.
+    """Return a number from 0 for each value of an Arrow array, the same for equal values.
 
-    NULL has a number, too. The greatest is at most some times the array's length.
+    NULL has a number too. The greatest is at most a small multiple of the array's length.
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -236,7 +236,7 @@ def _encoded(column: Any) -> Codes:
 
 
 def _close_together(column: Any) -> Codes | None:
-    """Return how far each value is from the least, NULLs behind all, if the farthest is near."""
+    """Return each value's distance from the least, NULLs last; None if one is too far."""
     values = _whole_numbers(column) if column.null_count < len(column) else None
     if values is None:
         return None
@@ -252,7 +252,7 @@ def _close_together(column: Any) -> Codes | None:
 
 
 def _whole_numbers(column: Any) -> npt.NDArray[Any] | None:
-    """Return what stands for the values in memory, if that is a whole number; any for NULL."""
+    """Return the whole numbers that represent the values in memory; anything for NULL."""
     type_ = column.type
     if pa.types.is_decimal128(type_) and type_.precision <= _DIGITS:
         # Two words each, the low one first; the high one repeats its sign.

@@ -1,14 +1,14 @@
-"""Equality of values as SQL: what Spark compares is made to be equal as `rows.equality` has it.
+"""Equality of values as SQL: makes Spark compare values as `rows.equality` does.
 
 | values           | Spark by itself                          | here                              |
 |------------------|------------------------------------------|-----------------------------------|
-| NaN, -0.0        | as they should be, also inside of others | left alone                        |
+| NaN, -0.0        | as they should be, also in nested values | unchanged                         |
 | text             | by its collation                         | cast to the binary one            |
 | maps             | not compared, and not hashed             | their entries, in order of keys   |
 | VARIANT          | not compared                             | their JSON text                   |
 | arrays, structs  | by content                               | their content as this table says  |
 
-So whoever compares, groups, joins or hashes values in SQL does it with `canonical` of them.
+So compare, group, join and hash values in SQL only by their `canonical` form.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dbt.adapters.vcs.rows.quoting import quoted
 
 
 def canonical(value: str, type_: str) -> str:
-    """Return SQL for what stands for a value: it is equal, to Spark, if and only if that is.
+    """Return SQL for a value's canonical form: Spark finds two equal exactly if the values are.
 
     Args:
         value: SQL of the value, not NULL without a type.

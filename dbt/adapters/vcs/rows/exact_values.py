@@ -1,21 +1,21 @@
-"""Exact values: what a person gives for a column, taken only if the column's type holds it.
+"""Exact values: a value given for a column is accepted only if its type holds it exactly.
 
-A value is given as text, as on a command line, or as a value that an engine computed. It is taken
-if and only if it comes back unchanged from the type:
+A value is given as text, as on a command line, or was computed by an engine. It is accepted if and
+only if it comes back unchanged from the type:
 
 | type                     | text                                                                 |
 |--------------------------|----------------------------------------------------------------------|
 | boolean                  | `true`, `false`, in any case                                         |
 | tinyint ... bigint       | a number without a fraction, within the type's range                 |
-| decimal(p,s)             | a number with at most s digits behind the point and p - s before it  |
+| decimal(p,s)             | a number with at most s digits after the point and p - s before it   |
 | float, double            | a number that the type shows as it was given; `nan`, `inf`, `-inf`   |
-| string, varchar, char    | any text that is not too long; char(n) is filled up with spaces      |
+| string, varchar, char    | any text that is not too long; char(n) is padded with spaces         |
 | date                     | `2026-11-20`; a time only if it is midnight                          |
 | timestamp, timestamp_ntz | `2026-11-20 12:00:00.123456`, or with T; the date alone for midnight |
 | binary                   | hex digits, two a byte                                               |
 
-Values of an engine are numbers for numbers, dates and times for each other, and texts for
-everything but binary. Spark's own store assignment would cut off digits and fractions of a day.
+Of an engine's values, numbers are accepted for numbers, dates and times for each other, and texts
+for everything but binary. Spark's own store assignment would drop digits and the time of day.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _MICROS: Final = 6
 
 
 def exact_value(given: Given, type_: str, zone: tzinfo = timezone.utc) -> pa.Scalar:
-    """Return a value as one of a type, by the module's table; NULL stays NULL.
+    """Convert a value to a type by the table above; NULL stays NULL.
 
     Args:
         given: The value.
         type_: The text of a Spark type.
-        zone: Where a time without an offset is meant.
+        zone: The time zone of a time without an offset.
 
     Raises:
         ValueError: The type doesn't hold it; the message is a clause that says why.
@@ -75,7 +75,7 @@ def exact_value(given: Given, type_: str, zone: tzinfo = timezone.utc) -> pa.Sca
 
 
 def _of_text(text: str, type_: str, wanted: pa.DataType, zone: tzinfo) -> Any:
-    """Return the Python value that a text stands for."""
+    """Parse a text as a Python value."""
     if pa.types.is_string(wanted):
         return _limited(text, type_)
     if pa.types.is_boolean(wanted):
@@ -96,7 +96,7 @@ def _of_text(text: str, type_: str, wanted: pa.DataType, zone: tzinfo) -> Any:
 
 
 def _text_of(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
-    """Return the text that stands for a value of an engine."""
+    """Return the text for a value from an engine."""
     kind = given.type
     for kinds, fits, text_of in _TEXTS:
         if any(is_kind(kind) for is_kind in kinds):
@@ -119,7 +119,7 @@ def _floating(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
 
 
 def _date_or_time(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
-    """Return a date or time as the wanted type has it: an instant in UTC, else in the zone."""
+    """Convert a date or time to the wanted type: an instant in UTC, else in the zone."""
     try:
         moment = given.as_py()
     except (ValueError, OverflowError) as error:
@@ -151,7 +151,7 @@ def _takes_all(type_: pa.DataType) -> bool:
 
 _TextOf: TypeAlias = Callable[[pa.Scalar, pa.DataType, tzinfo], str]
 _Test: TypeAlias = Callable[[pa.DataType], bool]
-# Types of values that an engine computes, the types that take them, and how they are written.
+# Types of values from an engine, the types that accept them, and their text form.
 _TEXTS: Final[tuple[tuple[tuple[_Test, ...], _Test, _TextOf], ...]] = (
     ((pa.types.is_string, pa.types.is_large_string), _takes_all, _plain),
     ((pa.types.is_boolean,), pa.types.is_boolean, _plain),
@@ -218,7 +218,7 @@ def _float(text: str, wanted: pa.DataType) -> float:
 
 
 def _shown(value: float, type_: pa.DataType) -> str:
-    """Return the shortest text that stands for a number."""
+    """Return the shortest text for a number."""
     return str(np.float32(value)) if type_.bit_width == 32 else repr(value)
 
 

@@ -14,13 +14,12 @@ U = TypeVar("U")
 
 
 def in_process_first(in_process: Callable[[], T], otherwise: Callable[[], U]) -> T | U:
-    """Return what one function computes in this process; where it refuses, what another returns.
+    """Compute in this process if possible, otherwise with a second function.
 
     Args:
-        in_process: Raises `TooLargeError` for more than `Limits`, of which manifests tell before
-            rows are read, and `UnsupportedError` for types that Arrow lacks.
-        otherwise: Takes its place in both cases, as a rule with the engine. What it raises is
-            raised.
+        in_process: Raises `TooLargeError` if manifests show more than `Limits`, before any row is
+            read, and `UnsupportedError` for types that Arrow lacks.
+        otherwise: Called in both cases, usually with the engine; its errors are passed on.
     """
     with suppress(TooLargeError, UnsupportedError):
         return in_process()

@@ -22,12 +22,12 @@ _COUNT: Final = "count_all"
 
 
 class Clashes(NamedTuple):
-    """What is wrong with the keys of new rows; each list holds up to `SHOWN` keys.
+    """The bad keys of new rows; each list holds up to `SHOWN` keys.
 
     Attributes:
         null: Keys with a NULL in them.
-        repeated: Keys that several of the new rows have.
-        present: Keys that a new row and an old one have.
+        repeated: Keys shared by several new rows.
+        present: Keys shared by a new row and an old one.
     """
 
     null: tuple[tuple[Any, ...], ...] = ()
@@ -44,8 +44,8 @@ def find_clashes(
 ) -> Clashes:
     """Compare the keys of new rows with each other and with those of old rows.
 
-    Keys are equal as `rows.equality` has it. The keys of the new rows are
-    held in memory, those of the old rows only as far as their first column fits a new one.
+    Keys are compared as in `rows.equality`. The keys of all new rows are held in memory, those of
+    old rows only if their first column matches a new one.
 
     Raises:
         UnsupportedError: Arrow lacks the type of a key column.
@@ -86,12 +86,12 @@ def _present(
     met = pa.Table.from_batches(found).group_by(names).aggregate([])
     if len(fields) == 1:
         return _keys(met)
-    # Both hold each key once, so what stands twice is in both.
+    # Each side holds a key once, so a key that occurs twice is on both sides.
     return _keys(_repeated(pa.concat_tables([rows.select(names), met])))
 
 
 def _repeated(rows: pa.Table) -> pa.Table:
-    """Return the keys that stand more than once, each once."""
+    """Return the keys that occur more than once, each once."""
     if len(rows.column_names) == 1 and pc.count_distinct(rows.column(0)).as_py() == rows.num_rows:
         return rows.slice(0, 0)
     counted = rows.group_by(rows.column_names).aggregate([([], _COUNT)])
@@ -99,7 +99,7 @@ def _repeated(rows: pa.Table) -> pa.Table:
 
 
 def _any_null(rows: pa.Table) -> pa.ChunkedArray | None:
-    """Return which rows have a NULL; None if none has."""
+    """Return a mask of the rows with a NULL; None if there are none."""
     if not any(column.null_count for column in rows.columns):
         return None
     found = pc.is_null(rows.column(0))
@@ -109,7 +109,7 @@ def _any_null(rows: pa.Table) -> pa.ChunkedArray | None:
 
 
 def _plain(rows: pa.Table) -> pa.Table:
-    """Return keys whose equality is that of their bits."""
+    """Return keys that are equal exactly if their bits are."""
     return pa.table([plain(column) for column in rows.columns], names=rows.column_names)
 
 

@@ -1,4 +1,4 @@
-"""Key values: what a person gives for a row's column, as a value of the column's type."""
+"""Key values: a value given for a row's column, converted to the column's type."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def key_value(
     given: Given,
     zone: tzinfo = timezone.utc,
 ) -> pa.Scalar:
-    """Return a value that somebody gave as one of a column's type, which holds it exactly.
+    """Convert a given value to a column's type, without loss.
 
-    Every value that a person gives for a row goes through here: `exact_value` says what is
-    taken. A time without an offset is in the zone.
+    All values that people give for rows pass through here; `exact_value` has the rules. A time
+    without an offset is in the given zone.
 
     Raises:
         InputError: The type doesn't hold it.

@@ -1,4 +1,4 @@
-"""Limits: how many rows are worth computing in this process."""
+"""Limits: how many rows this process computes on before an engine takes over."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from dbt.adapters.vcs.core.plan.pieces import Piece
 
 
 class TooLargeError(VcsError):
-    """There is more to read than fits this process: let an engine compute it."""
+    """There is too much to read in this process: an engine has to compute it."""
 
 
 class Limits(NamedTuple):
-    """What is read at most.
+    """The most that is read.
 
     Attributes:
         rows: Rows of all pieces.
-        bytes: Size of them in block files; of deleted rows a share of the block's.
+        bytes: Their size in block files; for deleted rows a share of the block's size.
     """
 
     rows: int
     bytes: int
 
     def allow(self, pieces: Iterable[Piece]) -> bool:
-        """Tell whether there is no more to read."""
+        """Return whether pieces are within the limits."""
         rows, size = _measured(pieces)
         return rows <= self.rows and size <= self.bytes
 
     def check(self, pieces: Iterable[Piece]) -> None:
-        """Refuse to read more than that.
+        """Refuse pieces beyond the limits.
 
         Raises:
             TooLargeError: There are more rows or bytes.
@@ -52,7 +52,7 @@ MERGE_LIMITS: Final = Limits(rows=10_000_000, bytes=512 * 2**20)
 
 
 def _measured(pieces: Iterable[Piece]) -> tuple[int, int]:
-    """Return the rows of pieces, and their size where their block is known."""
+    """Return the number of rows in pieces, and their size as far as their blocks are known."""
     pieces = tuple(pieces)
     size = sum(
         piece.info.bytes * piece.rows // max(1, piece.info.rows) for piece in pieces if piece.info

@@ -1,4 +1,4 @@
-"""Manifests: a table's segments after blocks and deletions came and went."""
+"""Manifests: a table's segments after blocks and deletions are added and removed."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def edited(
     blocks: Sequence[Block] = (),
     tombstones: Sequence[Tombstone] = (),
 ) -> tuple[SegmentRef, ...]:
-    """Return the segments of a version after an edit; what it leaves alone is shared by id.
+    """Return the segments of a version after an edit; unchanged ones are shared by id.
 
     Args:
-        objects: Where segments are, and where new ones are put.
+        objects: The store that segments are read from and written to.
         ours: The version that is edited.
-        sources: Where new blocks and deletions come from: a segment of theirs of which all is
-            new is shared, too, and compactions known there stay known.
-        edit: What goes and comes.
+        sources: The versions that new blocks and deletions come from. Their segments that are
+            entirely new are shared too, and compactions known there stay known.
+        edit: What is removed and added.
         sizes: Bytes of the tombstones, by path.
         blocks: Further new blocks, written just now.
         tombstones: Further new tombstones, written just now.
@@ -59,10 +59,10 @@ def edited(
 
 
 class _News:
-    """What an edit brings, less the segments that bring it as they are.
+    """What an edit adds, apart from the segments that can be shared whole.
 
     Attributes:
-        blocks: New blocks by path that no shared segment has.
+        blocks: New blocks that no shared segment has, by path.
         deletions: New deletions that no shared segment has.
         shared: Segments of the sources that are all new.
     """
@@ -74,7 +74,7 @@ class _News:
         self._derivations: dict[tuple[tuple[str, ...], ...], Derivation] = {}
 
     def look_at(self, ref: SegmentRef, segment: Segment) -> None:
-        """Share a segment of a source if all that it holds is new, else remember compactions."""
+        """Share a source's segment if everything in it is new, else remember its compactions."""
         keys = {(stone.path, path) for stone in segment.tombstones for path in stone.targets}
         paths = {block.path for block in segment.blocks}
         if (paths or keys) and paths <= self.blocks.keys() and keys <= self.deletions.keys():
@@ -88,7 +88,7 @@ class _News:
                 self._derivations[item.outputs, item.inputs] = item
 
     def known_compactions(self) -> list[Derivation]:
-        """Return the compactions of segments that were not shared whose outputs are new."""
+        """Return the compactions with new outputs from segments that were not shared."""
         found = self._derivations.values()
         return [item for item in found if set(item.outputs) <= self.blocks.keys()]
 
@@ -99,10 +99,10 @@ def put_segments(
     tombstones: Sequence[Tombstone],
     derivations: Sequence[Derivation],
 ) -> tuple[SegmentRef, ...]:
-    """Write blocks as segments, in order, and return what a snapshot says of them.
+    """Write blocks as segments, in order, and return references to them.
 
-    Tombstones go to the first segment, a derivation to that of its first output, or to the first
-    if nothing was left to write.
+    Tombstones go to the first segment. A derivation goes to the segment of its first output, or to
+    the first if no rows were left to write.
     """
     refs: list[SegmentRef] = []
     for start in range(0, max(len(blocks), 1 if tombstones or derivations else 0), MAX_BLOCKS):
@@ -122,7 +122,7 @@ def put_segments(
 
 
 def _kept(objects: ObjectStore, ours: Snapshot, edit: Edit) -> Sequence[SegmentRef]:
-    """Return the segments of ours without what goes."""
+    """Return the segments of ours without what is removed."""
     if not edit.blocks.gone and not edit.deletions.gone:
         return ours.segments
     reduced = (_reduced(objects, ref, edit) for ref in ours.segments)
@@ -130,7 +130,7 @@ def _kept(objects: ObjectStore, ours: Snapshot, edit: Edit) -> Sequence[SegmentR
 
 
 def _reduced(objects: ObjectStore, ref: SegmentRef, edit: Edit) -> SegmentRef | None:
-    """Return a segment without what goes; None if nothing is left."""
+    """Return a segment without what is removed; None if nothing is left."""
     segment = objects.segment(ref.id)
     blocks = tuple(block for block in segment.blocks if block.path not in edit.blocks.gone)
     stones: list[Tombstone] = []
@@ -159,7 +159,7 @@ def _tombstones(
 
 
 def put_segment(objects: ObjectStore, segment: Segment) -> SegmentRef:
-    """Write a segment and return what a snapshot says of it."""
+    """Write a segment and return a reference to it."""
     return SegmentRef(
         id=SegmentId(objects.put(segment)),
         blocks=len(segment.blocks),

@@ -1,4 +1,4 @@
-"""Partition values as the names of folders tell them."""
+"""Partition values, as written in the names of folders."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def partition_values(path: str) -> dict[str, str | None]:
 
 
 def is_spelled(type_: str) -> bool:
-    """Tell whether `partition_folder` knows a type; of the others only Spark knows the text."""
+    """Return whether `partition_folder` supports a type; for others only Spark knows the text."""
     found = type_of(type_)
     return found.kind in _SPELLED and found.collation is None
 
@@ -79,10 +79,10 @@ def folder_of_text(name: str, value: str | None) -> str:
 
 
 def check_partition_type(name: str, type_: str) -> None:
-    """Refuse to partition by a column of a type, given as text, that folders don't keep.
+    """Refuse partition columns of a type whose values folders' names can't hold.
 
     Raises:
-        UnsupportedError: It is nested, binary, VARIANT, or a text with a collation.
+        UnsupportedError: The type is nested, binary, VARIANT, or text with a collation.
     """
     found = type_of(type_)
     if found.is_nested or found.kind == "binary" or found.collation:
@@ -93,7 +93,7 @@ def check_partition_type(name: str, type_: str) -> None:
 
 
 def refused_text(name: str) -> str:
-    """Return what to tell of a value that the name of a folder can't keep."""
+    """Return the error message for a value that the name of a folder can't hold."""
     return (
         f"The partition column '{name}' holds an empty string or {NULL_FOLDER}, which Spark "
         "would read back as NULL. Replace such values, or partition by another column."
@@ -101,10 +101,10 @@ def refused_text(name: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Do what Hive does, and Spark after it: '%' and two hex digits for what is not safe."""
+    """Escape as Hive and Spark do: '%' and two hex digits for an unsafe character."""
     return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
 
 
 def _unescape(text: str) -> str:
-    """Undo Hive's escapes: each stands for one character below 128."""
+    """Undo Hive's escapes, each of which is one character below 128."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)

@@ -17,15 +17,15 @@ Place = Callable[[int], int | None]
 
 
 def moved(message: str, sent: str, written: str, place: Place) -> str:
-    """Return a message whose lines and positions count in the user's text.
+    """Return a message with lines and positions in terms of the user's text.
 
-    Those that lie in no part of it are left out.
+    Positions outside the user's text are left out.
 
     Args:
         message: Spark's message about `sent`.
         sent: The text that Spark read.
         written: The user's text.
-        place: Gives for an offset in `sent` that in `written`.
+        place: Maps an offset in `sent` to one in `written`.
     """
 
     def own(found: re.Match[str], first: int) -> tuple[int, int] | None:
@@ -59,7 +59,7 @@ def moved(message: str, sent: str, written: str, place: Place) -> str:
 
 
 def placeless(error: Exception) -> str:
-    """Return what an error says without the line and the position, in a text of nobody's."""
+    """Return an error's message without line and position, for a text that no user wrote."""
     return moved(str(error), "", "", lambda offset: None)
 
 

@@ -51,7 +51,7 @@ _PLAIN_TEXTS: Final[dict[pa.DataType, str]] = {
 
 
 def type_text(data_type: DataType) -> str:
-    """Return the text of a Spark type; struct fields are quoted where they have to be."""
+    """Return the text of a Spark type; struct fields are quoted where necessary."""
     return str(_type(data_type))
 
 
@@ -66,15 +66,15 @@ def arrow_type(text: str) -> pa.DataType:
 
     Raises:
         UnsupportedError: Arrow has no such type (intervals, VARIANT, TIME).
-        InputError: The text is no type.
+        InputError: The text is not a type.
     """
     return _arrow(type_of(text), text)
 
 
 def plain_type_text(type_: pa.DataType) -> str | None:
-    """Return the Spark type of plain values; None for times with a zone, and for nested values.
+    """Return the Spark type of plain values; None for times with a zone and nested values.
 
-    Whoever reads plain values gets the same from Spark and from Arrow.
+    Plain values read the same from Spark and from Arrow.
     """
     if pa.types.is_decimal(type_):
         return f"decimal({type_.precision},{type_.scale})"

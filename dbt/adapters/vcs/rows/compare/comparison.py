@@ -1,13 +1,13 @@
-"""Columns: what the rows of two versions of a table are compared and shown by.
+"""Comparison: the columns by which the rows of two versions are compared and shown.
 
 | column                               | compared                                | shown      |
 |--------------------------------------|-----------------------------------------|------------|
 | in both, by id                       | at the wider type                       | both sides |
-| in one, the other doesn't have it yet| as NULL where it is not there           | both sides |
-| in one, the other dropped it         | no: the schema's difference tells it all| one side   |
+| in one, the other doesn't have it yet| as NULL on the other side               | both sides |
+| in one, the other dropped it         | no: the schema difference shows the drop| one side   |
 
-A dropped column is left out because rows in files that both versions share would differ by it,
-too; so the answer would depend on what was rewritten.
+A dropped column is left out because rows in files that both versions share would also differ by
+it. The answer would then depend on which files were rewritten.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Comparison:
     """How two versions are compared.
 
     Attributes:
-        fields: The columns to show, each under a name of its own: after's in order, then those
-            that before alone has.
-        compared: Those of them that make two rows different.
-        key: Those of them that pair two rows; none for a table without a key.
+        fields: The columns to show, with distinct names: those of after in order, then those that
+            only before has.
+        compared: The columns whose values are compared.
+        key: The columns that pair two rows; none for a table without a key.
     """
 
     fields: tuple[Field, ...]
@@ -44,16 +44,16 @@ class Comparison:
         after: Snapshot | None,
         columns: Sequence[str] | None = None,
     ) -> Comparison:
-        """Return how to compare two versions, at least one of which is there.
+        """Return how to compare two versions, at least one of which is given.
 
         Args:
             before: The first version.
             after: The second one.
-            columns: Names of the only columns to compare and show, the key aside.
+            columns: Names of the only columns to compare and show, besides the key.
 
         Raises:
-            InputError: A column is not there, or neither is a version.
-            UnsupportedError: One column has types that can't be compared.
+            InputError: A column doesn't exist, or no version is given.
+            UnsupportedError: A column has two types that can't be compared.
         """
         sides = [side for side in (before, after) if side is not None]
         if not sides:
@@ -93,7 +93,7 @@ def _common_key(sides: Sequence[Snapshot]) -> tuple[str, ...]:
 
 
 def _is_compared(field: Field, old: Schema, new: Schema) -> bool:
-    """Tell whether a column makes rows different: all but those that one side dropped."""
+    """Return whether a column is compared: any is, unless one side dropped it."""
     is_common = old.by_id(field.id) is not None and new.by_id(field.id) is not None
     return is_common or field.id not in (*old.retired, *new.retired)
 

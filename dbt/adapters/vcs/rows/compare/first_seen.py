@@ -1,4 +1,4 @@
-"""Grids: rows of many blocks looked at as one, so that it takes no step for each block."""
+"""Grids: rows of many blocks handled as one array, without a step for each block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKED: Final = 2**28
 
 
 class Grid:
-    """Rows in some parts; a place is a position in a block, and has a number."""
+    """The rows of some parts; a place is a position in a block, and is numbered."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         """Take the parts; a block may have several."""
@@ -42,7 +42,7 @@ class Grid:
         return self._extents.keys()
 
     def among(self, parts: Iterable[Part]) -> Mask:
-        """Tell which rows are at some places; those of other blocks mean nothing."""
+        """Return a mask of the rows at the given places; places in other blocks are ignored."""
         some = self._numbered(
             (block, positions[positions < self._extents[block]])
             for block, positions in parts
@@ -68,11 +68,11 @@ class Grid:
         return found
 
     def spread(self, of_parts: Sequence[bool]) -> Mask:
-        """Tell of each row what is told of its part."""
+        """Repeat each part's value for all of its rows."""
         return np.repeat(np.array(of_parts, np.bool_), self._counts)
 
     def parts(self, rows: Mask) -> set[int]:
-        """Return the numbers of the parts that some rows are in."""
+        """Return the numbers of the parts that contain marked rows."""
         numbers = np.repeat(np.arange(len(self._counts)), self._counts)
         return set(np.unique(numbers[rows]).tolist())
 

@@ -1,4 +1,4 @@
-"""Located rows: rows of pieces, each knowing its place in its block."""
+"""Located rows: rows of pieces, each with its place in its block."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NO_ROWS: Final = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Rows of some pieces; arrays are as long as there are rows.
+    """Rows of some pieces; each array has one element per row.
 
     Attributes:
-        pieces: Where rows are from.
-        piece: For each row the number of its piece; never falling.
+        pieces: The pieces that the rows come from.
+        piece: For each row the number of its piece, in ascending order.
         position: Its position in the block.
         row: Its position in the file that holds it: the block, or a tombstone.
     """
@@ -44,7 +44,7 @@ class Located:
         return len(self.piece)
 
     def of(self, pieces: Iterable[int]) -> Positions:
-        """Return the numbers of the rows of some pieces, given in rising order."""
+        """Return the numbers of the rows of some pieces, given in ascending order."""
         parts = [np.arange(*np.searchsorted(self.piece, [n, n + 1])) for n in pieces]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
@@ -99,9 +99,9 @@ class Located:
     def _completed(
         self, files: Files, images: pa.Table, fields: Sequence[Field], pieces: Sequence[int]
     ) -> pa.Table:
-        """Return images with the columns that their table lacked when the rows were deleted.
+        """Add to images the columns that their table lacked when the rows were deleted.
 
-        Blocks still hold what was dropped by then.
+        The blocks still hold columns dropped before that time.
         """
         lacking = files.lacking(self.pieces[pieces[0]].path, fields)
         if not lacking:
@@ -119,15 +119,15 @@ class Located:
 
 
 def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) -> Located:
-    """Return the rows of some pieces, in order; only tombstones are read for it.
+    """Return the rows of some pieces, in order; only tombstones are read.
 
     Args:
         files: Reads tombstones.
-        pieces: Where the rows are.
-        places: Which of them are wanted; None for all.
+        pieces: The pieces with the rows.
+        places: The only places wanted; None for all.
 
     Raises:
-        DamagedError: A tombstone does not hold what its entry says.
+        DamagedError: A tombstone's contents don't match its entry.
     """
     piece: list[Any] = []
     position: list[Any] = []
@@ -158,7 +158,7 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
 
 
 def is_among(positions: Positions, some: Positions) -> Mask:
-    """Tell which positions of one block are among some others."""
+    """Return a mask of the positions in one block that are among some others."""
     known = np.zeros(max(positions.max(initial=-1), some.max(initial=-1)) + 1, np.bool_)
     known[some] = True
     return known[positions]

@@ -1,4 +1,4 @@
-"""Matching: which rows fulfil a condition."""
+"""Matching: which rows meet a condition."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from dbt.adapters.vcs.rows.files.block_reader import Positions
 
 
 def hits(table: pa.Table, where: pc.Expression) -> Positions:
-    """Return the numbers of the rows that fulfil a condition on the table's columns.
+    """Return the numbers of the rows that meet a condition on the table's columns.
 
     Raises:
-        InputError: It names a column that is not there, or compares what can't be compared.
+        InputError: It names a column that doesn't exist, or compares values that can't be
+            compared.
     """
     numbered = table.append_column("__vcs_row", pa.array(np.arange(table.num_rows)))
     try:

@@ -1,4 +1,4 @@
-"""Net changes: signed rows with everything cancelled that is equal and of opposite sign."""
+"""Net changes: what is left of signed rows when equal rows of opposite sign cancel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NONE: Final = np.empty(0, np.int64)
 
 
 class Counts(NamedTuple):
-    """How many rows a change adds, removes and modifies; without a key none is modified."""
+    """Numbers of rows added, removed and modified; without a key none is modified."""
 
     added: int
     removed: int
@@ -31,14 +31,14 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NetChanges:
-    """What is left of signed rows, and which of them are one row before and after.
+    """The signed rows left over, and which of them pair up as one row before and after.
 
     Attributes:
-        rows: Numbers of the rows that are left, among those given.
+        rows: Numbers of the rows that are left, as given.
         sign: Their signs.
-        value: A number for each, the same for rows that are equal.
-        before: For each change the place in `rows` of what goes; -1 if it is an added row.
-        after: The same of what comes; -1 if it is a removed row.
+        value: A number for each, the same for equal rows.
+        before: For each change the index in `rows` of the old row; -1 for an added row.
+        after: The same for the new row; -1 for a removed row.
     """
 
     rows: Positions
@@ -49,7 +49,7 @@ class NetChanges:
 
     @property
     def counts(self) -> Counts:
-        """How many changes there are of each kind."""
+        """The number of changes of each kind."""
         added, removed = int((self.before < 0).sum()), int((self.after < 0).sum())
         return Counts(added, removed, len(self.before) - added - removed)
 
@@ -61,16 +61,16 @@ def net_changes(
 
     | rows left of one key | changes                                                 |
     |----------------------|---------------------------------------------------------|
-    | one that goes        | a removed row                                           |
-    | one that comes       | an added row                                            |
+    | an old one           | a removed row                                           |
+    | a new one            | an added row                                            |
     | one of each          | a modified row                                          |
-    | more                 | removed and added rows: the key tells nothing apart     |
+    | more                 | removed and added rows: the key is ambiguous            |
 
     Args:
         columns: Gives the rows' columns.
         sign: 1 or -1 for each row.
-        compared: Columns that make two rows different.
-        key: Columns that pair two rows; without any, none are paired.
+        compared: The columns whose values are compared.
+        key: The columns that pair two rows; without any, none are paired.
     """
     if key:
         keys = group_ids(columns(key), len(sign))
@@ -90,12 +90,12 @@ def net_changes(
 
 
 def table_columns(table: pa.Table) -> Columns:
-    """Give the columns of a table that has them by field id."""
+    """Return a reader of the columns of a table named by field id."""
     return lambda fields: [table.column(field.id) for field in fields]
 
 
 def fast_first(fields: Sequence[Field]) -> tuple[list[Field], list[Field]]:
-    """Return columns that are read and compared fast, numbers and times, and the others."""
+    """Split columns into fast ones (numbers and times) and all others."""
     types = [arrow_type(field.type) for field in fields]
     fast = [pa.types.is_primitive(item) or pa.types.is_decimal(item) for item in types]
     found = [field for field, is_fast in zip(fields, fast, strict=True) if is_fast]
@@ -107,7 +107,7 @@ def _in_steps(columns: Columns, fields: Sequence[Field]) -> Iterator[Iterable[pa
 
 
 def _left(steps: Iterable[Iterable[pa.ChunkedArray]], sign: Positions) -> tuple[Positions, Codes]:
-    """Return the numbers of the rows that are left, and the number of each one's value."""
+    """Return the numbers of the rows that are left, and a number for each one's value."""
     value = group_in_steps(steps, len(sign))
     net = sums(value, sign)
     wanted = (np.sign(net)[value] == sign) & (ranks(value * 2 + (sign > 0)) < np.abs(net)[value])
@@ -118,15 +118,15 @@ def _left(steps: Iterable[Iterable[pa.ChunkedArray]], sign: Positions) -> tuple[
 def _left_of_keys(
     columns: Columns, sign: Positions, compared: Sequence[Field], keys: Codes
 ) -> tuple[Positions, Codes]:
-    """Do the same where rows of different keys differ, looking at few values of most rows.
+    """Do the same for keyed rows, reading only a few values of most rows.
 
-    A key has one row that goes and one that comes, mostly: these two are compared, column by
-    column, until they differ. Only where a key has more rows are all their values looked at.
+    Most keys have one old row and one new row. These two are compared column by column until they
+    differ. Only for keys with more rows are all values compared.
 
     Args:
         columns: Gives the rows' columns.
         sign: 1 or -1 for each row.
-        compared: Columns that make two rows of one key different.
+        compared: The columns whose values are compared within a key.
         keys: A number for each row, the same for rows of one key.
     """
     pairs = _pairs(keys, np.flatnonzero(sign < 0), np.flatnonzero(sign > 0))
@@ -155,7 +155,7 @@ def sums(groups: Codes, numbers: Positions) -> Positions:
 
 
 def ranks(groups: Codes) -> Positions:
-    """Return each element's place, from 0, among those of its group."""
+    """Return each element's rank within its group, from 0."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -166,7 +166,7 @@ def ranks(groups: Codes) -> Positions:
 
 
 def _pairs(keys: Codes, goes: Positions, comes: Positions) -> tuple[Positions, Positions]:
-    """Return the places of rows whose key has one row that goes and one that comes."""
+    """Return the indexes of rows whose key has exactly one old and one new row."""
     size = int(keys.max(initial=-1)) + 1
     old, new = (np.bincount(keys[side], minlength=size) for side in (goes, comes))
     single = (old == 1) & (new == 1)

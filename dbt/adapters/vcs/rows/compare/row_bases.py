@@ -8,10 +8,10 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore
 
 
 def merge_base(objects: ObjectStore, left: SnapshotId, right: SnapshotId) -> SnapshotId | None:
-    """Return the version that two versions both come from; None if there is none.
+    """Return the nearest common ancestor of two versions; None if there is none.
 
-    Versions of one table, of a clone, of a clone's clone: all are one graph. After a merge it is
-    what was merged. Criss-cross merges leave several best ones, of which it is the newest.
+    Versions of a table, its clones and their clones form one graph. After a merge the base is the
+    version that was merged. Of several best ones (criss-cross merges) the newest is returned.
     """
     return next(iter(best_bases(objects, left, right)), None)
 

@@ -1,4 +1,4 @@
-"""Signed rows: the rows that a delta adds (1) and takes away (-1)."""
+"""Signed rows: the rows that a delta adds (1) and removes (-1)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 
 @dataclass(frozen=True, slots=True)
 class SignedRows:
-    """Rows with a sign each; rows that are equal and of opposite sign are still there.
+    """Rows with a sign each; equal rows of opposite sign have not been cancelled.
 
     Attributes:
         sign: 1 or -1.
-        located: Where each row is.
-        files: What reads them.
+        located: The place of each row.
+        files: Reads them.
     """
 
     sign: Positions
@@ -32,20 +32,20 @@ class SignedRows:
     files: Files
 
     def read(self, fields: Sequence[Field]) -> pa.Table:
-        """Return columns of the rows by field id; only these columns are read."""
+        """Read columns of the rows, named by field id, and no others."""
         return self.located.read(self.files, fields)
 
     def columns(self, fields: Sequence[Field]) -> list[pa.ChunkedArray]:
-        """Return columns of the rows in the order asked for; only these are read."""
+        """Read columns of the rows in the given order, and no others."""
         found: list[pa.ChunkedArray] = self.read(fields).columns
         return found
 
 
 def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> SignedRows:
-    """Return the signed rows of a delta, those that go first; no row is read yet.
+    """Return the signed rows of a delta, removed ones first; no row is read yet.
 
     Raises:
-        TooLargeError: There are too many of them to be read in this process.
+        TooLargeError: There are too many of them to read in this process.
     """
     signed = signed_pieces(delta)
     pieces = [item.piece for item in signed]

@@ -1,6 +1,6 @@
 """Files: rows of Parquet files of the repository, read without Spark.
 
-Columns go by field id and have the types of a schema, which may be wider than the file's.
+Columns are matched by field id and read as a schema's types, which may be wider than the file's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OPTIONS: Final[Mapping[str, Any]] = {"coerce_int96_timestamp_unit": "us", "pre_
 
 
 class Files:
-    """Reads files; keeps what tombstones say, and small files and the footers of others."""
+    """Reads files; caches tombstones' contents, small files, and the footers of others."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -52,13 +52,13 @@ class Files:
         rows: Positions | None = None,
         partition: Mapping[str, str | None] = {},
     ) -> pa.Table:
-        """Return columns by field id; one that the file lacks has its initial value.
+        """Read columns, named by field id; one that the file lacks has its initial value.
 
         Args:
             path: A block or a tombstone.
-            fields: Which columns, and the types to widen them to.
+            fields: The columns, with the types to widen them to.
             rows: Positions of the rows wanted, in the order wanted; None for all.
-            partition: Values that the folders tell, by field id.
+            partition: Partition values from the folders' names, by field id.
 
         Raises:
             UnsupportedError: Arrow has no such type, or can't read what the file holds.
@@ -81,7 +81,7 @@ class Files:
         *,
         batch_rows: int = _BATCH_ROWS,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a block, in order, a part at a time; columns are as in `columns`.
+        """Yield the rows of a block in order, in batches; columns are as in `columns`.
 
         Args:
             block: The block.
@@ -106,9 +106,9 @@ class Files:
             yield rows if left.all() else rows.filter(pa.array(left))
 
     def nulls(self, block: Block, field: Field, deleted: Positions | None = None) -> int:
-        """Return how many rows of a block, less the deleted ones, are NULL in a column.
+        """Return how many rows of a block, without the deleted ones, are NULL in a column.
 
-        The column may be of any type: its values are not looked at.
+        The column may be of any type: its values are not read.
         """
         rows = block.rows - (0 if deleted is None else len(deleted))
         if field.id in block.partition:
@@ -123,14 +123,14 @@ class Files:
         )
 
     def lacking(self, path: str, fields: Sequence[Field]) -> tuple[Field, ...]:
-        """Return those of some columns that a file doesn't hold."""
+        """Return those of the given columns that a file lacks."""
         names = {name.lower() for name in self._open(path).schema_arrow.names}
         return tuple(field for field in fields if field.id.lower() not in names)
 
     def deleted(self, tombstone: str, block: str) -> tuple[Positions, Positions]:
-        """Return which rows a tombstone deletes from a block, and where it keeps their images.
+        """Return the rows a tombstone deletes from a block, and the places of their images.
 
-        Both are in the same order: positions in the block, and in the tombstone's own file.
+        Both in the same order: positions in the block, and in the tombstone's file.
         """
         found = self._deletions.get(tombstone)
         if found is None:
@@ -145,9 +145,9 @@ class Files:
     def deletions(
         self, tombstones: Iterable[Tombstone], blocks: Iterable[str]
     ) -> dict[str, Positions]:
-        """Return the positions that tombstones delete from each of some blocks, in rising order.
+        """Return the positions that tombstones delete from each block, in ascending order.
 
-        Blocks that lose none are left out.
+        Blocks that lose no rows are left out.
         """
         wanted = set(blocks)
         found: dict[str, list[Positions]] = {}
@@ -195,7 +195,7 @@ class Files:
 
 
 def is_readable(field: Field) -> bool:
-    """Tell whether Arrow can read a column: not VARIANT, nor intervals."""
+    """Return whether Arrow can read a column: any type but VARIANT and intervals."""
     try:
         arrow_type(field.type)
     except UnsupportedError:
@@ -204,12 +204,12 @@ def is_readable(field: Field) -> bool:
 
 
 def shown_type(field: Field) -> pa.DataType:
-    """Return the Arrow type of a column without values: text where Arrow has no such type."""
+    """Return the Arrow type for an empty column: text if Arrow has no such type."""
     return arrow_type(field.type) if is_readable(field) else pa.string()
 
 
 def partition_scalar(text: str | None, type_: pa.DataType) -> pa.Scalar:
-    """Return the value that a partition's folder tells as text."""
+    """Parse the value in a partition folder's name."""
     if text is None:
         return pa.scalar(None, type_)
     if pa.types.is_timestamp(type_):
@@ -218,14 +218,14 @@ def partition_scalar(text: str | None, type_: pa.DataType) -> pa.Scalar:
 
 
 def _names(file: Any) -> dict[str, str]:
-    """Return the names of a file's columns by their lower-case form, which ids match by."""
+    """Return the names of a file's columns by their lower-case form, which field ids match."""
     return {name.lower(): name for name in file.schema_arrow.names}
 
 
 def _stored(
     names: Mapping[str, str], fields: Sequence[Field], partition: Mapping[str, str | None]
 ) -> list[str]:
-    """Return what a file calls those of some columns that it holds."""
+    """Return a file's own names of the given columns that it holds."""
     return [
         names[field.id.lower()]
         for field in fields
@@ -241,7 +241,7 @@ def _column(
     count: int,
     path: str,
 ) -> Any:
-    """Return one column of rows that were read: the file's, or one value throughout."""
+    """Return a column for rows that were read: the file's, or a constant."""
     type_ = arrow_type(field.type)
     name = names.get(field.id.lower())
     if field.id in partition or name is None:
@@ -252,7 +252,7 @@ def _column(
 def _parts(
     file: Any, stored: Sequence[str], deleted: Positions | None, batch_rows: int, path: str
 ) -> Iterator[tuple[Any, npt.NDArray[np.bool_]]]:
-    """Yield a file's rows in parts, and which of each are left; None for rows of no column."""
+    """Yield a file's rows in parts with the rows left in each; None if no column is read."""
     rows = int(file.metadata.num_rows)
     left = np.ones(rows, np.bool_)
     if deleted is not None:

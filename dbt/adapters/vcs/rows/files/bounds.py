@@ -1,4 +1,4 @@
-"""Bounds of one column, in the plain scalars that a block keeps."""
+"""Bounds of one column, as the plain scalars that a block keeps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def stats_of_chunks(type_: str, chunks: Sequence[Any], leaf: Any) -> ColumnStats
 
 
 def stats_of_partition(type_: str, text: str | None, rows: int) -> ColumnStats:
-    """Return the bounds of a partition column, whose one value is given as its folder tells it."""
+    """Return the bounds of a partition column, given its value as text in the folder name."""
     if text is None:
         return ColumnStats(None, None, rows)
     try:
@@ -60,7 +60,7 @@ def stats_of_partition(type_: str, text: str | None, rows: int) -> ColumnStats:
 
 
 def shortened(text: str) -> str:
-    """Return a lower bound of a text, in code points, that is short enough to keep."""
+    """Return a lower bound of a text, by code points, that is short enough to keep."""
     return text[:TEXT_LENGTH]
 
 
@@ -80,7 +80,7 @@ def raised(text: str) -> str | None:
 
 
 def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Any, Any]:
-    """Return the bounds in one row group, as values that compare; None where there is none."""
+    """Return the bounds in one row group as comparable values; None if there are none."""
     if not stats.has_min_max:
         return None, None
     if kind in TIMESTAMPS:
@@ -141,6 +141,6 @@ def _scalar_of_text(kind: str, text: str) -> Scalar:
 
 
 def _padded(text: str) -> str:
-    """Return a timestamp with six digits after the point, which Python 3.10 insists on."""
+    """Return a timestamp with six digits after the point, which Python 3.10 requires."""
     head, point, fraction = text.partition(".")
     return head + point + fraction.ljust(6, "0") if point else head

@@ -1,7 +1,7 @@
 """Which columns of a Parquet file get statistics: those whose bounds hold every value.
 
-Arrow leaves NaN out of a column's bounds. Spark, to which NaN is greater than any other number,
-then skips row groups that hold NaN when it looks for NaN or for large numbers.
+Arrow ignores NaN in a column's bounds. Spark, which sorts NaN above all other numbers, then skips
+row groups with NaN when it looks for NaN or for large numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 def measured_columns(rows: pa.Table) -> frozenset[str]:
     """Return the paths of the leaf columns whose bounds hold every value of these rows.
 
-    These are all but numbers of floating point that lie beside NaN or inside other values.
+    These are all columns but floating-point ones that mix NaN with numbers or are nested.
     """
     return frozenset(
         path
@@ -26,13 +26,13 @@ def measured_columns(rows: pa.Table) -> frozenset[str]:
 
 
 def _leaves_out(column: pa.ChunkedArray) -> bool:
-    """Tell whether bounds of a column leave values out: NaN alone has no bounds, which is safe."""
+    """Return whether bounds would omit values; a column of only NaN has none, which is safe."""
     found = pc.unique(pc.is_nan(column.drop_null()))
     return len(found) > 1
 
 
 def _leaves(path: str, type_: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
-    """Yield path and type of each column that Parquet keeps for a value."""
+    """Yield path and type of each leaf column that Parquet keeps for a value."""
     if pa.types.is_struct(type_):
         for field in type_:
             yield from _leaves(f"{path}.{field.name}", field.type)

@@ -1,4 +1,4 @@
-"""What the footers of Parquet files tell about a write."""
+"""Footers of Parquet files: what they say about a write."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def read_blocks(
     partition_by: Sequence[str],
     footers: Mapping[str, Footer] = {},
 ) -> tuple[Block, ...]:
-    """Return the blocks that Parquet files are, in the order of the paths.
+    """Describe Parquet files as blocks, in the order of the paths.
 
     Args:
-        blobs: Where they are.
+        blobs: The store with the files.
         paths: The files, relative to the repository.
         schema: The table's columns; files name them by field id.
         partition_by: Field ids of the partition columns, whose values are in the paths.
-        footers: Those that were read already, by path.
+        footers: Footers already read, by path.
 
     Raises:
-        DamagedError: A file is no Parquet file.
+        DamagedError: A file is not a Parquet file.
         NotFoundError: There is no such file.
     """
 
@@ -71,13 +71,13 @@ def read_blocks(
 
 
 def check_not_null(blocks: Iterable[Block], schema: Schema) -> tuple[Field, ...]:
-    """Refuse NULL where the schema does, by the blocks' own counts.
+    """Refuse NULL in NOT NULL columns, by the counts in the blocks' statistics.
 
     Returns:
-        The NOT NULL columns whose counts don't tell, nested ones as a rule: read their rows.
+        The NOT NULL columns without counts, usually nested ones: their rows must be read.
 
     Raises:
-        InputError: There are NULLs, with the columns that hold them and how many.
+        InputError: There are NULLs; the message names the columns and counts.
     """
     blocks = [block for block in blocks if block.rows]
     refused: list[str] = []
@@ -113,10 +113,10 @@ def _block(path: str, footer: Footer, schema: Schema, partition_by: Sequence[str
 
 
 def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
-    """Return a file's footer; `size` is the file's, if it is known.
+    """Read a file's footer; `size` is the file's, if it is known.
 
     Raises:
-        DamagedError: It is no Parquet file.
+        DamagedError: It is not a Parquet file.
         NotFoundError: There is no such file.
     """
     if size is None:
@@ -130,7 +130,7 @@ def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
     if length > len(tail):
         tail = blobs.range(path, size - length, length)
     try:
-        # A footer parses alone; offsets into the rest are not followed.
+        # A footer can be parsed by itself; offsets into the rest are not followed.
         return Footer(size, pq.read_metadata(pa.BufferReader(_MAGIC + tail[-length:])))
     except (pa.ArrowException, OSError) as error:
         raise _no_parquet(path, str(error)) from error
@@ -154,7 +154,7 @@ def _stats(
                 leaf = metadata.schema.column(position)
                 stats[field.id] = stats_of_chunks(field.type, chunks, leaf)
         elif not type_of(field.type).is_nested or field.id.lower() not in roots:
-            # Readers take a column that the file lacks for NULL.
+            # Readers treat a column that the file lacks as NULL.
             stats[field.id] = ColumnStats(None, None, metadata.num_rows)
     return stats
 

@@ -38,14 +38,14 @@ def write_table(
     """Write the rows of an Arrow table, as Spark would write them.
 
     Args:
-        blobs: Where to.
+        blobs: The store to write to.
         table: Columns in the order of the schema, whatever their names; cast without loss.
         folder: `data/<table id>/w=<write id>`, new.
         schema: The table's columns.
-        max_rows_per_file: Where to begin another file.
+        max_rows_per_file: Rows after which to start another file.
 
     Returns:
-        Paths of the files, relative to the repository; none if there is no row.
+        Paths of the files, relative to the repository; empty if there are no rows.
 
     Raises:
         InputError: The columns don't fit the schema, or the folder is not new.

@@ -1,4 +1,4 @@
-"""Blocks written anew in process: the same rows, in fewer files, without the deleted ones."""
+"""Rewriting blocks in process: the same rows in fewer files, without the deleted ones."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def rewrite_blocks(
 ) -> tuple[str, ...]:
     """Write the rows of blocks of one partition to new files of about a target size.
 
-    Rows are streamed, a row group at a time, and one new file is held in memory; to be sorted,
-    the rows of all blocks are.
+    Rows are streamed, a row group at a time, with one new file in memory. To sort, the rows of all
+    blocks are held in memory.
 
     Args:
         blobs: The repository's store.
         blocks: In the order in which their rows are to be written.
         fields: The table's columns.
-        tombstones: Which rows to leave out.
+        tombstones: The deletions to apply.
         folder: `data/<table id>/w=<write id>`, new.
-        target_bytes: About how large each file becomes.
+        target_bytes: The approximate size of each file.
         sort_by: Field ids to sort the rows by.
 
     Returns:
@@ -47,7 +47,7 @@ def rewrite_blocks(
 
     Raises:
         UnsupportedError: Arrow lacks the type of a column (intervals, VARIANT).
-        InputError: A file is there already.
+        InputError: A file already exists.
     """
     partition = blocks[0].partition
     inside = [field for field in fields if field.id not in partition]
@@ -107,7 +107,8 @@ def _files(
     for rows in groups:
         held = measured_columns(rows)
         if writer is not None and not measured <= held:
-            # What a file has bounds of is settled when it begins; NaN in such a column begins one.
+            # Which columns get bounds is fixed when a file begins, so NaN in one of them begins
+            # another.
             yield finish()
         if writer is None or sink is None:
             measured = held

@@ -1,4 +1,4 @@
-"""Rows of a partitioned or plain table as Parquet files, without Spark."""
+"""Row files: rows of a partitioned or plain table as Parquet files, without Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_BYTES: Final = 256 * 1024 * 1024
 
 
 def can_write(schema: Schema, partition_by: Sequence[str]) -> bool:
-    """Tell whether Arrow knows the types of a table, and how Spark names its partitions."""
+    """Return whether Arrow has the table's types and its partition folders can be named here."""
     try:
         arrow_schema(schema)
     except UnsupportedError:
@@ -35,16 +35,16 @@ def write_rows(
     """Write rows as blocks of a table, as Spark would.
 
     Args:
-        blobs: Where to.
+        blobs: The store to write to.
         rows: The table's columns, named by field id, in the types of `arrow_schema`.
         folder: `data/<table id>/w=<write id>`, new.
         partition_by: Field ids of the partition columns, outermost first; see `can_write`.
 
     Returns:
-        Paths of the files, relative to the repository; none if there is no row.
+        Paths of the files, relative to the repository; empty if there are no rows.
 
     Raises:
-        InputError: A partition value can't be kept by a folder's name, or the folder is not new.
+        InputError: A folder's name can't hold a partition value, or the folder is not new.
     """
     write = folder.rpartition("=")[2]
     paths: list[str] = []
@@ -58,7 +58,7 @@ def write_rows(
 
 
 def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of each partition, in order, without its columns; and its folders."""
+    """Yield each partition's rows in order, without the partition columns, and its folders."""
     if not by:
         yield "", rows
         return
@@ -75,7 +75,7 @@ def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Tab
 
 
 def _spelled(column: pa.ChunkedArray, id: str) -> pa.Array:
-    """Return the names of the folders that a column's values stand for."""
+    """Return the names of the folders for a column's values."""
     codes = column.combine_chunks().dictionary_encode(null_encoding="encode")
     names = [partition_folder(id, value) for value in codes.dictionary.to_pylist()]
     return pa.array(names, pa.string()).take(codes.indices)

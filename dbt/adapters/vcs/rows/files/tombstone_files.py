@@ -21,13 +21,13 @@ def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
     """Write deleted rows as one file.
 
     Args:
-        blobs: Where to.
+        blobs: The store to write to.
         rows: `__vcs_file`, `__vcs_pos`, then the before-images by field id; at least one row, in
             any order.
         folder: `data/<table id>/w=<write id>`.
 
     Raises:
-        InputError: The folder holds a tombstone already.
+        InputError: The folder already holds a tombstone.
     """
     rows = _sorted(rows)
     path = f"{folder}/deleted-{folder.rpartition('=')[2]}.parquet"
@@ -43,7 +43,7 @@ def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
 
 
 def _sorted(rows: pa.Table) -> pa.Table:
-    """Return rows by file and position; paths are long and few, so each is compared once."""
+    """Sort rows by file and position; paths are long and few, so each is compared once."""
     paths = rows.column(FILE_COLUMN).combine_chunks().dictionary_encode()
     place = np.argsort(np.argsort(paths.dictionary.to_numpy(zero_copy_only=False)))
     file = place[paths.indices.to_numpy()]

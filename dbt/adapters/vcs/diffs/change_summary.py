@@ -1,4 +1,4 @@
-"""What changed of one relation, in numbers."""
+"""Change summary: how much of one relation changed, in numbers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class ChangeSummary:
         name: `schema.identifier`, or the schema's name.
         kind: `schema`, `table`, `view` or `function`.
         how: `added`, `removed` or `changed`.
-        rows_added: Rows that come, as a diff has them.
-        rows_removed: Rows that go.
-        rows_modified: Rows of one primary key, other values; 0 for a table without a key.
-        is_exact: False where there is too much to read for a summary; the numbers are then those
-            of the files that came and went, and so the most that it can be.
+        rows_added: Rows added, as in a diff.
+        rows_removed: Rows removed.
+        rows_modified: Rows whose values changed under the same primary key; 0 without a key.
+        is_exact: False if there is too much to read for a summary; the numbers are then taken from
+            the files added and removed, and are upper bounds.
     """
 
     name: str
@@ -42,6 +42,6 @@ def rows_text(changes: Iterable[ChangeSummary]) -> str:
         for what in ("added", "removed", "modified")
     )
     most = "" if all(change.is_exact for change in changes) else "at most "
-    # Of the files alone nobody knows which rows are the same row with other values.
+    # Files alone don't show which rows were modified rather than removed and added.
     is_unknown = most and not any(change.is_exact for change in changes)
     return f"{most}+{added} -{removed}{'' if is_unknown else f' ~{modified}'}"

@@ -1,4 +1,4 @@
-"""Differences as texts name them: which versions are compared, how, and what a query reads."""
+"""Diff inputs: the versions to compare, the shape of the result, and what a query reads."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _ZONE: Final = "spark.sql.session.timeZone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shaped:
-    """A difference in the shape that was asked for.
+    """A difference in a requested shape.
 
     Attributes:
         two: The two versions, compared with each other.
-        shape: Of the rows.
+        shape: The shape of the rows.
         three: The two versions compared with their base, if the shape is `three_way`.
-        inputs: The versions that a query which reads it notes.
+        inputs: The versions to record as inputs of a query that reads it.
     """
 
     two: Difference
@@ -40,7 +40,7 @@ class Shaped:
     inputs: tuple[Input, ...]
 
     def table(self, *, limits: Limits = LIMITS) -> pa.Table:
-        """Compare in this process; `Difference.table` and `ThreeWay.table` say what is raised."""
+        """Compare in this process; raises what `Difference.table` and `ThreeWay.table` raise."""
         if self.three is not None:
             return self.three.table(limits=limits)
         return self.two.table(self._two_way, limits=limits)
@@ -52,17 +52,17 @@ class Shaped:
         return self.two.by_engine(session, self._two_way)
 
     def rows(self, sessions: Sessions) -> pa.Table | str:
-        """Return the rows, compared in this process; or the engine's query for them."""
+        """Return the rows if they can be compared in this process, else a query for the engine."""
         return in_process_first(self.table, lambda: self.by_engine(sessions()))
 
     def relation(
         self, session: Session, rows: pa.Table | str | None = None, *, name: str | None = None
     ) -> str:
-        """Return SQL for a relation that has the rows, to stand behind `from`.
+        """Return SQL for a relation with the rows, to put after `from`.
 
         Args:
-            session: What reads it.
-            rows: What `rows` returned, if it was asked already.
+            session: The session that reads it.
+            rows: The result of `rows`, if it was called already.
             name: As `Difference.relation` takes it.
         """
         rows = self.rows(lambda: session) if rows is None else rows
@@ -86,11 +86,11 @@ def find_difference(
 ) -> Shaped:
     """Return the difference of two versions, seen from a branch.
 
-    A three-way one looks for the base itself: `s.t@main...` means main's version there.
+    A three-way difference finds the base itself: there `s.t@main...` means main's version.
 
     Raises:
         NotFoundError: There is no such table or version; the message names near matches.
-        InputError: One is of a view; or, for a three-way one, one isn't there or they have no
+        InputError: One is a view; or, in a three-way difference, one doesn't exist or there is no
             common base.
     """
     if shape == "three_way":
@@ -120,9 +120,9 @@ def shaped_of(
 def diff_in_view(
     overlay: Overlay, session: Session, item: DiffReference
 ) -> tuple[str, tuple[Input, ...]]:
-    """Return the relation for a difference in a view's text, and the versions that it is of.
+    """Return the relation for a difference in a view's text, and the versions it compares.
 
-    A view is read by all sessions, so what it reads is never one session's own.
+    All sessions read a view, so nothing it reads may belong to a single session.
 
     Raises:
         InputError: A table is named without its schema, or as for any difference.
@@ -135,7 +135,7 @@ def diff_in_view(
 
 
 def check_in_view(item: DiffReference) -> None:
-    """Raise unless a difference says the same wherever a view that reads it is read.
+    """Check that a difference in a view means the same in every schema.
 
     Raises:
         InputError: A table is named without its schema.
@@ -149,10 +149,10 @@ def check_in_view(item: DiffReference) -> None:
 
 
 def filtered(relation: str, where: str | None) -> str:
-    """Return SQL for the rows of a relation that meet a condition, all without one.
+    """Return SQL for the rows of a relation that meet a condition; all rows without one.
 
     Raises:
-        InputError: The condition is not one.
+        InputError: The condition is not a valid condition.
     """
     if where is None:
         return relation
@@ -161,5 +161,5 @@ def filtered(relation: str, where: str | None) -> str:
 
 
 def zone_of(session: Session) -> str:
-    """Return the time zone of times that have none."""
+    """Return the time zone for times without one."""
     return session.setting(_ZONE) or "UTC"

@@ -1,7 +1,7 @@
 """The difference of two versions as a query, for an engine: any size, any type.
 
-Signed rows are grouped by value, and what does not cancel is paired by key, as `changes.net` does
-in process: the same rows come out.
+Signed rows are grouped by value, and what does not cancel is paired by key. The result has the
+same rows as `rows.compare.net` computes in process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def diff_query(parts: Iterable[str], comparison: Comparison, shape: DiffShape) -
     Args:
         parts: Queries for the signed rows, as `delta_parts` gives them.
         comparison: How rows are compared.
-        shape: Of the result; columns as `changes.diff.TableDiff` has them.
+        shape: The shape of the result; columns as in `row_diff.TableDiff`.
     """
     names = [field.name for field in comparison.fields]
     ctes = [
@@ -59,11 +59,10 @@ def diff_query(parts: Iterable[str], comparison: Comparison, shape: DiffShape) -
 
 
 def delta_parts(session: Session, delta: Delta, comparison: Comparison) -> Iterator[str]:
-    """Yield queries for the signed rows of a delta, over its own files alone.
+    """Yield queries for the signed rows of a delta, over its own files only.
 
-    Rows of a block that are deleted by the same side are left out, as `core.plan.pieces` has it.
-    An image has the columns of the time when its row was deleted; where an older one is to be
-    shown, the row itself is read.
+    Rows of a block that the same side deletes are left out, as in `core.plan.pieces`. An image has
+    the columns at the time its row was deleted; to show an older column, the row itself is read.
     """
     fields = comparison.fields
     read = _image_parts if len(comparison.compared) == len(fields) else _row_parts
@@ -83,13 +82,13 @@ def delta_parts(session: Session, delta: Delta, comparison: Comparison) -> Itera
 def signed_part(
     relation: str, sign: int, columns: Sequence[tuple[str, str]], where: str | None = None
 ) -> str:
-    """Return a query for rows that come (1) or go (-1).
+    """Return a query for rows that are added (1) or removed (-1).
 
     Args:
-        relation: Where the rows are, quoted.
+        relation: The relation with the rows, quoted.
         sign: 1 or -1.
         columns: For each column compared or shown its SQL and its type.
-        where: Condition of the rows, or None for all.
+        where: The condition on the rows, or None for all.
     """
     listed = [f"{sql} {_column(n)}" for n, (sql, _) in enumerate(columns)]
     query = f"select {sign} {_SIGN}, {', '.join(listed)} from {relation}"
@@ -99,7 +98,7 @@ def signed_part(
 def image_relations(
     session: Session, images: Iterable[Deletion], fields: Sequence[Field]
 ) -> Iterator[tuple[str, str]]:
-    """Yield where deleted rows are: the quoted name of a relation, the condition of the rows.
+    """Yield the quoted relations that hold deleted rows, with the condition to select them.
 
     The relations have `__vcs_file`, `__vcs_pos` and the fields by id.
     """
@@ -117,7 +116,7 @@ def _image_parts(
 def _row_parts(
     session: Session, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
 ) -> Iterator[str]:
-    """Yield queries for the rows that images are of, read where they were."""
+    """Yield queries that read the rows of images from their original blocks."""
     for stones, blocks in _by_depth(images):
         rows = session.mount_located(files_mount(blocks, fields))
         places, listed = session.mount_deleted(stones, blocks)
@@ -132,9 +131,9 @@ def _row_parts(
 
 
 def _by_depth(images: Iterable[Deletion]) -> Iterator[tuple[tuple[Tombstone, ...], set[str]]]:
-    """Yield the tombstones of images, and the blocks that these are of.
+    """Yield the tombstones of images, and the blocks that they belong to.
 
-    Files of one depth are one table, so that Spark tells which file a row is from.
+    Files of one depth are read as one table, so that Spark reports each row's file.
     """
     depths: dict[int, list[Deletion]] = {}
     for image in images:
@@ -153,7 +152,7 @@ def _tombstones(deletions: Iterable[Deletion]) -> tuple[Tombstone, ...]:
 def files_mount(
     files: Iterable[str], fields: Sequence[Field], tombstones: Sequence[Tombstone] = ()
 ) -> TableMount:
-    """Return a mount of some files; its id says which files, columns and deletions."""
+    """Return a mount of some files; its id covers the files, columns and deletions."""
     files = tuple(sorted(files))
     holes = sorted((stone.path, sorted(stone.targets.items())) for stone in tombstones)
     told = repr((files, [(field.id, field.type) for field in fields], holes))
@@ -167,7 +166,7 @@ def files_mount(
 
 
 def _net(comparison: Comparison) -> str:
-    """Return the query for `diff_count` and `row`, a struct: each different row once, never 0."""
+    """Return the query for `diff_count` (never 0) and `row`, a struct: each distinct row once."""
     compared = {field.id for field in comparison.compared}
     keys: list[str] = []
     shown: list[str] = []
@@ -188,7 +187,7 @@ def _net(comparison: Comparison) -> str:
 
 
 def _changes(comparison: Comparison) -> str:
-    """Return the query for `diff_type`, `gone` and `come`, structs or NULL: one row a change."""
+    """Return the query for `diff_type`, `gone`, `come` (structs or NULL): one row per change."""
     key = {field.id for field in comparison.key}
     keys = [
         canonical(f"row.{_column(n)}", field.type)

@@ -1,4 +1,4 @@
-"""Differences of two versions of tables: small ones in this process, all others by the engine."""
+"""Differences of two versions of tables: small ones in this process, others by the engine."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Difference:
     """Two versions to compare.
 
     Attributes:
-        repository: Where they are.
+        repository: The repository with both.
         before: The first version; None is a table without rows.
         after: The second version; the same.
-        columns: Names of the only columns to compare and show beside the key; empty for all.
+        columns: Names of the only columns to compare and show besides the key; empty for all.
     """
 
     repository: Repository
@@ -48,17 +48,17 @@ class Difference:
 
     @property
     def schema(self) -> tuple[ColumnChange, ...]:
-        """How the columns differ: by identity, by name where the tables are not related."""
+        """How the columns differ: matched by identity, or by name if the tables are unrelated."""
         before, after = _matched(self.before, self.after)
         if before is None or after is None:
             return ()
         return diff_schemas(before.schema, after.schema)
 
     def in_process(self, *, limits: Limits = LIMITS) -> TableDiff:
-        """Compare the rows with Arrow; files that both versions have stay unread.
+        """Compare the rows with Arrow; files that both versions have are not read.
 
         Raises:
-            InputError: There is no such column, or neither version.
+            InputError: There is no such column, or neither version is given.
             UnsupportedError: Arrow can't read or compare a column, or no engine could.
             TooLargeError: There are too many rows.
         """
@@ -72,23 +72,23 @@ class Difference:
         return diff(self.repository, before, after, columns=columns, limits=limits)
 
     def counts(self, *, limits: Limits = LIMITS) -> Counts:
-        """Return how many rows are added, removed and modified; as `in_process`, or cheaper."""
+        """Return the numbers of rows added, removed and modified; raises as `in_process` does."""
         if self.columns or self._needs_names:
             return self.in_process(limits=limits).counts
         before, after = _matched(self.before, self.after)
         return count_changes(self.repository, before, after, limits=limits)
 
     def table(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> pa.Table:
-        """Return the rows in a shape, compared as `in_process` does, which says what is raised."""
+        """Return the rows in a shape; compares and raises as `in_process` does."""
         found = self.in_process(limits=limits)
         _check_names(found.comparison.fields, shape)
         return shaped(found, shape)
 
     def by_engine(self, session: Session, shape: TwoWayShape) -> str:
-        """Return the query that compares the rows; what it reads is mounted now.
+        """Return the query that compares the rows, and mount what it reads.
 
         Raises:
-            InputError: There is no such column, or neither version.
+            InputError: There is no such column, or neither version is given.
             UnsupportedError: A column has types that can't be compared.
         """
         before, after = _matched(self.before, self.after)
@@ -113,17 +113,17 @@ class Difference:
         name: str | None = None,
         limits: Limits = LIMITS,
     ) -> str:
-        """Return SQL for a relation that has the rows, to stand behind `from`.
+        """Return SQL for a relation with the rows, to put after `from`.
 
         Args:
-            session: What reads it.
-            shape: Of the rows.
-            name: What the session is to call it, instead of another one of that name; None for a
-                name that stands for this difference as long as the session is there.
-            limits: What is compared in this process at most.
+            session: The session that reads it.
+            shape: The shape of the rows.
+            name: The relation's name in the session, where it replaces any other of that name;
+                None for a name that means this difference as long as the session lives.
+            limits: The most to compare in this process.
 
         Raises:
-            InputError: There is no such column, or neither version.
+            InputError: There is no such column, or neither version is given.
             UnsupportedError: A column has types that can't be compared.
         """
         rows = in_process_first(
@@ -139,9 +139,9 @@ class Difference:
         *,
         name: str | None = None,
     ) -> str:
-        """Return SQL for a relation of rows that were compared, or of a query that does it.
+        """Return SQL for a relation of compared rows, or of a query that compares them.
 
-        The rest is as `relation` has it.
+        Otherwise as `Difference.relation`.
         """
         if isinstance(rows, str):
             return f"({rows})"
@@ -149,9 +149,9 @@ class Difference:
 
     @property
     def _needs_names(self) -> bool:
-        """True if a column of one table has the id of another column of the other table.
+        """Whether a column of one table has the id of a different column of the other.
 
-        So in files, where columns are named by id, one would be taken for the other.
+        In files, where columns are named by id, one would be mistaken for the other.
         """
         before, after = self.before, self.after
         if before is None or after is None or before.table == after.table:
@@ -163,7 +163,7 @@ class Difference:
         return any(field.id in other.retired for own, other in sides for field in own.fields)
 
     def _name(self, shape: TwoWayShape) -> str:
-        """Return a name that stands for this difference and no other one."""
+        """Return a name unique to this difference."""
         sides = [msgspec.json.encode(side) for side in (self.before, self.after)]
         told = repr((sides, self.columns, shape))
         return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
@@ -176,7 +176,7 @@ class Difference:
         sign: int,
         fields: Sequence[Field],
     ) -> Iterable[str]:
-        """Yield the query for all rows of a version, its columns found by those of the other."""
+        """Yield the query for all rows of a version, with columns matched to the other's."""
         if stored is None or named is None:
             return
         ids = {
@@ -197,10 +197,10 @@ class Difference:
 def _matched(
     before: Snapshot | None, after: Snapshot | None
 ) -> tuple[Snapshot | None, Snapshot | None]:
-    """Return two versions whose columns have one id where they are to be compared.
+    """Return two versions in which columns to be compared share an id.
 
-    Clones and branches of one table have that already; of tables that are not related the
-    columns of one name are the same.
+    Clones and branches of one table already do. In unrelated tables, columns with the same name
+    are matched.
     """
     if before is None or after is None or before.table == after.table:
         return before, after

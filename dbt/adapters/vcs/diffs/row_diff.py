@@ -26,13 +26,13 @@ ALL: Final = slice(None)
 
 @dataclass(frozen=True, slots=True)
 class TableDiff:
-    """What turns one version of a table into another one.
+    """The changes that turn one version of a table into another.
 
     Attributes:
-        comparison: The columns that it is about.
+        comparison: The columns compared.
         schema: How the columns differ.
-        rows: The rows that go or come, columns by name.
-        net: Which of them make one change.
+        rows: The rows removed or added, columns by name.
+        net: Which of them make up each change.
     """
 
     comparison: Comparison
@@ -42,13 +42,14 @@ class TableDiff:
 
     @property
     def counts(self) -> Counts:
-        """How many rows are added, removed and modified."""
+        """The numbers of rows added, removed and modified."""
         return self.net.counts
 
     def signed(self) -> pa.Table:
-        """Return `diff_count` (bigint), then the columns: each different row once, never 0.
+        """Return `diff_count` (bigint, never 0), then the columns: each distinct row once.
 
-        A row that comes has a positive count, one that goes a negative one (paper, Listing 2).
+        An added row has a positive count, a removed one a negative count (MatrixOne paper, Listing
+        2).
         """
         _, first, value = np.unique(self.net.value, return_index=True, return_inverse=True)
         table, counts = self.rows, self.net.sign
@@ -61,7 +62,7 @@ class TableDiff:
     def wide(self, part: slice = ALL) -> pa.Table:
         """Return `diff_type` (added, removed, modified), then `from_<column>`, `to_<column>`.
 
-        One row a change, of a part of the changes; what was or is not there is NULL.
+        One row per change, for a part of the changes; the missing side's columns are NULL.
         """
         before, after = self.net.before[part], self.net.after[part]
         names = np.array(["modified", "added", "removed"])
@@ -74,7 +75,7 @@ class TableDiff:
         return pa.table(columns)
 
     def changes(self, part: slice = ALL) -> pa.Table:
-        """Return `_change_type`, then the columns, of a part of the changes.
+        """Return `_change_type`, then the columns, for a part of the changes.
 
         The types are insert, delete, and update_preimage before update_postimage.
         """
@@ -102,16 +103,18 @@ def diff(
     where: pc.Expression | None = None,
     limits: Limits = LIMITS,
 ) -> TableDiff:
-    """Return what turns one version of a table into another; files that both have stay unread.
+    """Return the changes from one version of a table to another.
+
+    Files that both versions have are not read.
 
     Args:
-        repository: Where they are.
+        repository: The repository with both.
         before: The first version; None is a table without rows.
         after: The second version; the same.
         columns: The only columns to compare and show, by name; the key is always among them.
-        where: Of interest are changes of which a row, before or after, fulfils this; it names
-            columns as the result does.
-        limits: What is read at most.
+        where: Only changes whose row meets this condition before or after; it names columns as the
+            result does.
+        limits: The most to read.
 
     Raises:
         InputError: There is no such column.
@@ -137,7 +140,7 @@ def count_changes(
     *,
     limits: Limits = LIMITS,
 ) -> Counts:
-    """Return how many rows a diff has; nothing is read where rows come only, or go only.
+    """Count the rows of a diff; nothing is read if rows were only added or only removed.
 
     Raises:
         UnsupportedError: Arrow can't read or compare a column.
@@ -169,7 +172,7 @@ def _filtered(
 
 
 def _taken(rows: pa.Table, places: np.ndarray) -> pa.Table:
-    """Return rows at some places, NULL for -1."""
+    """Return the rows with the given numbers, NULLs for -1."""
     return rows.take(pa.array(places, mask=places < 0))
 
 

@@ -1,4 +1,4 @@
-"""Shapes: the rows of a difference as a person wants to see them, made a part at a time."""
+"""Shapes: the rows of a difference in a form for people, built one part at a time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ShapedRows:
 
     Attributes:
         schema: Their columns.
-        count: How many there are.
+        count: The number of rows.
     """
 
     def __init__(self, found: TableDiff, shape: TwoWayShape) -> None:
-        """Take what was found; no row is gathered yet but those of the shape `signed`."""
+        """Take the diff; only the shape `signed` gathers its rows now."""
         self._found = found
         self._shape = shape
         self._whole: pa.Table | None = None
@@ -32,12 +32,12 @@ class ShapedRows:
         elif shape == "changes":
             self.schema, self.count = found.changes(slice(0, 0)).schema, found.rows.num_rows
         else:
-            # Rows of one value may lie anywhere. Where all values differ this is no copy.
+            # Equal rows may lie anywhere. If all values differ this makes no copy.
             self._whole = shaped(found, shape)
             self.schema, self.count = self._whole.schema, self._whole.num_rows
 
     def parts(self) -> Iterator[pa.Table]:
-        """Yield the rows in tables, each of which is made when it is asked for."""
+        """Yield the rows as tables, each built when it is requested."""
         if self._whole is not None:
             yield self._whole
             return
@@ -47,7 +47,7 @@ class ShapedRows:
 
 
 class RowTable:
-    """The same of rows that are a table already."""
+    """The same for rows that are already a table."""
 
     def __init__(self, table: pa.Table) -> None:
         """Take the table."""

@@ -1,4 +1,4 @@
-"""Summaries: how what two commits show differs, a line for each relation."""
+"""Summaries: how two commits differ, with one entry per relation."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ BUDGET: Final = Limits(rows=250_000, bytes=64 * 2**20)
 def list_changes(
     repository: Repository, before: CommitId | None, after: CommitId
 ) -> tuple[ChangeSummary, ...]:
-    """Return how two commits differ: schemas, then relations, by name.
+    """List how two commits differ: schemas, then relations, by name.
 
-    None stands for a commit that shows nothing.
+    None means a commit that shows nothing.
     """
     objects = repository.objects
     new = objects.tree(objects.commit(after).tree)
@@ -44,17 +44,17 @@ def summarize(
     *,
     budget: Limits = BUDGET,
 ) -> tuple[ChangeSummary, ...]:
-    """Return changes with their rows: schemas, then relations, in the order given.
+    """Add row counts to changes: schemas, then relations, in the order given.
 
-    Rows that were written again as they were don't count. The smallest changes are compared
-    first, until the budget is spent; the others are told from their manifests.
+    Rows that were rewritten unchanged don't count. The smallest changes are compared first, until
+    the budget is spent; the rest are estimated from their manifests.
     """
     drafts = each(lambda change: _draft(repository, change), relations)
     return (*map(_schema, schemas), *_counted(repository, drafts, budget))
 
 
 class _Draft(NamedTuple):
-    """A summary from manifests, and what to compare to make it exact, if it isn't yet."""
+    """A summary from manifests, and the comparison that would make it exact, if any."""
 
     summary: ChangeSummary
     versions: tuple[Snapshot, Snapshot] | None = None
@@ -73,7 +73,7 @@ def _draft(repository: Repository, change: Change) -> _Draft:
         for entry in (old, new)
     )
     if before is None or after is None:
-        # The whole table came or went: its manifest tells how many rows, unread segments or not.
+        # The whole table was added or removed: its manifest has the row count.
         came, went = (0 if table is None else table.rows for table in (after, before))
         return _Draft(replace(summary, rows_added=came, rows_removed=went))
     moved = delta(before, after, objects.segment)
@@ -103,8 +103,8 @@ def _counted(
         try:
             counts = _counts(repository, draft.versions, left)
         except VcsError:
-            # What is told of happened anyway: too many bytes, types that only Spark compares, or
-            # rows that have been collected leave the numbers of the files.
+            # The changes are made already. With too many bytes, types that only Spark compares, or
+            # collected rows, keep the numbers from the files.
             continue
         left = Limits(left.rows - draft.rows, max(0, left.bytes - draft.bytes))
         found[place] = replace(
@@ -118,7 +118,7 @@ def _counted(
 
 
 def _counts(repository: Repository, versions: tuple[Snapshot, Snapshot], limits: Limits) -> Counts:
-    # Most commits show what they did without a row being read, and so without pyarrow.
+    # Most commits can be summarized without reading a row, and so without pyarrow.
     from dbt.adapters.vcs.diffs.difference import Difference
 
     before, after = versions

@@ -1,4 +1,4 @@
-"""The rows of a three-way difference in process: what both sides changed, joined row by row."""
+"""Three-way join in process: the changes of both sides, joined row by row."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def counted_rows(plan: Plan, found: Sequence[TableDiff]) -> pa.Table:
 
 
 def _both(column: Column, tables: Sequence[pa.Table]) -> pa.ChunkedArray:
-    """Return a column of both sides one after the other; NULL for a side that lacks it."""
+    """Return a column of both sides, concatenated; NULLs for a side that lacks it."""
     type_ = shown_type(column.field)
     parts: list[pa.Array] = []
     for name, table in zip((column.ours, column.theirs), tables, strict=True):
@@ -83,7 +83,7 @@ def _shifted(places: Positions, by: int) -> Positions:
 
 
 def _kinds(before: Positions, after: Positions, change: Positions) -> pa.Array:
-    """Return what a side did to each row; NULL where it did nothing."""
+    """Return each row's type of change on a side; NULL for no change."""
     names = np.array(["modified", "added", "removed"])
     kinds = names[(before[change] < 0) * 1 + (after[change] < 0) * 2]
     return pa.array(kinds.tolist(), pa.string(), mask=change < 0)

@@ -1,4 +1,4 @@
-"""Plans of three-way differences: the columns of the answer, from those of three versions."""
+"""Plans of three-way differences: the result's columns, from those of three versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIDES: Final = ("our", "their")
 
 
 class Column(NamedTuple):
-    """A column of the answer, and its name in the difference of each side; None if it lacks it."""
+    """A column of the result, and its name in each side's difference; None if it has none."""
 
     field: Field
     ours: str | None
@@ -26,11 +26,11 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How the differences of both sides with the base become one answer.
+    """How the differences of both sides from the base are combined.
 
     Attributes:
         columns: The columns that are compared and shown.
-        key: Those of them that tell rows apart; none for tables without a key.
+        key: Those that identify a row; none for tables without a key.
     """
 
     columns: tuple[Column, ...]
@@ -40,10 +40,10 @@ class Plan:
     def of(
         cls, base: Snapshot, ours: Snapshot, theirs: Snapshot, wanted: Sequence[str] = ()
     ) -> Plan:
-        """Return how to compare both sides with the base, by all columns unless some are wanted.
+        """Plan the comparison of both sides with the base, by the given columns or by all.
 
         Raises:
-            InputError: There is no such column, or one is called as one of the answer.
+            InputError: There is no such column, or a name clashes with one of the result's own.
             UnsupportedError: A column has types that can't be compared.
         """
         shown = [
@@ -73,7 +73,7 @@ class Plan:
 
     @property
     def names(self) -> list[str]:
-        """The columns of the answer, as `threeway.ThreeWay` says."""
+        """The columns of the result, as in `three_way.ThreeWay`."""
         own = [column.field.name for column in self.columns]
         kinds = [f"{side}_diff_type" for side in _SIDES]
         if not self.key:

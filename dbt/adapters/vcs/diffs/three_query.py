@@ -1,4 +1,4 @@
-"""The rows of a three-way difference as a query, for an engine: the same as in process."""
+"""Three-way join as a query for an engine, with the same rows as in process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dbt.adapters.vcs.rows.quoting import quoted
 
 
 def keyed_query(plan: Plan, ours: str, theirs: str) -> str:
-    """Return the query that joins the changes of both sides, in the shape wide, by key."""
+    """Return the query that joins both sides' changes, in the shape `wide`, by key."""
 
     def value(column: Column, side: str, prefix: str) -> str:
         name = column.ours if side == "ours" else column.theirs
@@ -39,7 +39,7 @@ def keyed_query(plan: Plan, ours: str, theirs: str) -> str:
 
 
 def counted_query(plan: Plan, ours: str, theirs: str) -> str:
-    """Return the query that adds up the changes of both sides, in the shape signed."""
+    """Return the query that adds up both sides' changes, in the shape `signed`."""
     numbers = range(len(plan.columns))
     parts = []
     for query, counts in ((ours, "diff_count o, 0L t"), (theirs, "0L o, diff_count t")):

@@ -1,7 +1,7 @@
-"""Three-way differences: what two versions of a table each changed since their common base.
+"""Three-way differences: what two versions of a table changed since their common base.
 
-It is the differences of both sides with the base, joined row by row: what neither changed stays
-unread. With a primary key a row of the answer is a key; without, it is a row's content.
+The differences of both sides from the base are joined row by row; files that neither side changed
+are not read. A row of the result is a primary key or, without a key, a row's content.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 class ThreeWay:
     """Two versions to compare with the version that both come from.
 
-    With a primary key that all three have, the columns are those of the key; `our_diff_type` and
-    `their_diff_type` (added, removed, modified; NULL for a side that left the row as it was);
-    then `base_<column>`, `our_<column>`, `their_<column>` for each column, NULL where there is no
-    such row. One row for each key that a side changed.
+    With a primary key in all three versions, the columns are those of the key; `our_diff_type` and
+    `their_diff_type` (added, removed, modified; NULL if the side left the row unchanged); then
+    `base_<column>`, `our_<column>`, `their_<column>` for each column, NULL if there is no such
+    row. One row for each key that a side changed.
 
-    Without, they are the types (added or removed); `our_diff_count` and `their_diff_count`
-    (bigint: by how many rows of this content a side has more or less than the base, 0 for as
-    many); then the table's. One row for each content of which a side has more or less.
+    Without a key, they are the types (added or removed); `our_diff_count` and `their_diff_count`
+    (bigint: how many more or fewer rows of this content a side has than the base, 0 if equal);
+    then the table's columns. One row for each content whose count a side changed.
 
-    A column that a side dropped is left out. A renamed one has the new name, ours first.
+    A column that a side dropped is left out. A renamed one has its new name, preferably that of
+    ours.
     """
 
     repository: Repository
@@ -60,10 +61,10 @@ class ThreeWay:
         theirs: SnapshotId | None,
         columns: Sequence[str] = (),
     ) -> ThreeWay:
-        """Return the difference of two versions with their base: the newest, if there are several.
+        """Return the difference of two versions from their base: the newest, if there are several.
 
         Raises:
-            InputError: A version is not there, or nothing is common to them.
+            InputError: A version doesn't exist, or they have no common base.
         """
         read = repository.objects.snapshot
         if ours is None or theirs is None:
@@ -101,7 +102,7 @@ class ThreeWay:
         return (keyed_rows if plan.key else counted_rows)(plan, found)
 
     def by_engine(self, session: Session) -> str:
-        """Return the query that compares the rows; what it reads is mounted now.
+        """Return the query that compares the rows, and mount what it reads.
 
         Raises:
             InputError: There is no such column, or one is called as one of the answer.
@@ -119,7 +120,7 @@ class ThreeWay:
     def relation(
         self, session: Session, *, name: str | None = None, limits: Limits = LIMITS
     ) -> str:
-        """Return SQL for a relation that has the rows, as `Difference.relation` does."""
+        """Return SQL for a relation with the rows, as `Difference.relation` does."""
         rows = in_process_first(lambda: self.table(limits=limits), lambda: self.by_engine(session))
         return self.mounted(session, rows, name=name)
 
@@ -130,7 +131,7 @@ class ThreeWay:
         return session.mount_arrow(name or self._name, rows)
 
     def _sides(self, plan: Plan) -> Iterator[tuple[Snapshot, list[str]]]:
-        """Yield each side with the names of the columns that it is compared by."""
+        """Yield each side's difference with the names of the columns to compare."""
         for side, names in (
             (self.ours, [column.ours for column in plan.columns]),
             (self.theirs, [column.theirs for column in plan.columns]),

@@ -1,4 +1,4 @@
-"""Check constraints: conditions of which no row of a table is false."""
+"""Check constraints: conditions that must not be false for any row of a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 
 
 def checks_of(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the check constraints that properties of a table stand for."""
+    """Return the check constraints stored in a table's properties."""
     return {
         key.removeprefix(CHECK): value
         for key, value in properties.items()
@@ -36,7 +36,7 @@ def checks_of(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def columns_named(expression: str, schema: Schema) -> tuple[Field, ...]:
-    """Return the columns that a condition may name; every word is taken for one."""
+    """Return the columns that a condition may name, treating every word as a possible name."""
     words = {token.text.lower() for token in tokenize(expression) if token.kind in _NAMES}
     return tuple(field for field in schema.fields if field.name.lower() in words)
 
@@ -44,20 +44,20 @@ def columns_named(expression: str, schema: Schema) -> tuple[Field, ...]:
 def check_rows(
     scope: Scope, name: RelationName, version: Snapshot, before: Snapshot | None
 ) -> None:
-    """Make sure that no row of a version breaks its check constraints, and that these are sound.
+    """Check that no row of a version violates its check constraints, and that these are valid.
 
     As with primary keys, `versions.changed` calls this for every new version. The engine reads
-    the new files alone; all files for a constraint that `before` lacks.
+    only the new files, or all files for a constraint that `before` lacks.
 
     Args:
         scope: The statement's scope.
         name: What errors call the table.
-        version: The version that is to be, not yet put.
+        version: The new version, not yet stored.
         before: The version that it follows; None if every row is new.
 
     Raises:
-        InputError: A condition is false for some rows, up to five of which are shown; or it is
-            none that a constraint can have.
+        InputError: A condition is false for some rows, of which up to five are shown; or it is not
+            valid in a constraint.
     """
     checks = checks_of(version.properties)
     known = checks_of(before.properties) if before else {}
@@ -81,11 +81,11 @@ def refuse_broken(
 ) -> None:
     """Refuse rows for which a condition is false; NULL is not false.
 
-    Looked at are the files that no other version, whose rows are known to be good, has.
+    Only files are read that none of the other versions has, whose rows are known to be good.
 
     Raises:
         InputError: There are such rows.
-        UnsupportedError: There are rows to look at, and no engine to ask.
+        UnsupportedError: There are rows to check, but no engine.
     """
     if not checks:
         return
@@ -105,7 +105,7 @@ def refuse_broken(
 
 
 def new_blocks(version: Version, others: Iterable[Snapshot]) -> tuple[Block, ...]:
-    """Return the blocks with rows that none of the other versions has, as manifests tell."""
+    """Return the blocks with rows that none of the other versions has, by the manifests."""
     fresh: set[str] | None = None
     for other in others:
         change = delta(other, version.snapshot, version.read)
@@ -124,27 +124,27 @@ def check_merged(
     verbatim: bool,
     sessions: Sessions | None,
 ) -> None:
-    """Make sure that the rows of a merge keep to its check constraints.
+    """Check that the rows of a merge satisfy its check constraints.
 
-    A side's rows keep to the side's own constraints. So, per constraint of the result:
+    Each side's rows satisfy the side's own constraints. So, per constraint of the result:
 
-    | declared by | rows to look at                                               |
+    | declared by | rows to check                                                 |
     |-------------|---------------------------------------------------------------|
-    | both        | none if each row is one side's, else those that neither has    |
+    | both        | none if each row is from a side, else those that neither has   |
     | ours        | those that ours lacks                                         |
     | theirs      | those that theirs lacks                                       |
 
     Args:
-        repository: Where the versions are.
+        repository: The repository with the versions.
         name: What errors call the table.
-        version: The result, its files written, not yet put.
+        version: The result, its files written, not yet stored.
         ours: The version that is changed.
         theirs: The version whose changes are wanted.
         verbatim: True if every row of the result is a row of ours or of theirs.
-        sessions: Gives the engine's session, asked for only if there are rows to look at.
+        sessions: Provides the engine's session, used only if there are rows to check.
 
     Raises:
-        InputError: Rows break a constraint, or it names a column that the other side took away.
+        InputError: Rows violate a constraint, or it names a column that the other side removed.
     """
     checks = checks_of(version.properties)
     declared = {"ours": checks_of(ours.properties), "theirs": checks_of(theirs.properties)}
@@ -165,7 +165,7 @@ def check_unnamed(name: RelationName, version: Snapshot, column: str, change: st
     """Refuse to drop or rename a column that a constraint names.
 
     Raises:
-        InputError: One does.
+        InputError: A constraint names the column.
     """
     for constraint, expression in checks_of(version.properties).items():
         if version.schema.find(column) in columns_named(expression, version.schema):
@@ -223,7 +223,7 @@ def _check_expression(
 def _broken(
     session: Session, relation: str, version: Snapshot, name: RelationName, checks: Checks
 ) -> str:
-    """Return what is wrong with the rows of a relation; empty if nothing is."""
+    """Return the violations among the rows of a relation; empty if there are none."""
     key = set(version.primary_key)
     named = {f.id for text in checks.values() for f in columns_named(text, version.schema)} | key
     fields = [field for field in version.schema.fields if field.id in named]
@@ -255,5 +255,5 @@ def _row(fields: Sequence[Field], row: Sequence[Any]) -> str:
 
 
 def _bracketed(expression: str) -> str:
-    """Return a condition in parentheses, whatever comment it ends with."""
+    """Return a condition in parentheses, even if it ends with a comment."""
     return f"({expression}\n)"

@@ -22,10 +22,10 @@ _KEPT: Final = (
 
 
 def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
-    """Refuse a default that Spark would refuse in a table of its own.
+    """Refuse a default that Spark would refuse in one of its own tables.
 
-    It must be an expression that needs no row, reads no table, and whose type can be stored as
-    the column's: else the column takes no row at all, not even with a value.
+    It must be an expression that uses no row, reads no table, and has a type that can be stored as
+    the column's. Otherwise no row could be inserted at all, not even with a value.
 
     Args:
         scope: The statement's scope.
@@ -34,12 +34,12 @@ def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
         type_: The column's type.
 
     Raises:
-        InputError: It is none.
+        InputError: It is not such an expression.
     """
     table = quoted_relation(RelationName(PRIVATE, f"d_{uuid.uuid4().hex}"))
     scope.session.ensure_schema(PRIVATE)
     try:
-        # Nothing but DDL knows all of these rules; it makes an empty folder and no file.
+        # Only DDL applies all of these rules; it makes an empty folder and no file.
         scope.session.query(f"create table {table} (c {type_} default {default}) using parquet")
     except EngineError as error:
         raise InputError(
@@ -50,10 +50,10 @@ def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
 
 
 def initial_value(scope: Scope, column: ColumnDef) -> str | None:
-    """Return what a column's default is now, as `Field.initial` keeps it; None for NULL.
+    """Return the present value of a column's default, as stored in `Field.initial`; None for NULL.
 
     Raises:
-        UnsupportedError: Its type is one whose values don't have a text that is always the same.
+        UnsupportedError: Values of the column's type have no stable text.
     """
     type_ = type_of(column.type)
     if type_.kind not in _KEPT or type_.collation:

@@ -1,4 +1,4 @@
-"""Primary keys: which columns they are, and that no row lacks or repeats one."""
+"""Primary keys: their columns, and the check that no row lacks or repeats a key."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _MOST_PAIRS: Final = 1_000_000
 
 
 def key_columns(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the field ids of the columns that are to be a primary key.
+    """Return the field ids of the columns of a new primary key.
 
     Raises:
-        InputError: There is no such column, one stands twice, or its values can't be compared.
+        InputError: There is no such column, one occurs twice, or its values can't be compared.
     """
     fields = [schema.field(name) for name in names]
     for field in fields:
@@ -75,7 +75,7 @@ def settled_key(schema: Schema, declared: Sequence[str], properties: dict[str, s
 
 
 def is_enforced(version: Snapshot) -> bool:
-    """Tell whether writes to a table are checked for its primary key."""
+    """Return whether writes to a table are checked against its primary key."""
     return bool(version.primary_key) and version.properties.get(ENFORCED, "true") != "false"
 
 
@@ -87,25 +87,25 @@ def check_keys(
     *,
     everything: bool = False,
 ) -> tuple[str, ...]:
-    """Make sure that no new row of a version lacks a primary key or repeats one.
+    """Check that no new row of a version lacks a primary key or repeats one.
 
-    `versions.changed` calls this for every new version of a table, so whoever makes one through
-    it (insert, update, merge, ...) need not. New rows are those of blocks that `before` lacks
-    and of blocks from which a deletion is taken back; what a compaction wrote is not new. Rows
-    that the version's tombstones delete count nowhere. Cost follows the new rows and the old
-    blocks whose key ranges meet theirs: key columns alone are read, in process; beyond some
-    million rows, or where Arrow lacks a type, the engine is asked.
+    `versions.changed` calls this for every new version of a table, so its callers (insert, update,
+    merge, ...) need not. New rows are those of blocks that `before` lacks and of blocks from which
+    a deletion is undone; the output of a compaction is not new. Rows deleted by the version's
+    tombstones don't count. The cost depends on the new rows and on the old blocks whose key ranges
+    overlap theirs. Only key columns are read, in process; beyond some million rows, or if Arrow
+    lacks a type, the engine does it.
 
     Args:
         scope: The statement's scope.
         name: What errors call the table.
-        version: The version that is to be, not yet put.
+        version: The new version, not yet stored.
         before: The version that it follows; None if every row is new.
         everything: True to check all rows, as when the key itself is new.
 
     Returns:
-        The version's primary key: empty if it was dbt's `unique_key` and the rows don't keep to
-        it, which dbt allows; a warning says so.
+        The version's primary key: empty, with a warning, if it was dbt's `unique_key` and the rows
+        violate it, which dbt allows.
 
     Raises:
         InputError: Keys are NULL or not unique; up to five are named.
@@ -136,9 +136,9 @@ def check_keys(
 
 
 def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bool:
-    """Tell, without an engine, whether a version's new rows may lack or repeat a primary key.
+    """Return, without an engine, whether a version's new rows may lack or repeat a primary key.
 
-    True also where the rows are too many to look.
+    Also true if there are too many rows to check.
     """
     if not is_enforced(version):
         return False
@@ -150,7 +150,7 @@ def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bo
 
 
 class _Check:
-    """The blocks of a version that one check looks at."""
+    """One check, with the blocks of a version that it covers."""
 
     def __init__(self, repository: Repository, version: Snapshot, before: Snapshot | None) -> None:
         self._repository = repository
@@ -162,10 +162,10 @@ class _Check:
         self._others = [block for block in blocks if block.path not in fresh]
 
     def in_process(self, fields: Sequence[Field]) -> Clashes:
-        """Return what is wrong.
+        """Return the bad keys.
 
         Raises:
-            TooLargeError: There are too many rows to look at here.
+            TooLargeError: There are too many rows to check in this process.
             UnsupportedError: Arrow lacks the type of a column.
         """
         old = _near(self.new, self._others, fields)
@@ -182,7 +182,7 @@ class _Check:
         return find_clashes(files, fields, self.new, old, deleted)
 
     def by_engine(self, scope: Scope, fields: Sequence[Field]) -> Clashes:
-        """Return what is wrong, found by the engine."""
+        """Return the bad keys, found by the engine."""
         keys = ", ".join(quoted(field.id) for field in fields)
         values = ", ".join(
             f"{canonical(quoted(field.id), field.type)} as {quoted(field.id)}" for field in fields
@@ -223,7 +223,7 @@ def _nulls(block: Block, field: Field) -> bool:
 
 
 def _near(new: Sequence[Block], old: Sequence[Block], fields: Sequence[Field]) -> list[Block]:
-    """Return the old blocks whose key ranges meet those of a new one."""
+    """Return the old blocks whose key ranges overlap those of a new one."""
     ranges = [block.stats for block in new]
     if len(new) * len(old) > _MOST_PAIRS:
         ranges = [dict(hull(ranges, fields))]

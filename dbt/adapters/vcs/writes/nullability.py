@@ -1,4 +1,4 @@
-"""NOT NULL: no block that a statement wrote holds NULL where the schema refuses it."""
+"""NOT NULL: refuse NULLs that a statement wrote to NOT NULL columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbt.adapters.vcs.rows.files.footers import check_not_null
 
 
 def refuse_null(blobs: Blobs, blocks: Sequence[Block], schema: Schema) -> None:
-    """Refuse NULL where the schema does; nested columns, whose footers don't tell, are read.
+    """Refuse NULL in NOT NULL columns; nested columns are read, since footers don't count them.
 
     Raises:
         InputError: There are NULLs.

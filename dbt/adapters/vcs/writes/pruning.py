@@ -1,7 +1,7 @@
-"""Which blocks can hold rows that a condition is about, told by their bounds alone.
+"""Pruning: the blocks that may hold rows meeting a condition, by their bounds alone.
 
-A block is left out only where that is sure. Every doubt (a type whose comparison depends on a
-setting or a collation, a constant of another kind, a bound that is missing) keeps it.
+A block is left out only if that is certain. Any doubt (a type whose comparison depends on a
+setting or a collation, a constant of another kind, a missing bound) keeps it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_DIGITS: Final = 30
 
 
 class Interval(NamedTuple):
-    """Bounds of values, both inclusive; None where there is none."""
+    """Bounds of values, both inclusive; None for no bound."""
 
     low: Any
     high: Any
@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 def matching(
     blocks: Iterable[Block], schema: Schema, comparisons: Sequence[Comparison]
 ) -> tuple[Block, ...]:
-    """Return the blocks in which a row may fulfil all the comparisons, in their order."""
+    """Return the blocks in which a row may meet all the comparisons, in their order."""
     checks = [
         (field, item) for item in comparisons if (field := schema.find(item.column)) is not None
     ]
@@ -50,7 +50,7 @@ def matching(
 def within(blocks: Iterable[Block], field: Field, low: Any, high: Any) -> tuple[Block, ...]:
     """Return the blocks in which a column may have a value between two Python values.
 
-    Both are of the column's own type, as the engine fetched them; None if there is no value.
+    Both have the column's own type, as fetched by the engine; None if there is no value.
     """
     if low is None or high is None:
         return ()
@@ -61,7 +61,7 @@ def within(blocks: Iterable[Block], field: Field, low: Any, high: Any) -> tuple[
 
 
 def is_ordered(type_: str) -> bool:
-    """Tell whether `within` can leave blocks out by a column of this type."""
+    """Return whether `within` can leave out blocks by a column of this type."""
     found = type_of(type_)
     return found.kind in _ORDERED or found.is_plain_text
 
@@ -86,7 +86,7 @@ def _reaches(stats: ColumnStats, field: Field, operator: str, span: Interval) ->
         return _meets(stats, field, span)
     if operator in ("<", "<="):
         return _meets(stats, field, Interval(None, span.high))
-    # NaN is above every bound and in none of them.
+    # NaN is above all bounds and not included in any.
     return type_of(field.type).kind in FLOATS or _meets(stats, field, Interval(span.low, None))
 
 
@@ -106,7 +106,7 @@ def _comparable(type_: str, bound: Any) -> Any:
 
 
 def _span(type_: str, constant: Constant) -> Interval | None:
-    """Return what a constant is as a bound of a type, as an interval; None if that isn't sure."""
+    """Return the interval of values that a constant may have in a type; None if uncertain."""
     kind, value = constant
     if kind == "number":
         number = _number(type_, value)

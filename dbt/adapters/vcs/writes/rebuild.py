@@ -1,8 +1,8 @@
-"""Rebuilds as a difference: of a table computed anew only the rows that changed are kept.
+"""Rebuilds as a difference: keep only the rows that a rebuild of a table changed.
 
-The rows are written once, as for any rebuild. Then they are compared with those of the version
-before, and only what differs becomes tombstones and new blocks. So a rebuild of many rows that
-changes a few stores a few, and every later diff and merge reads a few.
+The rows are written once, as for any rebuild. Then they are compared with the previous version,
+and only the differences become tombstones and new blocks. So a rebuild that changes few of many
+rows stores few, and every later diff and merge reads few.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ MAX_CHANGED: Final = 0.5
 
 
 def is_delta(version: Snapshot) -> bool:
-    """Tell whether a rebuild of a table shall keep only what it changes."""
+    """Return whether a rebuild of a table should keep only what it changes."""
     return version.properties.get(REBUILD) == "delta"
 
 
 def put_rebuilt(
     scope: Scope, name: RelationName, version: Snapshot, before: tuple[SnapshotId, Snapshot]
 ) -> Outcome:
-    """Let a table stand for a rebuild that was written, or for as little of it as is new.
+    """Store a rebuild as a table's new version, keeping only the rows that changed.
 
-    Rows are compared by primary key, or by how often each stands without one. If no row differs
-    and the table is defined as before, it stays the version that it was. If most rows differ, or
-    they can't be compared, the rebuild is kept whole; a warning says so.
+    Rows are compared by primary key or, without one, by the number of copies of each. If no row
+    differs and the definition is unchanged, the table keeps its version. If most rows differ, or
+    they can't be compared, the rebuild is kept whole, with a warning.
 
     Args:
         scope: The statement's scope.
         name: The table.
-        version: The rebuild as it was written, its keys checked, not yet put.
+        version: The rebuild as written, its keys checked, not yet stored.
         before: The version that it follows.
     """
     reason = _incomparable(version, before[1])
@@ -57,7 +57,7 @@ def put_rebuilt(
     key = _key(version, before[1])
     with difference(scope, target, version, key) as stage:
         counts = version.rows, before[1].rows
-        # Without a key a row that changes is one that goes and one that comes.
+        # Without a key a changed row counts as one removed and one added.
         if stage.rows > MAX_CHANGED * (max(counts) if key else sum(counts)):
             scope.warnings.append(
                 f"The rebuild of {name} was written whole, since most of its rows changed."
@@ -80,7 +80,7 @@ def _put(scope: Scope, name: RelationName, version: Snapshot, affected: int) -> 
 def _incomparable(version: Snapshot, before: Snapshot) -> str | None:
     """Return why the rows of two versions can't be compared or kept together; None if they can.
 
-    Columns that came are NULL in the rows before; columns that went are not compared.
+    Added columns are NULL in the old rows; dropped columns are not compared.
     """
     if version.partition_by != before.partition_by:
         return "it is partitioned in another way"
@@ -92,7 +92,7 @@ def _incomparable(version: Snapshot, before: Snapshot) -> str | None:
 
 
 def _definition(version: Snapshot) -> tuple[object, ...]:
-    """Return what a table is beside its rows; comments and NOT NULL are given to it later."""
+    """Return a table's definition; comments and NOT NULL are set later."""
     fields = [(field.id, field.name, field.type) for field in version.schema.fields]
     return (
         fields,
@@ -104,14 +104,14 @@ def _definition(version: Snapshot) -> tuple[object, ...]:
 
 
 def _discard(scope: Scope, version: Snapshot) -> None:
-    """Delete the files of a rebuild that nothing names: what is new in them is written by now."""
+    """Delete the unreferenced files of a rebuild: its new rows have been written elsewhere."""
     repository = scope.overlay.repository
     for block in Version.of(repository, version).blocks:
         repository.blobs.delete(block.path)
 
 
 def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapshot) -> Target:
-    """Return the rows before, under the definition that they get now."""
+    """Return the old rows under the new definition."""
     return Target(
         snapshot=msgspec.structs.replace(version, segments=before.segments),
         read=scope.overlay.repository.objects.segment,
@@ -120,7 +120,7 @@ def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapsho
 
 
 def _key(version: Snapshot, before: Snapshot) -> tuple[Field, ...]:
-    """Return the columns that tell the rows apart in both versions; none if nothing does."""
+    """Return the columns that identify rows in both versions; empty if there are none."""
     if version.primary_key != before.primary_key or not is_enforced(version):
         return ()
     if not is_enforced(before):

@@ -1,4 +1,4 @@
-"""Differences: what is to be done to the rows of one version to have those of another."""
+"""Rebuild stage: the row changes that turn one version into another."""
 
 from __future__ import annotations
 
@@ -33,20 +33,19 @@ _NTH: Final = "__vcs_nth"
 def difference(
     scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Field]
 ) -> AbstractContextManager[Stage]:
-    """Compare the rows of a table with those that it shall have.
+    """Compare the rows of a table with those that it should have.
 
-    A few are compared in process, many by the engine; which rows are equal, and which keys, is
-    the same.
+    A few are compared in process, many by the engine, with the same rules of equality.
 
     Args:
         scope: The statement's scope.
         target: The table; its schema is that of `wanted`.
-        wanted: The rows that it shall have, no tombstone among them.
-        key: Columns that no two rows of either side share; without any, rows are compared by
-            how often each value stands.
+        wanted: The rows that it should have, without tombstones.
+        key: Columns unique on both sides; without any, rows are compared by the number of copies
+            of each.
 
     Returns:
-        Gives what is to be done; its files are there within the block.
+        A context with the stage, whose files exist within the block.
     """
     rows = in_process_first(
         lambda: _in_process(scope, target.snapshot, wanted, key),
@@ -137,12 +136,12 @@ def _by_engine(scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Fie
 
 
 def _numbered(rows: str, fields: Sequence[Field]) -> str:
-    """Return rows with a number for each of those that are equal."""
+    """Return rows with a number that distinguishes equal ones."""
     values = ", ".join(canonical(f"r.{quoted(field.name)}", field.type) for field in fields)
     number = f"row_number() over (partition by {values} order by 0)"
     return f"(select r.*, {number} as {_NTH} from {rows} r)"
 
 
 def _equal(field: Field) -> str:
-    """Return SQL for whether a row before and one that comes are equal in a column."""
+    """Return SQL for whether an old and a new row are equal in a column."""
     return equals(f"o.{quoted(field.name)}", f"n.{quoted(field.name)}", field.type)

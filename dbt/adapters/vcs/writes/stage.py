@@ -1,4 +1,4 @@
-"""A stage: what a statement does to which rows, computed once and kept until it is carried out."""
+"""A stage: the row changes of a statement, computed once and kept until they are applied."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _NEW: Final = "__vcs_new_"
 class Stage:
     """Files with a row for each row that a statement changes.
 
-    Columns are `__vcs_action`, `__vcs_file`, `__vcs_pos`, `__vcs_matched` (NULL but for a merge),
-    `__vcs_old_0`... and `__vcs_new_0`... in the order of the table's columns and of its types.
+    Columns are `__vcs_action`, `__vcs_file`, `__vcs_pos`, `__vcs_matched` (NULL except for a
+    merge), then `__vcs_old_0`... and `__vcs_new_0`... in the order and types of the table's
+    columns.
 
     Attributes:
         table: The table's columns.
@@ -79,14 +80,14 @@ def staged(
 ) -> Iterator[Stage]:
     """Compute a statement's changes; the files are there within the block.
 
-    Values are stored as the table's types by Spark's rules for INSERT, errors naming the table's
-    own columns. If the process dies here, the files are garbage that collection finds.
+    Values are converted to the table's types by Spark's rules for INSERT, with errors that name
+    the table's columns. If the process dies here, collection finds the files.
 
     Args:
         scope: The statement's scope.
         table: What errors call the table.
         snapshot: The table.
-        query: Gives the columns of a stage, by position, in any types.
+        query: Returns the columns of a stage, by position, in any types.
         analysing: As for `Session.insert`.
 
     Raises:
@@ -120,5 +121,5 @@ def staged(
 
 
 def _unlimited(type_: str) -> str:
-    """Return the type of values that were stored already: no length is checked again."""
+    """Return the type for values already stored: their length is not checked again."""
     return type_ if type_of(type_).length is None else "string"

@@ -1,4 +1,4 @@
-"""Small changes: a stage counted and carried out in process, without the engine."""
+"""Small changes: a stage counted and applied in process, without the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLACE = [FILE_COLUMN, POSITION_COLUMN]
 
 
 class SmallChanges:
-    """`Changes` of a stage whose types Arrow has; it is read at once."""
+    """`Changes` of a stage with types that Arrow supports; it is read whole."""
 
     def __init__(self, blobs: Blobs, stage: Stage) -> None:
         """Take a stage."""
@@ -61,11 +61,11 @@ class SmallChanges:
         return found
 
     def inserted(self) -> int:
-        """Return how many rows are to be written anew."""
+        """Return how many new rows are to be written, updated ones included."""
         return int(self._updates_that_change.num_rows + self._inserts.num_rows)
 
     def deletions(self) -> Mapping[str, int]:
-        """Return how many rows go, by path of their block."""
+        """Return how many rows each block loses, by its path."""
         counts = pc.value_counts(self._going.column(FILE_COLUMN)).to_pylist()
         return {item["values"]: item["counts"] for item in counts}
 
@@ -122,7 +122,7 @@ class SmallChanges:
         return pa.table(rows.select(names).columns, schema=_nullable(self._schema))
 
     def _kept(self, target: Target, choice: Choice) -> list[pa.Table]:
-        """Return the rows that are left of the blocks that are written again."""
+        """Return the remaining rows of the blocks that are rewritten."""
         files, going = Files(self._blobs), self._going
         before = files.deletions(target.tombstones, [block.path for block in choice.rewritten])
         fields: Sequence[Field] = target.snapshot.schema.fields

@@ -1,4 +1,4 @@
-"""Large changes: a stage counted and carried out by the engine."""
+"""Large changes: a stage counted and applied by the engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ONE_FILE: Final = {"maxRecordsPerFile": "0"}
 
 
 class LargeChanges:
-    """`Changes` of a stage of any size and types; each question is a query."""
+    """`Changes` of a stage of any size and types; each method runs a query."""
 
     def __init__(self, blobs: Blobs, session: Session, stage: Stage) -> None:
         """Take a stage."""
@@ -45,11 +45,11 @@ class LargeChanges:
         ).fetch()
 
     def inserted(self) -> int:
-        """Return how many rows are to be written anew."""
+        """Return how many new rows are to be written, updated ones included."""
         return self._counts[1]
 
     def deletions(self) -> Mapping[str, int]:
-        """Return how many rows go, by path of their block."""
+        """Return how many rows each block loses, by its path."""
         return self._deletions
 
     @cached_property
@@ -80,7 +80,7 @@ class LargeChanges:
     def _table(self) -> str:
         """The stage, as a relation."""
         folder = self._stage.files[0].rpartition("/")[0] if self._stage.files else "none"
-        # A stage without rows has no folder; there is one for each table that it may be of.
+        # A stage without rows has no folder; its id then comes from its columns.
         told = folder if self._stage.files else repr(self._stage.fields)
         return self._session.mount_physical(
             TableMount(
@@ -111,7 +111,7 @@ class LargeChanges:
 
     @property
     def _changes(self) -> str:
-        """SQL: the row is updated, and some value is another one than before."""
+        """SQL: the row is updated, and some value changes."""
         stage = self._stage
         changed = " or ".join(
             differs(old, new, field.type)
@@ -124,7 +124,7 @@ class LargeChanges:
         return f"select {columns} from {self._table}"
 
     def _kept(self, target: Target, choice: Choice, ids: Sequence[str]) -> str:
-        """Return the query of the rows that are left of the blocks that are written again."""
+        """Return the query for the remaining rows of the blocks that are rewritten."""
         located = self._session.mount_located(target.mount(choice.rewritten))
         return (
             f"select {', '.join(map(quoted, ids))} from {located} kept left anti join "
@@ -140,7 +140,7 @@ class LargeChanges:
             f"first({name}) as {quoted(id)}" for name, id in zip(self._stage.old, ids, strict=True)
         )
         holed = ", ".join(map(literal, sorted(choice.holed)))
-        # A row that is to be deleted may come several times; it is to be kept once.
+        # A row to delete may occur several times; keep it once.
         rows = (
             f"select {_PLACE}, {images} from {self._table} {where_clause(self._goes)} "
             f"and {FILE_COLUMN} in ({holed}) group by {_PLACE}"

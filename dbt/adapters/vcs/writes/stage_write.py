@@ -1,4 +1,4 @@
-"""Rewrites: a stage carried out on a table's blocks, as tombstones and new blocks."""
+"""Stage writes: apply a stage to a table's blocks, as tombstones and new blocks."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _SHOWN: Final = 5
 
 
 class Rewritten(NamedTuple):
-    """What a stage came to.
+    """The result of applying a stage.
 
     Attributes:
-        segments: The table's segments from now on; those that it has if nothing changed.
-        affected: Rows that the statement was about, as Spark counts them.
-        is_changed: False if no row has another value than before.
+        segments: The table's new segments; its present ones if nothing changed.
+        affected: Rows affected by the statement, as Spark counts them.
+        is_changed: False if no row's values changed.
     """
 
     segments: tuple[SegmentRef, ...]
@@ -58,22 +58,22 @@ class Changes(Protocol):
         """Return values of some rows that matched several times; `places` are columns."""
 
     def inserted(self) -> int:
-        """Return how many rows are to be written anew."""
+        """Return how many new rows are to be written, updated ones included."""
 
     def deletions(self) -> Mapping[str, int]:
-        """Return how many rows go, by path of their block."""
+        """Return how many rows each block loses, by its path."""
 
     def write(
         self, target: Target, choice: Choice, folder: str
     ) -> tuple[tuple[str, ...], Tombstone | None]:
-        """Write the new blocks and the tombstone; return the paths of the one, and the other."""
+        """Write the new blocks and the tombstone; return the paths of each."""
 
 
 def write_mode(snapshot: Snapshot) -> str:
     """Return how a table's blocks lose rows.
 
     Raises:
-        InputError: The table property says something else than it can.
+        InputError: The table property has an invalid value.
     """
     mode = snapshot.properties.get(WRITE_MODE, "auto").lower()
     if mode not in MODES:
@@ -90,12 +90,12 @@ def chosen(
     before: Mapping[str, int],
     mode: str,
 ) -> Choice:
-    """Decide what becomes of each block that loses rows.
+    """Decide what happens to each block that loses rows.
 
     Args:
-        blocks: Those of the table.
+        blocks: The table's blocks.
         deleted: Rows that each loses now, by path; blocks that lose none are left out.
-        before: Rows that tombstones delete from it already.
+        before: Rows that tombstones already delete from each.
         mode: As `write_mode` returns it.
     """
     gone: list[str] = []
@@ -118,19 +118,19 @@ def chosen(
 def rewritten(
     scope: Scope, target: Target, stage: Stage, *, key: Sequence[int] | None = None
 ) -> Rewritten:
-    """Carry out a stage: write what it needs, and return the table's segments from now on.
+    """Apply a stage: write its files, and return the table's new segments.
 
-    Nothing that anybody reads changes. Blocks are written first, then manifests; if something
-    fails, what was written is deleted.
+    Readers see no change yet. Blocks are written first, then manifests; if something fails, the
+    new files are deleted.
 
     Args:
         scope: The statement's scope.
         target: The table.
-        stage: What to do.
-        key: Given if no row may match several times: the columns, by place, that errors name.
+        stage: The row changes.
+        key: Given if no row may match several times: the columns, by position, that errors show.
 
     Raises:
-        InputError: A row matched several times, or a column that can't be NULL gets one.
+        InputError: A row matched several times, or a NOT NULL column would get a NULL.
     """
     blobs = scope.overlay.repository.blobs
     changes = _changes(scope, target, stage)
@@ -195,9 +195,9 @@ def _refuse_repeated(target: Target, changes: Changes, key: Sequence[int]) -> No
 
 
 def _discard(scope: Scope, folder: str) -> None:
-    """Delete what a failed write left behind; collection finds what is left even so."""
+    """Delete what a failed write left behind; collection finds anything this misses."""
     blobs = scope.overlay.repository.blobs
-    # The write's own error is the one to tell.
+    # Report the error of the write, not of the cleanup.
     with suppress(VcsError):
         for written in (folder, tombstone_folder(folder)):
             for info in list(blobs.walk(written)):

@@ -1,4 +1,4 @@
-"""A target: the table whose rows a statement changes, as its manifests tell."""
+"""A target: the table whose rows a statement changes, with its manifests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dbt.adapters.vcs.worktree.table_version import Version
 
 
 class Choice(NamedTuple):
-    """What becomes of the blocks that lose rows.
+    """What happens to the blocks that lose rows.
 
     Attributes:
-        gone: Paths of those that lose all: they leave.
-        rewritten: Those whose other rows go to new blocks.
-        holed: Paths of those that get a tombstone.
+        gone: Paths of blocks that lose all rows and are removed.
+        rewritten: Blocks whose remaining rows are written to new blocks.
+        holed: Paths of blocks that get a tombstone.
     """
 
     gone: frozenset[str]
@@ -41,10 +41,10 @@ class Target(Version):
     name: RelationName
 
     def located(self, session: Session, blocks: Sequence[Block]) -> str:
-        """Return the rows of some blocks as SQL: columns by name, `__vcs_file`, `__vcs_pos`.
+        """Return SQL for the rows of some blocks: columns by name, `__vcs_file`, `__vcs_pos`.
 
         Raises:
-            UnsupportedError: A column has a name that is kept for these.
+            UnsupportedError: A column has one of these reserved names.
         """
         for field in self.snapshot.schema.fields:
             if field.name.lower().startswith(RESERVED):
@@ -60,12 +60,12 @@ class Target(Version):
 
 
 def tombstone_folder(folder: str) -> str:
-    """Return the folder of the tombstone beside a write: the engine writes to new ones alone."""
+    """Return a folder for a write's tombstone: the engine only writes to new folders."""
     return f"{folder}t"
 
 
 def target_of(scope: Scope, name: RelationName) -> Target:
-    """Return the table of a name.
+    """Return the table with a name as a target.
 
     Raises:
         NotFoundError: There is no such relation.

@@ -1,4 +1,4 @@
-"""Versions: new snapshots of a table from the one before and what was written."""
+"""Versions: new snapshots of a table from the previous one and what was written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JOIN_ABOVE = 32
 
 
 def folder_of(table: TableId) -> str:
-    """Return the folder of one new write to a table."""
+    """Return the folder for a new write to a table."""
     write: WriteId = new_write_id()
     return f"data/{table}/w={write}"
 
@@ -54,9 +54,9 @@ def put_segments(
 def without_blocks(
     repository: Repository, refs: Sequence[SegmentRef], gone: Collection[str]
 ) -> tuple[SegmentRef, ...]:
-    """Return segments without some blocks, given by path, and without deletions from them.
+    """Return segments without some blocks, given by path, and their deletions.
 
-    Segments that name none of them keep their id.
+    Segments that mention none of them keep their id.
     """
     kept: list[SegmentRef] = []
     for ref in refs:
@@ -81,9 +81,9 @@ def _trimmed(tombstone: Tombstone, gone: Collection[str]) -> Tombstone | None:
 
 
 def joined(repository: Repository, refs: Sequence[SegmentRef]) -> tuple[SegmentRef, ...]:
-    """Return the segments with neighbours joined while a joined one stays within the limit.
+    """Join neighbouring segments as long as the result stays within the limit.
 
-    Nothing happens up to `JOIN_ABOVE` segments: sharing segments between snapshots is worth
+    Up to `JOIN_ABOVE` segments are left as they are: sharing segments between snapshots is worth
     more than a shorter list.
     """
     if len(refs) <= JOIN_ABOVE:
@@ -113,9 +113,9 @@ def _join(repository: Repository, refs: Sequence[SegmentRef]) -> SegmentRef:
 def previous(overlay: Overlay, name: RelationName) -> tuple[SnapshotId, Snapshot] | None:
     """Return the version that a new table of this name follows, or None.
 
-    That is the table of the name, or the one that was dropped under this name since the overlay
-    began: within one commit a name keeps its history, as a path does in git. So dbt's drop and
-    create again is a change of the table, not another table.
+    That is the table with the name, or the one dropped under this name since the overlay began:
+    within one commit a name keeps its history, as a path does in git. So dbt's drop and re-create
+    changes the table instead of making another one.
     """
     for entry in (overlay.entry(name), overlay.before(name)):
         if isinstance(entry, TableEntry):
@@ -136,15 +136,15 @@ def changed(
     primary_key: tuple[str, ...] | None = None,
     keeps_keys: bool = False,
 ) -> SnapshotId:
-    """Let a table stand for a new version of itself, with what is given replaced.
+    """Store a new version of a table, with the given parts replaced.
 
-    The primary key of new rows is checked, as `keys.check_keys` says; `keeps_keys` is for who
-    knows that they have the keys of rows that went, as after an UPDATE of other columns. So are
-    check constraints, as `checks.check_rows` says.
+    New rows are checked against the primary key (`keys.check_keys`) and the check constraints
+    (`checks.check_rows`). Set `keeps_keys` to skip the key check if they have the keys of the rows
+    they replace, as after an UPDATE of other columns.
 
     Raises:
-        NotFoundError: The name stands for no table.
-        InputError: The rows don't keep to the primary key or to a check constraint.
+        NotFoundError: The name is not a table.
+        InputError: The rows violate the primary key or a check constraint.
     """
     entry = scope.overlay.require(name)
     assert isinstance(entry, TableEntry)
@@ -170,9 +170,10 @@ def changed(
 
 
 def _continued(old: Origin, new: Origin, operation: str) -> Origin:
-    """Return the origin of a change to what the same node of the same run made: it read both.
+    """Return the origin of a change to a table made by the same node of the same run.
 
-    So a comment that dbt adds to a table it just built doesn't hide what the table was built from.
+    It has the inputs of both, so a comment that dbt adds to a table it just built doesn't hide
+    what the table was built from.
     """
     if new.node is None or (new.node, new.invocation) != (old.node, old.invocation):
         return new

@@ -1,4 +1,4 @@
-"""Which objects and files are needed: marking, from the commits and versions that have names.
+"""Marking: the objects and files still needed, starting from named commits and versions.
 
 | what                                         | objects | files |
 |----------------------------------------------|---------|-------|
@@ -7,7 +7,7 @@
 | a version that is kept whole                 | yes     | yes   |
 | ancestors of any version                     | yes     | no    |
 
-So the history of what happened, lineage and merge bases stay, however old; rows go.
+So history, lineage and merge bases are kept, however old; rows are not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ V = TypeVar("V")
 
 
 class Manifests(Protocol):
-    """What marking reads."""
+    """Reads the objects that marking visits."""
 
     def commit(self, id: CommitId) -> Commit:
         """Return a commit."""
@@ -52,7 +52,7 @@ class Manifests(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
-    """What marking starts from.
+    """The starting points of marking.
 
     Attributes:
         commits: Commits whose history is kept.
@@ -67,7 +67,7 @@ class Roots:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What is needed.
+    """The objects and files to keep.
 
     Attributes:
         objects: Kind and id of each object.
@@ -83,10 +83,10 @@ def needed(
 ) -> Needed:
     """Return everything that the roots need.
 
-    With `on_damage` an object that is missing or damaged is told of and passed over.
+    With `on_damage`, missing or damaged objects are reported to it and skipped.
 
     Raises:
-        DamagedError: There is such an object, and no `on_damage`: nothing can be said.
+        DamagedError: An object is missing or damaged, and there is no `on_damage`.
     """
     marking = _Marking(read, on_damage)
     commits = list(dict.fromkeys((*roots.commits, *roots.whole)))
@@ -116,8 +116,8 @@ def versions_of(read: Manifests, tree: TreeId) -> Iterable[SnapshotId]:
 def files_of(segment: Segment) -> dict[str, int]:
     """Return the files that a segment names, and their sizes in bytes.
 
-    Deletions that a compaction carried out are among them: a diff from before them reads what they
-    keep of the rows.
+    They include tombstones applied by a compaction: a diff from an earlier version reads the rows
+    they hold.
     """
     found = {block.path: block.bytes for block in segment.blocks}
     found.update((stone.path, stone.bytes) for stone in segment.tombstones)
@@ -134,7 +134,7 @@ class _Marking:
         self._done: set[str] = set()
 
     def get(self, fetch: Callable[[Id], V], id: Id) -> V | None:
-        """Return an object; None if it is damaged and that was told."""
+        """Return an object; None if it is damaged, which has been reported."""
         try:
             return fetch(id)
         except DamagedError as error:
@@ -144,7 +144,7 @@ class _Marking:
             return None
 
     def is_new(self, kind: str, id: str) -> bool:
-        """Mark an object; return whether it was not marked before."""
+        """Mark an object; return whether it was unmarked."""
         if (kind, id) in self.found.objects:
             return False
         self.found.objects.add((kind, id))
@@ -163,7 +163,7 @@ class _Marking:
                 self._schema(schema.id)
 
     def shown(self, id: TreeId) -> list[SnapshotId]:
-        """Return the versions of the tables that a tree shows, as far as it can be read."""
+        """Return the versions of the tables in a tree, as far as it can be read."""
         tree = self.get(self._read.tree, id)
         lower = [
             self.get(self._read.schema_tree, schema.id)

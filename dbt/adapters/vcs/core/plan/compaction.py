@@ -1,4 +1,4 @@
-"""Compaction: which blocks to write anew, together, so that readers open fewer files."""
+"""Compaction: which blocks to rewrite together, so that readers open fewer files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Bin(NamedTuple):
 
     Attributes:
         blocks: In the order in which their rows are to be written.
-        bytes: About what their rows that are left come to.
+        bytes: Approximate size of their remaining rows.
     """
 
     blocks: tuple[Block, ...]
@@ -37,12 +37,12 @@ class Bin(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What the segments of a snapshot hold.
+    """The contents of a snapshot's segments.
 
     Attributes:
         blocks: In order.
         tombstones: In order.
-        deleted: Rows deleted from each block that has some, by path.
+        deleted: Number of rows deleted from each block that has any, by path.
     """
 
     blocks: tuple[Block, ...]
@@ -51,7 +51,7 @@ class Contents(NamedTuple):
 
 
 def contents_of(segments: Iterable[Segment]) -> Contents:
-    """Return what segments hold together."""
+    """Return the combined contents of segments."""
     blocks: list[Block] = []
     tombstones: list[Tombstone] = []
     deleted: dict[str, int] = {}
@@ -70,16 +70,16 @@ def plan_compaction(
     target_bytes: int = TARGET_BYTES,
     order: Callable[[Block], Any] | None = None,
 ) -> tuple[Bin, ...]:
-    """Return what is worth writing anew: small blocks together, and blocks with many deletions.
+    """Return what is worth rewriting: small blocks together, and blocks with many deletions.
 
-    Blocks stay with those of their partition. A bin holds up to the target, and more than half
-    of it unless it is a partition's last; so what was compacted is left alone the next time.
+    A bin holds blocks of one partition. It holds at most the target size, and more than half of it
+    unless it is a partition's last, so compacted blocks are left alone the next time.
 
     Args:
         contents: What the snapshot holds.
-        target_bytes: How large blocks are to become.
-        order: What to sort the blocks of a partition by first, such as their range in the
-            clustering columns; the order of the snapshot if None.
+        target_bytes: The size that blocks should have.
+        order: The key to sort a partition's blocks by, such as their range in the clustering
+            columns; None for the snapshot's order.
     """
     groups: dict[tuple[tuple[str, str | None], ...], list[Block]] = {}
     for block in contents.blocks:
@@ -92,7 +92,7 @@ def plan_compaction(
 
 
 def is_due(contents: Contents, target_bytes: int = TARGET_BYTES) -> bool:
-    """Tell whether a table has so many small blocks, or deletions, that reading it suffers."""
+    """Return whether a table has enough small blocks or deletions to slow down reads."""
     small = sum(_is_small(block, target_bytes) for block in contents.blocks)
     rows = sum(block.rows for block in contents.blocks)
     gone = sum(contents.deleted.values())
@@ -102,11 +102,11 @@ def is_due(contents: Contents, target_bytes: int = TARGET_BYTES) -> bool:
 
 
 def composed(new: Derivation, known: Iterable[Derivation]) -> tuple[Derivation, ...]:
-    """Return a derivation, and what it makes of older ones whose blocks it wrote anew.
+    """Return a derivation, and its compositions with older ones whose blocks it rewrote.
 
-    So a diff from before the older compactions cancels, too: if `b` stands for `a`, and `c` for
-    `b`, then `c` stands for `a`. Deletions add up, those from `b` by their own images. Of blocks
-    that stand for several versions of the table, all go back equally far at a time.
+    They let a diff from before the older compactions cancel too: if `b` replaces `a`, and `c`
+    replaces `b`, then `c` replaces `a`. Deletions add up, those from `b` by their own images. If
+    blocks replace several versions of the table, all go back equally far in each step.
     """
     inputs = set(new.inputs)
     histories: dict[tuple[str, ...], list[Derivation]] = {}
@@ -130,7 +130,7 @@ def composed(new: Derivation, known: Iterable[Derivation]) -> tuple[Derivation, 
 
 
 def carried_out(tombstones: Iterable[Tombstone], paths: Iterable[str]) -> tuple[Tombstone, ...]:
-    """Return the entries of tombstones as far as they delete from some blocks."""
+    """Return tombstones' entries, limited to deletions from the given blocks."""
     wanted = set(paths)
     found = []
     for stone in tombstones:
@@ -149,7 +149,7 @@ def _is_riddled(block: Block, deleted: Mapping[str, int]) -> bool:
 
 
 def _left(block: Block, deleted: Mapping[str, int]) -> int:
-    """Return about how many bytes the rows of a block that are left come to."""
+    """Return the approximate size of a block's remaining rows."""
     return block.bytes * (block.rows - deleted.get(block.path, 0)) // max(block.rows, 1)
 
 

@@ -1,4 +1,4 @@
-"""Delta: what changed between two snapshots, found from their manifests alone."""
+"""Delta: the changes between two snapshots, from their manifests alone."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Deletion(NamedTuple):
 
 
 class Delta(NamedTuple):
-    """What two snapshots don't share, each part in manifest order.
+    """The differences between two snapshots, each part in manifest order.
 
-    As signed rows: `+ rows(added) - rows(removed) - images(deleted) + images(restored)`, rows of
-    blocks meant whole, images being what the tombstones keep of the deleted rows. So a deletion
-    from an added block is among `deleted`, one from a removed block among `restored`.
+    As signed rows: `+ rows(added) - rows(removed) - images(deleted) + images(restored)`, with all
+    rows of a block, and the images of deleted rows that tombstones hold. So a deletion from an
+    added block is in `deleted`, one from a removed block in `restored`.
 
-    Cost follows the change: segments that both have are never read (MatrixOne paper, section 5.1).
+    The cost depends on the change: shared segments are never read (MatrixOne paper, section 5.1).
     """
 
     added: tuple[Block, ...]
@@ -42,12 +42,12 @@ class Delta(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """True if both snapshots hold the same rows, as far as manifests tell."""
+        """Whether both snapshots hold the same rows, as far as manifests show."""
         return not (self.added or self.removed or self.deleted or self.restored)
 
     @property
     def rows_added(self) -> int:
-        """Rows that come, before any cancel out by value."""
+        """Rows added, before any cancel out by value."""
         new, old = self._holes()
         return (
             sum(block.rows for block in self.added)
@@ -57,7 +57,7 @@ class Delta(NamedTuple):
 
     @property
     def rows_removed(self) -> int:
-        """Rows that go, before any cancel out by value."""
+        """Rows removed, before any cancel out by value."""
         new, old = self._holes()
         return (
             sum(block.rows for block in self.removed)
@@ -76,11 +76,11 @@ def delta(
     *,
     with_moves: bool = False,
 ) -> Delta:
-    """Return what changed from one snapshot to another; None is a table without rows.
+    """Return the changes from one snapshot to another; None is a table without rows.
 
-    A block that stands for others (`Derivation`) cancels with them unread: a compaction changes
-    nothing, and after one only the deletions count that came in between. With `with_moves` it
-    does not: the answer is file by file.
+    A block that replaces others (`Derivation`) cancels with them without being read: a compaction
+    is no change, and only the deletions made in between count. With `with_moves` it does not
+    cancel: the result is file by file.
     """
     old = {ref.id for ref in before.segments} if before else set()
     new = {ref.id for ref in after.segments} if after else set()
@@ -102,7 +102,7 @@ def delta(
 
 
 class _Side:
-    """What one snapshot has that the other lacks."""
+    """What only one of the snapshots has."""
 
     def __init__(self, segments: Iterable[Segment]) -> None:
         self.blocks: dict[str, Block] = {}
@@ -117,10 +117,10 @@ class _Side:
 
 
 def _cancel_derived(written: _Side, other: _Side) -> None:
-    """Cancel the blocks of a rewrite with the blocks that they stand for.
+    """Cancel the blocks of a rewrite with the blocks that they replace.
 
-    outputs = inputs - tombstones, so they leave `- tombstones` on the side that was written; a
-    deletion that the other side has from the inputs, too, is no difference.
+    outputs = inputs - tombstones, so `- tombstones` is left on the rewritten side. A deletion from
+    the inputs that the other side also has is no difference.
     """
     for item in written.derivations:
         inputs = set(item.inputs)

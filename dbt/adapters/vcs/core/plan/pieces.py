@@ -1,4 +1,4 @@
-"""Pieces: the files, and parts of files, whose rows a diff or a merge has to look at."""
+"""Pieces: the files, and parts of files, whose rows a diff or a merge has to read."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _MAX_PAIRS: Final = 50_000
 
 
 class Piece(NamedTuple):
-    """Rows of one block: all that its file holds, or those that one tombstone keeps of it.
+    """Rows of one block: all rows of its file, or those whose images a tombstone holds.
 
     Attributes:
         block: Path of the block.
-        rows: How many.
+        rows: Number of rows.
         image: Path of the tombstone that holds them as before-images; None for the block itself.
-        info: The block's entry, None where it is not known.
+        info: The block's entry, None if it is not known.
     """
 
     block: str
@@ -36,12 +36,12 @@ class Piece(NamedTuple):
 
     @property
     def bounds(self) -> Bounds:
-        """What is known of the rows' columns."""
+        """The known bounds of the rows' columns."""
         return self.info.stats if self.info else {}
 
 
 class Touched(NamedTuple):
-    """A piece that base, ours and theirs don't all have alike, and who changed it."""
+    """A piece that differs among base, ours and theirs, and the sides that changed it."""
 
     piece: Piece
     ours: bool
@@ -49,7 +49,7 @@ class Touched(NamedTuple):
 
 
 class SignedPiece(NamedTuple):
-    """A piece whose rows come (1) or go (-1), but for those that tombstones delete of it."""
+    """A piece whose rows are added (1) or removed (-1), except those its tombstones delete."""
 
     piece: Piece
     sign: int
@@ -57,10 +57,10 @@ class SignedPiece(NamedTuple):
 
 
 def signed_pieces(delta: Delta) -> tuple[SignedPiece, ...]:
-    """Return where the signed rows of a delta are, what goes before what comes.
+    """Return the pieces with the signed rows of a delta, removed ones first.
 
-    Rows of an added block that are deleted in the same delta, and of a removed one that were
-    deleted before, are left out by their position; no image of them is read.
+    Rows of an added block deleted in the same delta, and rows of a removed block deleted before,
+    are left out by position; their images are not read.
     """
     come, go = ({block.path for block in blocks} for blocks in (delta.added, delta.removed))
     holes: dict[str, list[str]] = {}
@@ -85,11 +85,11 @@ def signed_pieces(delta: Delta) -> tuple[SignedPiece, ...]:
 
 
 def touched_pieces(triple: Triple, infos: Mapping[str, Block]) -> tuple[Touched, ...]:
-    """Return the pieces whose rows are not in the same way live in base, ours and theirs.
+    """Return the pieces whose rows are live in some but not all of base, ours and theirs.
 
     Args:
         triple: The three states.
-        infos: Entries of blocks that all three share and that some of them deletes rows from.
+        infos: Entries of blocks that all three share and from which any deletes rows.
     """
     base, ours, theirs = triple[:3]
     found: list[Touched] = []
@@ -121,16 +121,16 @@ def touched_pieces(triple: Triple, infos: Mapping[str, Block]) -> tuple[Touched,
 
 
 def shared_targets(triple: Triple) -> set[str]:
-    """Return paths of the blocks that all three have and that some of them deletes rows from."""
+    """Return the paths of blocks that all three share and from which any deletes rows."""
     keys = {key for state in triple[:3] for key in state.deletions}
     return {block for _, block in keys} - set(_paths(triple))
 
 
 def meeting(pieces: Sequence[Touched], columns: Sequence[Field]) -> tuple[Piece, ...]:
-    """Return the pieces that can hold rows which are equal, in some columns, to the other side's.
+    """Return the pieces that may hold rows equal, in some columns, to rows of the other side.
 
-    With none, both sides changed different rows for sure, and nothing has to be read. Among very
-    many pieces each is compared with the bounds of the other side as a whole.
+    If there are none, both sides certainly changed different rows, and nothing has to be read. Of
+    very many pieces, each is compared with the bounds of the other side as a whole.
     """
     ours = [item for item in pieces if item.ours]
     theirs = [item for item in pieces if item.theirs]
@@ -144,7 +144,7 @@ def meeting(pieces: Sequence[Touched], columns: Sequence[Field]) -> tuple[Piece,
 def _close_to(
     side: Sequence[Touched], other: Sequence[Touched], columns: Sequence[Field]
 ) -> list[Touched]:
-    """Return the items of a side within the bounds of the other side as a whole."""
+    """Return a side's items that overlap the bounds of the other side as a whole."""
     around = hull([item.piece.bounds for item in other], columns)
     return [item for item in side if can_meet(item.piece.bounds, around, columns)]
 
@@ -152,7 +152,7 @@ def _close_to(
 def _meeting(
     ours: Sequence[Touched], theirs: Sequence[Touched], columns: Sequence[Field]
 ) -> Iterable[Touched]:
-    """Return the items of two sides that can meet one of the other, in any order."""
+    """Return the items of two sides that can meet an item of the other, in any order."""
     if len(ours) * len(theirs) > _MAX_PAIRS:
         return (*ours, *theirs)
     found: dict[int, Touched] = {}
@@ -166,7 +166,7 @@ def _meeting(
 
 
 def _paths(triple: Triple) -> Iterable[str]:
-    """Return the blocks that some state has and some lacks, base first."""
+    """Return the blocks that some but not all states have, base first."""
     return dict.fromkeys(path for state in triple[:3] for path in state.blocks)
 
 

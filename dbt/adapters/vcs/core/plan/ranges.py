@@ -1,4 +1,4 @@
-"""Ranges: whether two files can hold rows that are equal in some columns, by their bounds."""
+"""Ranges: whether two files may hold rows equal in some columns, by their bounds."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class _Range(NamedTuple):
 
 
 def can_meet(left: Bounds, right: Bounds, columns: Iterable[Field]) -> bool:
-    """Tell whether two files can hold rows that are equal in all of some columns.
+    """Return whether two files may hold rows that are equal in all the given columns.
 
     | bounds of a column                        | rows can be equal in it  |
     |-------------------------------------------|--------------------------|
-    | not known on a side, or not complete      | yes                      |
+    | unknown or incomplete on a side           | yes                      |
     | both sides have NULLs: NULL equals NULL   | yes                      |
     | the ranges overlap                        | yes                      |
     | else                                      | no                       |
@@ -33,7 +33,7 @@ def can_meet(left: Bounds, right: Bounds, columns: Iterable[Field]) -> bool:
 
 
 def hull(parts: Sequence[Bounds], columns: Iterable[Field]) -> Bounds:
-    """Return bounds that hold in all of some files, of which there is at least one."""
+    """Return bounds that hold in all of the files, at least one of which is given."""
     found: dict[str, ColumnStats] = {}
     for field in columns:
         ranges = [_range(part, field) for part in parts]
@@ -53,7 +53,7 @@ def _are_apart(left: Bounds, right: Bounds, field: Field) -> bool:
     try:
         return bool(one.high < other.low or other.high < one.low)  # type: ignore[operator]
     except TypeError:
-        # Bounds of two types: the column was retyped between the files.
+        # The bounds have two types: the column's type changed between the files.
         return False
 
 
@@ -63,7 +63,7 @@ def _range(bounds: Bounds, field: Field) -> _Range | None:
         return None
     kind = type_of(field.type).kind
     if kind in FLOATS:
-        # Their bounds leave values out: NaN is in none.
+        # Their bounds leave out values: none includes NaN.
         return None
     if kind == "decimal":
         return _Range(Decimal(str(stats.min)), Decimal(str(stats.max)), stats.nulls != 0)

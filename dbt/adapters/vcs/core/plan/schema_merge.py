@@ -1,19 +1,19 @@
-"""Three-way merge of what a table is declared to be: columns by id, key, properties.
+"""Three-way merge of table definitions: columns by id, key, properties.
 
-Per column and attribute, and per key, partitioning and property; b, o, t are the value in base,
-ours, theirs, Absent where there is none:
+For each attribute of each column, and for key, partitioning and each property; b, o, t are the
+value in base, ours, theirs, Absent if there is none:
 
 | case                                          | result                                |
 |-----------------------------------------------|---------------------------------------|
 | o = t (both made the same change)             | o                                     |
 | t = b (only ours changed, or none)            | o                                     |
 | o = b (only theirs changed)                   | t                                     |
-| types, one of which holds the other's values  | the wider one                         |
+| types, one of which holds the other's values  | the wider type                        |
 | comment, default, order, property, clustering | the side that the mode prefers, if any|
 | else                                          | conflict                              |
 
-A type must hold every value of base, ours and theirs unchanged. A column that one side dropped
-goes, unless the other side changed its name, type, default or whether it takes NULL.
+A type must hold every value of base, ours and theirs unchanged. A column that one side dropped is
+dropped, unless the other side changed its name, type, default or nullability.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MILD: Final = frozenset({"comment", "default", "order", "property", "cluster_by
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """What a table is, its rows aside; the attributes are those of `Snapshot`."""
+    """A table's definition, without its rows; the attributes are those of `Snapshot`."""
 
     schema: Schema
     primary_key: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Definition:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Definition:
-        """Return what a version of a table is declared to be."""
+        """Return the definition of a version of a table."""
         return cls(
             schema=snapshot.schema,
             primary_key=snapshot.primary_key,
@@ -72,14 +72,14 @@ class Definition:
 
 
 class SchemaConflict(NamedTuple):
-    """One thing that both sides declared differently.
+    """One thing that both sides changed differently.
 
     Attributes:
-        kind: What kind of thing.
+        kind: The kind of thing.
         subject: The column's name in ours, else in theirs; or the property's; or ''.
-        base: What it was, as text; None where it was not there.
-        ours: What ours made of it.
-        theirs: What theirs made of it.
+        base: Its value in base, as text; None if it did not exist.
+        ours: Its value in ours.
+        theirs: Its value in theirs.
     """
 
     kind: ConflictKind
@@ -97,7 +97,7 @@ class SchemaConflict(NamedTuple):
 
 
 class SchemaMerge(NamedTuple):
-    """The merged definition, and what stands in the way; where something does, ours stays."""
+    """The merged definition and the conflicts, for which it keeps ours."""
 
     definition: Definition
     conflicts: tuple[SchemaConflict, ...]
@@ -106,20 +106,20 @@ class SchemaMerge(NamedTuple):
 def merge_definitions(
     base: Snapshot | None, ours: Snapshot, theirs: Snapshot, *, prefer: Side | None = None
 ) -> SchemaMerge:
-    """Merge what theirs declares into ours; the table above has the rule.
+    """Merge theirs' definition into ours by the table above.
 
     Args:
         base: The version that both come from, None if there is none.
         ours: The version that is changed.
         theirs: The version whose changes are wanted.
-        prefer: Whose comment, default, order, property or clustering stays where both changed
-            it; None makes each of these a conflict.
+        prefer: The side whose comment, default, order, property or clustering is kept if both
+            changed it; None makes each of these a conflict.
     """
     return _Merger(prefer).merge(base, ours, theirs)
 
 
 class _Merger:
-    """One merge; collects the conflicts on the way."""
+    """One merge, which collects its conflicts."""
 
     def __init__(self, prefer: Side | None) -> None:
         self._prefer = prefer
@@ -130,7 +130,7 @@ class _Merger:
         schema = self._schema(old, ours.schema, theirs.schema)
         partition_by = self._ids("partition_by", base, ours, theirs, schema)
         if partition_by and all(field.id in partition_by for field in schema.fields):
-            # Files hold the other columns only, and a file without one has no rows.
+            # Files hold only the other columns, and a file without columns has no rows.
             names = (", ".join(side.names) or None for side in (old, ours.schema, theirs.schema))
             subject = "all columns but those that partition"
             self._conflicts.append(SchemaConflict("drop", subject, *names))
@@ -155,7 +155,7 @@ class _Merger:
         theirs: T,
         show: Callable[[T], str | None] = lambda value: None if value is None else str(value),
     ) -> T:
-        """Return what the rule chooses; ours where it is a conflict."""
+        """Return the value chosen by the rule; that of ours for a conflict."""
         if theirs in (base, ours):
             return ours
         if ours == base:
@@ -212,14 +212,14 @@ class _Merger:
         ours: Schema,
         theirs: Schema,
     ) -> Field | None:
-        """Return a column that at most one side has, None if it goes."""
+        """Return a column that at most one side has, None if it is dropped."""
         left = our or their
         if left is None:
             return None
         other = theirs if our else ours
         if old is None:
             if id in other.retired:
-                # The other side's files can still hold what it dropped.
+                # The other side's files may still hold the column it dropped.
                 self._conflicts.append(
                     SchemaConflict("add", left.name, None, _shown(our), _shown(their))
                 )
@@ -248,7 +248,7 @@ class _Merger:
     def _check_names(
         self, fields: Iterable[Field], base: Schema, ours: Schema, theirs: Schema
     ) -> None:
-        """Find two columns that would have one name."""
+        """Report columns that would share a name as conflicts."""
         taken: dict[str, Field] = {}
         for field in fields:
             first = taken.setdefault(field.name.lower(), field)
@@ -267,7 +267,7 @@ class _Merger:
     def _order(
         self, merged: Mapping[str, Field], base: Schema, ours: Schema, theirs: Schema
     ) -> list[str]:
-        """Return ids in the order of the side that changed it, the other's new ones put in."""
+        """Return ids in the order of the side that changed it, with the other's new ids."""
         everywhere = [
             field.id for field in base.fields if ours.by_id(field.id) and theirs.by_id(field.id)
         ]
@@ -334,7 +334,7 @@ class _Merger:
 
 
 def _inserted(order: list[str], other: Sequence[str]) -> list[str]:
-    """Return an order with the other side's further ids: at the end, or after their neighbour."""
+    """Return an order with the other side's new ids, at the end or after their neighbour."""
     known = set(order)
     last = max((number for number, id in enumerate(other) if id in known), default=-1)
     result = list(order)
@@ -349,7 +349,7 @@ def _inserted(order: list[str], other: Sequence[str]) -> list[str]:
 
 
 def _nullable(old: Field | None, our: Field, their: Field) -> bool:
-    """Return whether a column takes NULL; added by both, it does if one side says so."""
+    """Return whether a column is nullable; if both added it, either side suffices."""
     if old is None:
         return our.nullable or their.nullable
     return our.nullable if their.nullable == old.nullable else their.nullable

@@ -15,8 +15,8 @@ class ColumnChange(NamedTuple):
     """One attribute of one column that differs between two schemas.
 
     Attributes:
-        kind: Which.
-        column: The column's name after, or before if it is no more.
+        kind: The attribute.
+        column: The column's name after, or before if it was dropped.
         before: Its value before; None if there was none.
         after: Its value after; None if there is none.
     """
@@ -28,9 +28,9 @@ class ColumnChange(NamedTuple):
 
 
 def diff_schemas(before: Schema, after: Schema) -> tuple[ColumnChange, ...]:
-    """Return how columns changed, by their identity: in after's order, dropped ones last.
+    """Return changes to columns, matched by identity: in after's order, dropped ones last.
 
-    Those columns moved whose place among the columns that both have is another one.
+    A column has moved if its place among the columns that both have is different.
     """
     changes: list[ColumnChange] = []
     common = [field.id for field in before.fields if after.by_id(field.id)]

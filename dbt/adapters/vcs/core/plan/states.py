@@ -1,19 +1,19 @@
-"""States: the physical rows of a table in base, ours and theirs, and how theirs graft onto ours.
+"""States: the physical rows of base, ours and theirs, and the graft of theirs onto ours.
 
-A state is a set of blocks and of deletions from them. With b, o, t telling whether a row of a
-file is live in base, ours and theirs, the graft makes it live as `o + t - b`:
+A state is a set of blocks and of deletions from them. If b, o, t are 1 for a row of a file that is
+live in base, ours and theirs, it is live in the graft as `o + t - b`:
 
 | b o t | graft | |
 |-------|-------|---------------------------------------------|
 | 0 0 1 | 1     | theirs added it                             |
 | 0 1 0 | 1     | ours added it                               |
-| 1 0 1 | 0     | ours took it away                           |
-| 1 1 0 | 0     | theirs took it away                         |
-| 1 0 0 | 0     | both took it away: one deletion is enough   |
-| 0 1 1 | 1     | both added the same file: it is there once  |
+| 1 0 1 | 0     | ours deleted it                             |
+| 1 1 0 | 0     | theirs deleted it                           |
+| 1 0 0 | 0     | both deleted it: one deletion is enough     |
+| 0 1 1 | 1     | both added the same file: it is kept once   |
 
-It is made of whole blocks and whole deletions, so a few rows can come out otherwise. Whoever
-merges reads what both sides touched, and repairs those.
+It consists of whole blocks and whole deletions, so a few rows can come out wrong. The merge reads
+the rows that both sides touched, and repairs these.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ DeletionKey: TypeAlias = tuple[str, str]
 
 @dataclass(slots=True)
 class State:
-    """Blocks and deletions of one version, as far as they are not those of all versions.
+    """Blocks and deletions of one version, without those that all versions share.
 
     Attributes:
         blocks: By path.
-        deletions: Rows deleted, by tombstone and block; the block may be one that all share.
+        deletions: Rows deleted, by tombstone and block; the block may be shared by all.
     """
 
     blocks: dict[str, Block] = field(default_factory=dict)
@@ -53,13 +53,13 @@ class State:
         return {key: rows for key, rows in self.deletions.items() if key[1] in wanted}
 
     def copy(self) -> State:
-        """Return a state that can change by itself."""
+        """Return an independent copy."""
         return State(dict(self.blocks), dict(self.deletions))
 
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[K, V]):
-    """What a mapping loses and gains."""
+    """The items that a mapping loses and gains."""
 
     gone: frozenset[K]
     new: Mapping[K, V]
@@ -76,13 +76,13 @@ class Triple(NamedTuple):
     """Base, ours and theirs, without what all three share.
 
     Attributes:
-        base: Of two tables without a base, what both of them have.
+        base: For two tables without a base, what both of them have.
         ours: The version that is changed.
         theirs: The version whose changes are wanted.
-        stored: Ours as its own segments tell it, nothing left out or settled.
-        settled: The same after compactions were carried out or undone.
+        stored: Ours exactly as in its own segments.
+        settled: The same after compactions are applied or undone.
         undone: Compactions that were undone.
-        sizes: Bytes of the tombstones that are named, by path.
+        sizes: Bytes of the tombstones involved, by path.
     """
 
     base: State
@@ -94,14 +94,14 @@ class Triple(NamedTuple):
     sizes: Mapping[str, int]
 
     def edit(self, result: State, deleted_from: Collection[str] = ()) -> Edit:
-        """Return how the segments of ours become those of a result, given like `ours`.
+        """Return the edit from the segments of ours to those of a result.
 
-        Compactions of ours that had to be undone stay, where the result doesn't touch what they
-        stand for.
+        Compactions of ours that had to be undone are kept if the result doesn't touch the blocks
+        they replaced.
 
         Args:
-            result: What a merge comes to.
-            deleted_from: Blocks that further rows are to be deleted from.
+            result: The merged state, in the form of `ours`.
+            deleted_from: Blocks from which more rows will be deleted.
         """
         final = State(
             _applied(self.settled.blocks, self.ours.blocks, result.blocks),
@@ -118,10 +118,10 @@ class Triple(NamedTuple):
 
 
 def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadSegment) -> Triple:
-    """Return the states of three versions; segments that all of them have are never read.
+    """Return the states of three versions; segments shared by all are never read.
 
-    A compaction (`Derivation`) that only some of them have is carried out for the others, or
-    undone, wherever that needs no row to be read; so it is no change.
+    A compaction (`Derivation`) that only some of them have is applied to the others, or undone, if
+    no row has to be read for it; so it is no change.
     """
     versions = [version for version in (base, ours, theirs) if version is not None]
     shared = set.intersection(*({ref.id for ref in version.segments} for version in versions))
@@ -141,14 +141,14 @@ def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadS
 
 
 def _sizes(loaded: Iterable[_Loaded]) -> dict[str, int]:
-    """Return the bytes of all tombstones, also those that compactions carried out, by path."""
+    """Return the bytes of all tombstones by path, including those applied by compactions."""
     stones = (stone for part in loaded for stone in part.tombstones)
     done = (file for part in loaded for item in part.derivations for file in item.tombstones)
     return {file.path: file.bytes for file in chain(stones, done)}
 
 
 def graft(triple: Triple) -> State:
-    """Return ours with what theirs added, and without what theirs took away."""
+    """Return ours with what theirs added, and without what theirs removed."""
     base, ours, theirs = triple[:3]
     blocks = {
         path: block
@@ -176,7 +176,7 @@ def graft(triple: Triple) -> State:
 
 
 class _Loaded:
-    """What the segments of one version hold, those that all share left out."""
+    """The contents of one version's segments, without those that all share."""
 
     def __init__(self, version: Snapshot, shared: set[SegmentId], read: ReadSegment) -> None:
         segments = [read(ref.id) for ref in version.segments if ref.id not in shared]
@@ -193,7 +193,7 @@ class _Loaded:
 
 
 def _common(ours: State, theirs: State) -> State:
-    """Return what two tables without a base share: rows that are live in both of them."""
+    """Return what two tables without a base share: the rows live in both."""
     blocks = {path: block for path, block in ours.blocks.items() if path in theirs.blocks}
     lone = ours.blocks.keys() ^ theirs.blocks.keys()
     deletions = {
@@ -205,10 +205,10 @@ def _common(ours: State, theirs: State) -> State:
 
 
 def _settle(item: Derivation, states: Sequence[State]) -> bool:
-    """Carry a compaction out in the states that lack it, else undo it in those that have it.
+    """Apply a compaction to the states that lack it, else undo it in those that have it.
 
-    outputs = inputs - tombstones. It can be carried out where exactly these rows of the inputs
-    are deleted, and undone where none of the outputs are. Returns whether it was undone.
+    outputs = inputs - tombstones. It can be applied if exactly these rows of the inputs are
+    deleted, and undone if no rows of the outputs are. Returns whether it was undone.
     """
     inputs, outputs = set(item.inputs), set(item.outputs)
     having = [state for state in states if outputs <= state.blocks.keys()]
@@ -222,7 +222,7 @@ def _settle(item: Derivation, states: Sequence[State]) -> bool:
 
 
 def _undo(item: Derivation, states: Sequence[State], known: Mapping[str, Block]) -> bool:
-    """Put the inputs of a compaction in place of its outputs if all the states allow it."""
+    """Replace the outputs of a compaction with its inputs if all the states allow it."""
     inputs, outputs, done = set(item.inputs), set(item.outputs), _deletions_of(item)
     if (
         not inputs <= known.keys()
@@ -236,7 +236,7 @@ def _undo(item: Derivation, states: Sequence[State], known: Mapping[str, Block])
 
 
 def _carry_out(item: Derivation, states: Sequence[State], known: Mapping[str, Block]) -> bool:
-    """Put the outputs of a compaction in place of its inputs if all the states allow it."""
+    """Replace the inputs of a compaction with its outputs if all the states allow it."""
     inputs, done = set(item.inputs), _deletions_of(item)
     if not all(
         inputs <= state.blocks.keys() and state.deletions_from(inputs) == done for state in states
@@ -256,7 +256,7 @@ def _deletions_of(item: Derivation) -> dict[DeletionKey, int]:
 
 
 def _applied(whole: Mapping[K, V], before: Mapping[K, V], after: Mapping[K, V]) -> dict[K, V]:
-    """Return a mapping after a part of it changed."""
+    """Return a mapping with part of it changed."""
     kept = {key: value for key, value in whole.items() if key not in before or key in after}
     return {**kept, **{key: value for key, value in after.items() if key not in before}}
 
@@ -280,7 +280,7 @@ def _replace(
 
 
 def _forget_shared(states: list[State]) -> None:
-    """Drop the blocks and deletions that all states have."""
+    """Remove the blocks and deletions that all states have."""
     blocks = set.intersection(*(set(state.blocks) for state in states))
     deletions = set.intersection(*(set(state.deletions) for state in states))
     for state in states:

@@ -1,7 +1,7 @@
 """Diff and three-way merge of trees, relation by relation.
 
-Per relation, and per schema's comment and properties; b, o, t are the entry in base, ours,
-theirs, Absent where there is none:
+For each relation, and each schema's comment and properties; b, o, t are the entry in base, ours,
+theirs, Absent if there is none:
 
 | case                                   | result   |
 |----------------------------------------|----------|
@@ -10,7 +10,7 @@ theirs, Absent where there is none:
 | o = b (only theirs changed)            | t        |
 | else                                   | conflict |
 
-A schema that one side dropped stays if the other side put a relation into it.
+A schema that one side dropped is kept if the other side added a relation to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class SchemaInfo(NamedTuple):
-    """What a tree says of a schema, its relations aside."""
+    """A schema's comment and properties in a tree."""
 
     comment: str | None = None
     properties: Mapping[str, str] = {}
@@ -62,7 +62,7 @@ class SchemaChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeDiff:
-    """What turns one tree into another, sorted by name."""
+    """The changes that turn one tree into another, sorted by name."""
 
     relations: tuple[Change, ...]
     schemas: tuple[SchemaChange, ...]
@@ -70,10 +70,10 @@ class TreeDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeMerge:
-    """How `ours` becomes the merged tree, and what stands in the way.
+    """The changes that turn ours into the merged tree, and the conflicts.
 
     Attributes:
-        relations: What to put into ours, by name; only what differs from ours.
+        relations: Entries to put into ours, by name; only those that differ from ours.
         schemas: The same for schemas.
         conflicts: Relations that both sides changed differently, sorted.
         schema_conflicts: Schemas whose comment or properties both sides changed differently.
@@ -91,7 +91,7 @@ def info_of(ref: SchemaRef | AbsentType) -> SchemaInfo | AbsentType:
 
 
 def diff_trees(old: Tree, new: Tree, load: LoadSchema) -> TreeDiff:
-    """Return what turns one tree into another; schemas with equal ids are not loaded."""
+    """Return the changes from one tree to another; schemas with equal ids are not loaded."""
     names = sorted(old.schemas.keys() | new.schemas.keys())
     schemas = []
     relations: list[Change] = []
@@ -104,9 +104,9 @@ def diff_trees(old: Tree, new: Tree, load: LoadSchema) -> TreeDiff:
 
 
 def merge_trees(base: Tree, ours: Tree, theirs: Tree, load: LoadSchema) -> TreeMerge:
-    """Merge theirs into ours; the table above has the rule.
+    """Merge theirs into ours by the table above.
 
-    Where there are conflicts the rest of the answer still tells what merges cleanly.
+    If there are conflicts, the rest of the result is what merges cleanly.
     """
     parts = []
     for name in sorted(base.schemas.keys() | ours.schemas.keys() | theirs.schemas.keys()):
@@ -128,7 +128,7 @@ def _merge_schema(schema: str, refs: Triple[SchemaRef], load: LoadSchema) -> Tre
     relations: dict[RelationName, Entry | AbsentType] = {}
     conflicts: dict[RelationName, Triple[Entry]] = {}
     left = set(loaded[1])
-    # Where theirs is what base is, ours stays: nothing to look at, in most of a large schema.
+    # If theirs equals base, ours is kept: most of a large schema needs no look.
     for identifier in _differing(loaded[0], loaded[2]):
         name = RelationName(schema, identifier)
         entries: Triple[Entry] = Triple(*(known.get(identifier, Absent) for known in loaded))
@@ -151,7 +151,7 @@ def _merge_schema(schema: str, refs: Triple[SchemaRef], load: LoadSchema) -> Tre
 
 
 def _merged(triple: Triple[T]) -> T | AbsentType | None:
-    """Return what the rule chooses, None for a conflict."""
+    """Return the entry chosen by the rule, None for a conflict."""
     if triple.theirs in (triple.ours, triple.base):
         return triple.ours
     return triple.theirs if triple.ours == triple.base else None
@@ -173,6 +173,6 @@ def _changed_relations(
 
 
 def _differing(one: Mapping[str, Entry], other: Mapping[str, Entry]) -> list[str]:
-    """Return the names that don't stand for the same in both, sorted."""
+    """Return the names whose entries differ, sorted."""
     changed = {name for name, entry in one.items() if other.get(name) != entry}
     return sorted(changed | (other.keys() - one.keys()))

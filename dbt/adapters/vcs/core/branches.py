@@ -32,17 +32,17 @@ _WORD: Final[dict[Space, str]] = {"heads": "branch", "tags": "tag"}
 
 
 class Protection(NamedTuple):
-    """What a protected branch demands of a change.
+    """The requirements of a protected branch.
 
     Attributes:
-        require: `tests`: every change was seen by tests that passed.
+        require: `tests`: every changed version was read by tests that passed.
     """
 
     require: tuple[str, ...] = ()
 
 
 class Branch(NamedTuple):
-    """A branch that is there: its name, its head, and the last move of its log."""
+    """An existing branch: its name, its head, and the last move of its log."""
 
     name: str
     head: CommitId
@@ -50,21 +50,21 @@ class Branch(NamedTuple):
 
     @property
     def state(self) -> Mapping[str, str]:
-        """Facts that the branch carries along, such as a run's status."""
+        """The facts that the branch carries, such as a run's status."""
         return self.ref.move.state
 
     @property
     def protection(self) -> Protection | None:
-        """What it demands of a change; None if anybody may change it in any way."""
+        """Its requirements; None if it is not protected."""
         if self.state.get(_PROTECTED) != "yes":
             return None
         return Protection(tuple(self.state.get(_REQUIRE, "").split()))
 
     def check_open(self, *, promotes: bool) -> None:
-        """Raise unless the branch takes a change that comes in this way.
+        """Check that the branch accepts this kind of change.
 
         Raises:
-            ProtectedError: It takes promotions alone, and this is none.
+            ProtectedError: The branch only takes promotions, and this is not one.
         """
         if self.protection is not None and not promotes:
             raise ProtectedError(
@@ -83,7 +83,7 @@ def protected_state(state: Mapping[str, str], protection: Protection | None) -> 
 
 
 class Tag(NamedTuple):
-    """A tag that is there: its name, its commit, and the last move of its log."""
+    """An existing tag: its name, its commit, and the last move of its log."""
 
     name: str
     commit: CommitId
@@ -91,9 +91,9 @@ class Tag(NamedTuple):
 
 
 class Names:
-    """The refs of one space as names that are there or not.
+    """The refs of one space, by name.
 
-    Every move is made here: so times in a log never go down, and no ref names an object that is
+    All moves are made here, so times in a log never decrease, and no ref names an object that is
     not stored. Messages call a ref `word` and say what it is `of`, if anything.
     """
 
@@ -115,12 +115,12 @@ class Names:
         self._of = f" of {of}" if of else ""
 
     def all(self) -> list[tuple[CommitId, Ref]]:
-        """Return every ref that is there, sorted by name."""
+        """Return all existing refs, sorted by name."""
         refs = self._refs.read_all(self._space)
         return [(ref.move.commit, ref) for ref in refs if ref.move.commit is not None]
 
     def find(self, name: str) -> tuple[CommitId, Ref] | None:
-        """Return where a name points, None if it is not there or was deleted."""
+        """Return where a name points, None if it doesn't exist or was deleted."""
         ref = self._refs.read(self._space, name)
         return None if ref is None or ref.move.commit is None else (ref.move.commit, ref)
 
@@ -128,7 +128,7 @@ class Names:
         """Return where a name points.
 
         Raises:
-            NotFoundError: It is not there; the message names near matches.
+            NotFoundError: It doesn't exist; the message names near matches.
         """
         found = self.find(name)
         if found is None:
@@ -136,10 +136,10 @@ class Names:
         return found
 
     def check_new(self, name: str) -> None:
-        """Raise unless a name may be given to a new ref.
+        """Check that a name is allowed for a new ref.
 
         Raises:
-            InputError: It is no name, or reads as a revision.
+            InputError: It is not a valid name, or reads as a revision.
         """
         quote(name)
         check_new_name(name, self._word)
@@ -154,10 +154,10 @@ class Names:
         state: Mapping[str, str],
         check: bool = True,
     ) -> Ref:
-        """Let a name point to a commit; `check` is False for one that no person gives or reads.
+        """Create a ref to a commit; `check` is False for names that people neither give nor read.
 
         Raises:
-            InputError: The name is there already, or may not be given.
+            InputError: The name already exists, or is not allowed.
         """
         if check:
             self.check_new(name)
@@ -177,14 +177,14 @@ class Names:
         raise AssertionError("attempts raises when it ends")
 
     def rename(self, name: str, new: str, *, author: str) -> None:
-        """Let another name point where a name does, with its state, then delete the old one.
+        """Create a ref with another name and the same commit and state, then delete the old one.
 
-        The new one is made first: at no moment is what they name without a name.
+        The new one is created first, so the commit always has a name.
 
         Raises:
-            NotFoundError: It is not there.
-            InputError: The new name is there already, or may not be given.
-            RetryError: Others wrote under both names meanwhile; the old one is still there.
+            NotFoundError: The old name doesn't exist.
+            InputError: The new name already exists, or is not allowed.
+            RetryError: Others wrote under both names meanwhile; the old one still exists.
         """
         commit, last = self.get(name)
         state = last.move.state
@@ -222,10 +222,10 @@ class Names:
         delete: bool = False,
         state: Mapping[str, str] | None = None,
     ) -> Ref:
-        """Delete a name, or replace its state where it points, whatever others do meanwhile.
+        """Delete a name, or replace its state without moving it, whatever others do meanwhile.
 
         Raises:
-            NotFoundError: It is not there.
+            NotFoundError: It doesn't exist.
         """
         verb = "delete" if delete else "change"
         for _ in attempts(f"{verb} the {self._word} {name!r}"):
@@ -250,7 +250,7 @@ class Names:
         note: str = "",
         state: Mapping[str, str] = NO_FACTS,
     ) -> Ref | None:
-        """Make the move that follows the one given; None if another one did."""
+        """Make the move after the given one; None if another move came first."""
         seq, earliest = (last.seq, last.move.at) if last else (0, Micros(0))
         move = RefMove(
             name=name,
@@ -267,7 +267,7 @@ class Names:
         return Ref(name, seq + 1, move)
 
     def unknown(self, name: str) -> str:
-        """Return the sentence that says that a name is not there, and what to do."""
+        """Return the message for a name that doesn't exist, with the next step."""
         last = self._refs.read(self._space, name)
         if last is not None:
             when = f"{datetime_of(last.move.at):%Y-%m-%d %H:%M} UTC"

@@ -1,4 +1,4 @@
-"""Values to bytes and back: canonical JSON, a content hash that covers kind and version."""
+"""Codec: values as canonical JSON, with a content hash that covers kind and version."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def kind_of(type_: type[Value]) -> str:
 def encode(value: Value) -> tuple[str, bytes]:
     """Return an object's id and its canonical bytes, uncompressed.
 
-    Canonical: UTF-8 JSON, keys sorted, no white space, fields at their default left out.
+    Canonical: UTF-8 JSON, sorted keys, no white space, without fields at their default.
     """
     data = _ENCODER.encode(value)
     return _hash(_KINDS[type(value)], data), data
 
 
 def decode(type_: type[V], id: str, stored: bytes) -> V:
-    """Return the object that stored bytes hold.
+    """Decode an object from stored bytes.
 
     Raises:
         DamagedError: The bytes don't hash to `id`, or don't parse.
@@ -82,7 +82,7 @@ def decode(type_: type[V], id: str, stored: bytes) -> V:
 
 
 def _parsed(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
-    """Parse JSON; thousands of blocks at once would be looked through for garbage many times."""
+    """Parse JSON without garbage collection: it would scan many new blocks repeatedly."""
     if len(data) < _LARGE or not gc.isenabled():
         return decoder.decode(data)
     gc.disable()
@@ -93,7 +93,7 @@ def _parsed(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
 
 
 def pack(data: bytes) -> bytes:
-    """Return the bytes to store: compressed if that is worth it."""
+    """Return the bytes to store, compressed if that is worth it."""
     if len(data) <= COMPRESS_ABOVE:
         return data
     return zstandard.ZstdCompressor(level=3).compress(data)

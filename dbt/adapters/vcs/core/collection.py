@@ -1,4 +1,4 @@
-"""Collection: what of a repository is needed, from its names and the times of its commits."""
+"""Collection: what a repository must keep, by its names and the times of its commits."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ EXPIRED: Final = "expired"
 
 
 class Names(NamedTuple):
-    """The commits and versions that have names, or had them lately.
+    """The commits and versions that have names, or recently had them.
 
     Attributes:
-        live: Commits of branches and tags, of those deleted lately too, and that they name.
-        lately: Commits where branches stood lately.
+        live: Commits of branches and tags, including recently deleted ones, and commits they name.
+        lately: Commits that branches recently pointed to.
         versions: Versions of named snapshots.
-        origins: Commits that named snapshots tell of; only their history matters.
+        origins: Commits recorded with named snapshots; only their history matters.
     """
 
     live: frozenset[CommitId]
@@ -39,16 +39,16 @@ class Names(NamedTuple):
 
 
 def roots_of(repository: Repository, cutoff: Micros) -> Roots:
-    """Return what has to be kept of a repository.
+    """Return what a repository must keep.
 
-    Of the history of every branch, tag and named snapshot, of those that were deleted after
-    `cutoff` too, the commits stay. The rows stay of
+    All commits in the history of branches, tags and named snapshots are kept, including names
+    deleted after `cutoff`. Rows are kept of
 
     - what branches and tags show, and every named snapshot;
     - what branches showed at any moment after `cutoff`;
     - every commit of the history that was made after `cutoff`;
     - every merge base of two branches or tags, and of two versions of one table that they show:
-      without the base a merge would take an update for an insert.
+      without the base a merge would mistake an update for an insert.
     """
     names = names_of(repository, cutoff)
     graph = CommitGraph(repository.objects)
@@ -64,7 +64,7 @@ def roots_of(repository: Repository, cutoff: Micros) -> Roots:
 
 
 def names_of(repository: Repository, cutoff: Micros) -> Names:
-    """Return what has a name, or had one after `cutoff`."""
+    """Return the commits and versions that have a name, or had one after `cutoff`."""
     refs = repository.refs
     live: set[CommitId] = set()
     lately: set[CommitId] = set()
@@ -79,7 +79,7 @@ def names_of(repository: Repository, cutoff: Micros) -> Names:
             lately.update(positions)
             live.update(positions[:1])
             if last.move.commit is not None:
-                # Such as what an open merge brings in.
+                # Such as the source of an open merge.
                 live.update(_named_in(repository, last))
     for space in refs.spaces(ROOT):
         for last in refs.read_all(space):
@@ -101,7 +101,7 @@ def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:
 
 
 def _since(repository: Repository, space: str, last: Ref, cutoff: Micros) -> Iterator[Ref]:
-    """Yield the moves that say where a ref stood at a moment and after it, newest first."""
+    """Yield a ref's moves after a moment and the last one before it, newest first."""
     ref = last
     while True:
         yield ref
@@ -117,7 +117,7 @@ def _young(repository: Repository, commits: frozenset[CommitId], cutoff: Micros)
     while waiting:
         id = waiting.pop()
         commit = repository.objects.commit(id)
-        # A commit's time is above its parents', so nothing younger lies behind an older one.
+        # A commit is later than its parents, so none of its ancestors is younger.
         if id not in found and commit.committed_at >= cutoff:
             found.add(id)
             waiting += commit.parents

@@ -1,4 +1,4 @@
-"""The graph that commits and their parents make."""
+"""Commit graph: the graph of commits and their parents."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore
 
 
 class CommitGraph:
-    """Commits of one store; each is read when it is visited.
+    """Commits of one store, each read when it is visited.
 
-    A commit's time is above its parents', so going by time visits children before parents.
+    A commit is later than its parents, so visiting by time takes children before parents.
     """
 
     def __init__(self, objects: ObjectStore) -> None:
@@ -34,7 +34,7 @@ class CommitGraph:
         return merge_bases(left, right, self._parents, self._age)
 
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
-        """Tell whether a commit is in the history of another one, or is that one."""
+        """Return whether a commit is in the history of another one, or is that one."""
         return is_ancestor(commit, descendant, self._parents, self._age)
 
     def latest(self, commits: tuple[CommitId, ...]) -> int:

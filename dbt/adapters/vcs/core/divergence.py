@@ -1,4 +1,4 @@
-"""Divergence: how many commits each of two has that the other one lacks."""
+"""Divergence: the numbers of commits that only one of two heads reaches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEFT, _RIGHT, _BOTH = 1, 2, 3
 
 
 class Divergence(NamedTuple):
-    """Commits that only the left one reaches, and that only the right one reaches."""
+    """Numbers of commits that only the left and only the right head reaches."""
 
     ahead: int
     behind: int
@@ -27,9 +27,9 @@ def divergence(
     parents_of: Callable[[CommitId], Iterable[CommitId]],
     age_of: Callable[[CommitId], int],
 ) -> Divergence | None:
-    """Count as `git rev-list --left-right --count` does; None where it takes over LIMIT commits.
+    """Count as `git rev-list --left-right --count` does; None if it needs over LIMIT commits.
 
-    Leans on every commit's age being above its parents', which every landing sees to.
+    Relies on commits being later than their parents, which every landing ensures.
     """
     seen: dict[CommitId, int] = {}
     queue: list[tuple[int, CommitId]] = []

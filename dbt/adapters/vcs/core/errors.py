@@ -15,35 +15,35 @@ class InputError(VcsError):
 
 
 class NotFoundError(InputError):
-    """A name that was given stands for nothing: check the name."""
+    """Nothing has the given name: check the name."""
 
 
 class UnsupportedError(InputError):
-    """The statement is understood and not supported on versioned tables."""
+    """The statement is understood but not supported on versioned tables."""
 
 
 class ReadOnlyError(InputError):
-    """A change was asked of something that is only being read."""
+    """A change was requested of something that is read-only."""
 
 
 class ProtectedError(InputError):
-    """The branch takes changes by promotion alone: promote them."""
+    """The branch only takes promotions: promote the changes."""
 
 
 class ConflictError(VcsError):
-    """Both sides changed one thing in different ways: resolve, then try again."""
+    """Both sides changed the same thing differently: resolve, then try again."""
 
 
 class RetryError(VcsError):
-    """Another writer won every race of a bounded number: try again."""
+    """Other writers were first on every attempt: try again."""
 
 
 class StorageError(VcsError):
-    """The store refused or failed (permission, space, network): mend it, then try again."""
+    """The store refused or failed (permission, space, network): fix it, then try again."""
 
 
 class DamagedError(VcsError):
-    """Stored bytes are not what they must be: restore them from a backup."""
+    """Stored bytes are damaged: restore them from a backup."""
 
 
 class FormatError(VcsError):
@@ -51,4 +51,4 @@ class FormatError(VcsError):
 
 
 class EngineError(VcsError):
-    """The engine that computes rows failed: the message carries its own words."""
+    """The engine that computes rows failed: the message quotes it."""

@@ -1,4 +1,4 @@
-"""The file `vcs.json`, which makes a location a repository."""
+"""The header: the file `vcs.json`, which makes a location a repository."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _OURS: Final = frozenset({PATH, "objects", "refs", "data"})
 
 
 class Header(Value, frozen=True, kw_only=True):
-    """What a repository says of itself.
+    """What a repository records about itself.
 
     Attributes:
         format: Version of the format that everything in the repository follows.
-        id: Random, so that two repositories at one location in turn can be told apart.
-        default_branch: The branch that others start from unless told; can't be deleted.
+        id: Random, to distinguish successive repositories at one location.
+        default_branch: The branch that others start from by default; can't be deleted.
     """
 
     format: int
@@ -40,13 +40,13 @@ def new_header(default_branch: str) -> Header:
 
 
 def check_vacant(blobs: Blobs) -> None:
-    """Raise unless a location is free to become a repository.
+    """Check that a location is free to become a repository.
 
-    What an attempt that died half-way left there doesn't count, nor what another process that
-    makes one just now wrote, nor hidden files.
+    Remains of a failed attempt, files of another process that is creating one now, and hidden
+    files don't count.
 
     Raises:
-        InputError: Something else lies there.
+        InputError: Something else is there.
     """
     others = [name for name in blobs.top() if name not in _OURS and not name.startswith(".")]
     if others:
@@ -57,7 +57,7 @@ def check_vacant(blobs: Blobs) -> None:
 
 
 def write_header(blobs: Blobs, header: Header) -> bool:
-    """Make a location a repository; False if it is one already."""
+    """Make a location a repository; return False if it already is one."""
     return blobs.create(PATH, encode_record(header))
 
 
@@ -65,9 +65,9 @@ def read_header(blobs: Blobs) -> Header:
     """Return the header of the repository at a location.
 
     Raises:
-        NotFoundError: The location is no repository.
+        NotFoundError: The location is not a repository.
         FormatError: A newer version of dbt-vcs wrote it.
-        DamagedError: The file is not what it must be.
+        DamagedError: The file is damaged.
     """
     try:
         data = blobs.get(PATH)
@@ -76,7 +76,7 @@ def read_header(blobs: Blobs) -> Header:
             f"{blobs.uri} is no repository: there is no {PATH} in it. Check the location; a first "
             "run of dbt with `repository` set to it makes one."
         ) from error
-    # The version comes first: what a newer one means by the other keys is not known.
+    # Check the version first: a newer one may give the other keys another meaning.
     found = _version(data, blobs.uri)
     if found > FORMAT_VERSION:
         raise FormatError(

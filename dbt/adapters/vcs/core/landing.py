@@ -1,4 +1,4 @@
-"""Putting a changed tree on a branch: the one step that makes work visible."""
+"""Landing: put a changed tree on a branch, the one step that makes work visible."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SHOWN = 20
 
 
 class Landed(NamedTuple):
-    """What became of a landing.
+    """The result of a landing.
 
     Attributes:
         commit: The branch's head now.
         moved: False if there was nothing to change, so that no commit was made.
         before: The head that it followed.
-        how: `fast_forward` if the head was the commit that the work began from, `merge` if
-            others had landed since, `up_to_date` if nothing was to be done.
+        how: `fast_forward` if the head was the commit that the work started from, `merge` if
+            others had landed since, `up_to_date` if there was nothing to do.
     """
 
     commit: CommitId
@@ -39,15 +39,15 @@ class Landed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A tree made from the tree of `base`, to be put on a branch as one commit.
+    """A tree made from the tree of `base`, to land on a branch as one commit.
 
     Attributes:
         parents: Further parents, after the head.
-        state: What the branch's state becomes; None carries it on.
-        allow_empty: Make a commit also if the tree is the head's, as git's option does.
-        promotes: True if a protected branch takes it, whose demands were looked at before.
-        after: The move of the branch that it was checked against, and that no other may have
-            followed; None to merge with what others landed meanwhile.
+        state: The branch's new state; None keeps the present one.
+        allow_empty: Make a commit even if the tree is the head's, as git's option does.
+        promotes: True if a protected branch may take it, since its requirements were checked.
+        after: The branch's move that it was checked against and that must still be the last; None
+            to merge with what others have landed.
     """
 
     branch: str
@@ -66,15 +66,15 @@ class Proposal:
 
 
 class BranchMovedError(ConflictError):
-    """A branch moved, or changed its state, after a proposal was checked against it."""
+    """A branch was moved, or its state changed, after a proposal was checked against it."""
 
 
 class TreeConflictError(ConflictError):
-    """Both sides changed one relation in different ways.
+    """Both sides changed the same relation differently.
 
     Attributes:
         head: The branch's head that the work could not be merged with.
-        merge: What conflicts, and what would merge cleanly.
+        merge: The conflicts, and the changes that would merge cleanly.
     """
 
     def __init__(self, message: str, *, head: CommitId, merge: TreeMerge) -> None:
@@ -84,7 +84,7 @@ class TreeConflictError(ConflictError):
 
 
 class Lander:
-    """Carries proposals out, planning again after every lost race."""
+    """Lands proposals, planning again after every lost race."""
 
     def __init__(self, objects: ObjectStore, heads: Names, clock: Clock) -> None:
         self._objects = objects
@@ -144,14 +144,14 @@ class Lander:
         return edit_tree(self._objects, ours, changes)
 
     def _new_parents(self, proposal: Proposal, branch: Branch) -> tuple[CommitId, ...]:
-        """Return the further parents that the head doesn't have among its ancestors yet."""
+        """Return the further parents that are not yet ancestors of the head."""
         wanted = dict.fromkeys(proposal.parents)
         return tuple(
             parent for parent in wanted if not self._graph.is_ancestor(parent, branch.head)
         )
 
     def _commit(self, proposal: Proposal, tree: TreeId, parents: tuple[CommitId, ...]) -> CommitId:
-        # Above every parent's time: that is what lets logs be sorted by time alone.
+        # Later than every parent, so that logs can be sorted by time alone.
         commit = Commit(
             tree=tree,
             parents=parents,
@@ -164,7 +164,7 @@ class Lander:
         return CommitId(self._objects.put(commit))
 
     def _keep(self, proposal: Proposal, branch: Branch) -> bool:
-        """Leave the branch where it is; its state may still change."""
+        """Leave the branch at its head; its state may still change."""
         if proposal.state is None or dict(proposal.state) == branch.ref.move.state:
             return True
         return self._move(proposal, branch, branch.head, "state")

@@ -1,4 +1,4 @@
-"""Lineage: where versions of tables came in, and what they were made from."""
+"""Lineage: where versions of tables first appear, and what they were made from."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Made:
     """A version of a table and how it was made.
 
     Attributes:
-        relation: The name that it was read or shown under.
+        relation: The name under which it was read or shown.
         id: The version.
         commit: The commit that first shows it; None if the history has none, as for a step of a
-            run that a later step of the run replaced.
-        snapshot: What is stored of it.
+            run that a later step replaced.
+        snapshot: The stored snapshot.
         run: The commit itself, for the run that it publishes; None without one.
         inputs: What it was made from, tables as `Made`; tables beyond the depth as `Input`.
     """
@@ -44,9 +44,9 @@ class Made:
 
 
 def appearances(repository: Repository, head: CommitId) -> Iterator[Appearance]:
-    """Yield each version of each table in a history, newest first, where it came in.
+    """Yield each version of each table in a history where it first appears, newest first.
 
-    A version that a merge brought in is told of at the commit of the side that made it.
+    A version that a merge brought in appears at the commit of the side that made it.
     """
     objects = repository.objects
     for id, commit in repository.log(head):
@@ -63,7 +63,7 @@ def appearances(repository: Repository, head: CommitId) -> Iterator[Appearance]:
 
 
 class Introduction(NamedTuple):
-    """The commit that made a relation what a later one shows."""
+    """The commit that made the version of a relation that a later commit shows."""
 
     id: CommitId
     commit: Commit
@@ -72,11 +72,11 @@ class Introduction(NamedTuple):
 def introductions(
     repository: Repository, head: CommitId, names: Iterable[RelationName], *, limit: int
 ) -> dict[RelationName, Introduction]:
-    """Return where each of some relations, tables and views, became what the head shows.
+    """Return the commits that made the head's versions of some tables and views.
 
-    Through a merge it follows the first parent that shows the same, as git does for a path.
-    Of the history, the `limit` newest commits are read; what is older is not among the answer,
-    nor is what the head doesn't show.
+    At a merge it follows the first parent that shows the same version, as git does for a path.
+    Only the `limit` newest commits are read; older versions are left out, and so are relations
+    that the head doesn't show.
     """
     objects = repository.objects
     tree = repository.tree(head)
@@ -103,7 +103,7 @@ class Lineage:
     def __init__(self, repository: Repository, head: CommitId) -> None:
         self._repository = repository
         self._found = list(appearances(repository, head))
-        # Oldest last: a version that went and came back is where it first came.
+        # Oldest last: a version that disappeared and came back counts where it first appeared.
         self._commits = {(item.relation, item.snapshot): item.commit for item in self._found}
 
     def made(self, relation: RelationName, id: SnapshotId, depth: int | None = None) -> Made:
@@ -122,7 +122,7 @@ class Lineage:
     def readers(self, id: SnapshotId) -> list[Appearance]:
         """Return the versions that were made from a version, newest first.
 
-        Those made from it through a view are among them.
+        This includes those made from it through a view.
         """
         read = self._repository.objects.snapshot
         return [

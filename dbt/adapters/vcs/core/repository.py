@@ -1,4 +1,4 @@
-"""A repository: objects, refs, and the few operations that everything above is made of."""
+"""Repository: objects, refs, and the few operations that everything above builds on."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Repository:
         objects: The immutable half.
         refs: The mutable half.
         snapshots: Names of versions of single tables.
-        clock: Where times come from.
-        default_branch: The branch that others start from unless told.
+        clock: The source of times.
+        default_branch: The branch that others start from by default.
         id: Identity of the repository, whatever its location.
     """
 
@@ -93,13 +93,13 @@ class Repository:
         author: str,
         clock: Clock = system_clock,
     ) -> Repository:
-        """Make a location a repository whose default branch shows nothing.
+        """Make a location a repository with an empty default branch.
 
-        Where there is one already, also one that another process makes just now, it is opened.
-        The header is written last: a crash leaves a location that is no repository yet.
+        An existing repository is opened, even if another process has only just made it. The header
+        is written last, so after a crash the location is not yet a repository.
 
         Raises:
-            InputError: Other things lie at the location, or the branch's name may not be given.
+            InputError: Other files are at the location, or the branch's name is not allowed.
             StorageError: The store can't create a file only if it is absent.
         """
         if blobs.exists("vcs.json"):
@@ -130,7 +130,7 @@ class Repository:
         Raises:
             NotFoundError: There is none.
             FormatError: A newer version of dbt-vcs wrote it.
-            DamagedError: Its header is not what it must be.
+            DamagedError: Its header is damaged.
         """
         return cls(blobs, read_header(blobs), clock)
 
@@ -143,15 +143,15 @@ class Repository:
         author: str,
         clock: Clock = system_clock,
     ) -> Repository:
-        """Return the repository at a location, made now if there is none."""
+        """Return the repository at a location; create it if there is none."""
         return cls.create(blobs, default_branch=default_branch, author=author, clock=clock)
 
     def branches(self) -> list[Branch]:
-        """Return the branches that are there, sorted by name."""
+        """Return all branches, sorted by name."""
         return [Branch(ref.name, head, ref) for head, ref in self._heads.all()]
 
     def find_branch(self, name: str) -> Branch | None:
-        """Return a branch, None if it is not there."""
+        """Return a branch, None if it doesn't exist."""
         found = self._heads.find(name)
         return None if found is None else Branch(name, *found)
 
@@ -159,7 +159,7 @@ class Repository:
         """Return a branch.
 
         Raises:
-            NotFoundError: It is not there; the message names near matches.
+            NotFoundError: It doesn't exist; the message names near matches.
         """
         return Branch(name, *self._heads.get(name))
 
@@ -173,13 +173,13 @@ class Repository:
         state: Mapping[str, str] = NO_FACTS,
         check: bool = True,
     ) -> Branch:
-        """Make a branch; nothing is copied, whatever the size of what it shows.
+        """Create a branch; nothing is copied, however large its tables are.
 
-        `check` is False for a name that was a branch's before, or is made from one that is:
-        those that an earlier version took stay usable.
+        `check` is False for a former branch's name or one made from an existing name, so that
+        names from earlier versions stay usable.
 
         Raises:
-            InputError: The branch is there, or the name may not be given.
+            InputError: The branch already exists, or the name is not allowed.
             DamagedError: There is no such commit.
         """
         self.objects.commit(at)
@@ -187,20 +187,20 @@ class Repository:
         return Branch(name, at, ref)
 
     def rename(self, space: Space, name: str, new: str, *, author: str) -> None:
-        """Give a branch (`heads`) or tag (`tags`) another name; its log stays under the old one.
+        """Rename a branch (`heads`) or tag (`tags`); its log stays under the old name.
 
         Raises:
-            NotFoundError: It is not there.
-            InputError: The new name is taken, or may not be given.
-            RetryError: Others wrote under both names meanwhile; the old one is still there.
+            NotFoundError: It doesn't exist.
+            InputError: The new name is taken, or is not allowed.
+            RetryError: Others wrote under both names meanwhile; the old one still exists.
         """
         (self._heads if space == "heads" else self._tags).rename(name, new, author=author)
 
     def delete_branch(self, name: str, *, author: str, note: str = "") -> None:
-        """Remove a branch; its log stays, so it can be created again at `<name>@{1}`.
+        """Delete a branch; its log is kept, so it can be created again at `<name>@{1}`.
 
         Raises:
-            NotFoundError: It is not there.
+            NotFoundError: It doesn't exist.
             InputError: It is the default branch, or protected.
         """
         if name == self.default_branch:
@@ -218,10 +218,10 @@ class Repository:
     def set_state(
         self, name: str, state: Mapping[str, str], *, author: str, note: str = ""
     ) -> Branch:
-        """Replace the facts that a branch carries along, wherever it points by then.
+        """Replace a branch's state without moving it, even if it moves meanwhile.
 
         Raises:
-            NotFoundError: It is not there.
+            NotFoundError: It doesn't exist.
         """
         ref = self._heads.change(name, author=author, action="state", note=note, state=state)
         commit = ref.move.commit
@@ -229,10 +229,10 @@ class Repository:
         return Branch(name, commit, ref)
 
     def protect(self, name: str, protection: Protection | None, *, author: str) -> Branch:
-        """Let a branch take promotions alone, or anything again.
+        """Protect a branch, so that it only takes promotions, or remove its protection.
 
         Raises:
-            NotFoundError: It is not there.
+            NotFoundError: It doesn't exist.
         """
         state = protected_state(self.branch(name).state, protection)
         return self.set_state(name, state, author=author, note="protect" if protection else "")
@@ -247,12 +247,12 @@ class Repository:
         note: str = "",
         promotes: bool = False,
     ) -> Branch | None:
-        """Let a branch point to a commit that exists, if it has not moved since it was read.
+        """Point a branch to an existing commit, unless it has moved since it was read.
 
-        Returns None if it has: read it and decide again.
+        Returns None if it has moved: read it and decide again.
 
         Raises:
-            ProtectedError: The branch takes promotions alone, and this is none.
+            ProtectedError: The branch only takes promotions, and this is not one.
         """
         branch.check_open(promotes=promotes)
         self.objects.commit(to)
@@ -263,19 +263,19 @@ class Repository:
         return None if ref is None else Branch(branch.name, to, ref)
 
     def tags(self) -> list[Tag]:
-        """Return the tags that are there, sorted by name."""
+        """Return all tags, sorted by name."""
         return [Tag(ref.name, commit, ref) for commit, ref in self._tags.all()]
 
     def find_tag(self, name: str) -> Tag | None:
-        """Return a tag, None if it is not there."""
+        """Return a tag, None if it doesn't exist."""
         found = self._tags.find(name)
         return None if found is None else Tag(name, *found)
 
     def create_tag(self, name: str, at: CommitId, *, author: str, note: str = "") -> Tag:
-        """Name a commit for good.
+        """Create a tag for a commit.
 
         Raises:
-            InputError: The tag is there, or the name may not be given.
+            InputError: The tag already exists, or the name is not allowed.
             DamagedError: There is no such commit.
         """
         self.objects.commit(at)
@@ -283,32 +283,32 @@ class Repository:
         return Tag(name, at, ref)
 
     def delete_tag(self, name: str, *, author: str, note: str = "") -> None:
-        """Remove a tag; its log stays.
+        """Delete a tag; its log is kept.
 
         Raises:
-            NotFoundError: It is not there.
+            NotFoundError: It doesn't exist.
         """
         self._tags.change(name, author=author, action="delete", note=note, delete=True)
 
     def resolve(self, revision: str) -> CommitId:
-        """Return the commit that a revision means; `history.revision` has the grammar.
+        """Return the commit that a revision names; `history.revision` has the grammar.
 
         Raises:
-            NotFoundError: It means none.
-            InputError: It is no revision, or means several commits.
+            NotFoundError: It names no commit.
+            InputError: It is not a revision, or names several commits.
         """
         return self._resolver.resolve(revision)
 
     def is_known(self, name: str) -> bool:
-        """Tell whether a text is itself the name of a commit, whatever signs it holds."""
+        """Return whether a text is itself the name of a commit, whatever characters it has."""
         return self._resolver.find_name(name) is not None
 
     def resolve_range(self, text: str | Range) -> tuple[CommitId, CommitId]:
         """Return both ends of `a..b`, or the merge base and b of `a...b`.
 
         Raises:
-            InputError: It is no range.
-            NotFoundError: An end means no commit, or `a...b` have no common ancestor.
+            InputError: It is not a range.
+            NotFoundError: An end names no commit, or `a...b` have no common ancestor.
         """
         return self._resolver.resolve_range(text)
 
@@ -322,11 +322,11 @@ class Repository:
         return diff_trees(before, after, self.objects.schema_tree)
 
     def edit(self, base: TreeId, changes: TreeChanges) -> TreeId:
-        """Store the tree that changes make of another one.
+        """Apply changes to a tree and store the result.
 
         Raises:
-            InputError: A name is not one that Spark's catalog takes; nothing was written.
-            NotFoundError: A relation is put into a schema that is not there.
+            InputError: Spark's catalog does not accept a name; nothing was written.
+            NotFoundError: A relation is put into a schema that doesn't exist.
         """
         return edit_tree(self.objects, base, changes)
 
@@ -355,5 +355,5 @@ class Repository:
         return self._graph.merge_base(left, right)
 
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
-        """Tell whether a commit is in the history of another one, or is that one."""
+        """Return whether a commit is in the history of another one, or is that one."""
         return self._graph.is_ancestor(commit, descendant)

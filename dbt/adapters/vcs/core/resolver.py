@@ -1,4 +1,4 @@
-"""From what a person writes to the commit it means."""
+"""Resolver: from a revision that a person writes to its commit."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _DIGITS = re.compile(rf"[0-9a-f]{{{MIN_PREFIX},64}}")
 class Resolver:
     """Finds commits by revision; `history.revision` has the grammar.
 
-    A name is looked for as git does (gitrevisions(7)): a whole commit id, then a tag, then a
-    branch, then the start of a commit id. So a tag hides a branch of its name, which is still
-    to be had as `heads/<name>`. Any text that is itself a name is that name, whatever signs
-    it holds.
+    A name is looked up as in git (gitrevisions(7)): a whole commit id, then a tag, then a branch,
+    then the start of a commit id. So a tag hides a branch of the same name, which can still be
+    written `heads/<name>`. A text that is itself a name means that name, whatever characters it
+    has.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class Resolver:
         self._merge_base = merge_base
 
     def resolve(self, text: str) -> CommitId:
-        """Return the commit that a revision means.
+        """Return the commit that a revision names.
 
         Raises:
-            NotFoundError: It means none.
-            InputError: It is no revision, or means several commits.
+            NotFoundError: It names no commit.
+            InputError: It is not a revision, or names several commits.
         """
         whole = self.find_name(text)
         if whole is not None:
@@ -78,8 +78,8 @@ class Resolver:
         """Return both ends of `a..b`, or the merge base and b of `a...b`.
 
         Raises:
-            InputError: It is no range.
-            NotFoundError: An end means no commit, or `a...b` have no common ancestor.
+            InputError: It is not a range.
+            NotFoundError: An end names no commit, or `a...b` have no common ancestor.
         """
         ends = parse_range(text) if isinstance(text, str) else text
         if ends is None:
@@ -159,7 +159,7 @@ class Resolver:
         return found.move.commit
 
     def _moves_ago(self, name: str, last: int, selector: MovesAgo) -> CommitId:
-        """Moves that left the commit as it was, changes of state, don't count."""
+        """Moves that only changed the state, not the commit, don't count."""
         count = -1
         commit: CommitId | None = None
         for seq in range(last, 0, -1):

@@ -1,9 +1,9 @@
-"""Retention: how long history without a name can be read, and holding on to it while it is used.
+"""Retention: how long unnamed history can be read, and how to hold it while it is in use.
 
-A collection and a reader that brings old versions back could miss each other: the one has looked
-for names before the other gave one. So each says what it is about to do before it looks: the
-collection writes that it is at work, then reads names; the reader writes a pin, then reads
-whether a collection is at work. Whatever the order, one of them sees the other.
+A collection and a reader that restores old versions could miss each other: the collection may read
+names just before the reader creates one. So each announces itself before it looks. The collection
+records that it is running, then reads names; the reader writes a pin, then checks for a running
+collection. Whatever the order, one of them sees the other.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _NAME: Final = "retention"
 
 
 class Retention(NamedTuple):
-    """What a repository keeps.
+    """How long a repository keeps unnamed history.
 
     Attributes:
-        keep: How long history without a name is kept.
-        horizon: What came before has been let go of; 0 if nothing ever was.
-        at_work_until: Until when a collection counts as at work; 0 if none does.
+        keep: How long unnamed history is kept.
+        horizon: Unnamed history before this time has been released; 0 if none has.
+        at_work_until: Until when a collection counts as running; 0 if none does.
     """
 
     keep: Micros = KEEP
@@ -58,7 +58,7 @@ class Retention(NamedTuple):
 
 
 def read_retention(repository: Repository) -> Retention:
-    """Return what a repository keeps."""
+    """Return a repository's retention."""
     return _retention(repository.refs.read(_SPACE, _NAME))
 
 
@@ -71,10 +71,10 @@ def change_retention(
     horizon: Micros | None = None,
     at_work_until: Micros | None = None,
 ) -> Retention:
-    """Replace what is given, and return what the repository keeps now.
+    """Replace the given settings, and return the new retention.
 
     Raises:
-        InputError: It is to be kept for less than no time.
+        InputError: The time to keep history is negative.
     """
     if keep is not None and keep < 0:
         raise InputError("A retention can't be negative; 0 keeps what has a name alone.")
@@ -101,10 +101,10 @@ def hold(
     author: str,
     known: CommitId,
 ) -> None:
-    """Keep versions of a commit from being collected until they have a name again, or a day.
+    """Keep versions of a commit from being collected until they are named again, or for a day.
 
-    Nothing is written where they are kept anyway: the commit is younger than the retention and
-    in the history of `known`, or of a branch. None is a commit that is not known.
+    Nothing is written if they are kept anyway, because the commit is younger than the retention
+    and in the history of `known` or of a branch. None is an unknown commit.
 
     Raises:
         NotFoundError: Some of their files have been collected.
@@ -151,9 +151,9 @@ def _check(repository: Repository, snapshots: Collection[SnapshotId]) -> None:
 
 
 def _missing(blobs: Blobs, paths: Collection[str]) -> str | None:
-    """Return a file that is not there; None if all are.
+    """Return a file that is missing; None if all exist.
 
-    Of many the folders of their tables are listed: a listing tells a thousand at once.
+    For many files the folders of their tables are listed: one listing covers a thousand files.
     """
     tables: dict[str, list[str]] = {}
     for path in paths:
@@ -171,7 +171,7 @@ def _missing(blobs: Blobs, paths: Collection[str]) -> str | None:
 
 
 def _is_kept(repository: Repository, commit: CommitId, known: CommitId) -> bool:
-    """Tell whether a commit is young and in the history of what is known or of any branch."""
+    """Return whether a commit is young and in the history of a known commit or any branch."""
     if commit == known:
         return True
     made = repository.objects.commit(commit).committed_at

@@ -1,4 +1,4 @@
-"""How often a lost race is run again, and how long to wait in between."""
+"""Retry: how often to try again after a lost race, and how long to wait."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MAX_WAIT: Final = 1.0
 def attempts(what: str) -> Iterator[int]:
     """Yield the number of each try, waiting before all but the first.
 
-    The caller leaves the loop on success. Waits double up to a bound, each shortened at random
-    so that writers that lost together don't meet again.
+    The caller leaves the loop on success. Waits double up to a bound, each shortened at random so
+    that writers that lost together don't collide again.
 
     Raises:
-        RetryError: Every try was lost; `what` says what could not be done.
+        RetryError: All tries were lost; `what` says what could not be done.
     """
     for number in range(MAX_ATTEMPTS):
         if number:

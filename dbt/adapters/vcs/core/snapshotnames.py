@@ -1,4 +1,4 @@
-"""Named snapshots: names that versions of one table are kept under until they are deleted."""
+"""Named snapshots: names that keep versions of tables until they are deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NamedSnapshot(NamedTuple):
     """A named version of a table.
 
     Attributes:
-        relation: The table's name when it was named; the same name of two relations is two.
+        relation: The table's name at that time; two relations may use the same snapshot name.
         name: Its own name.
         snapshot: The version.
         commit: A commit of the branch where it was named.
@@ -38,7 +38,7 @@ class NamedSnapshot(NamedTuple):
 class SnapshotNames:
     """The named snapshots of a repository.
 
-    A name is unique per relation name (MatrixOne paper, section 4.1), whatever the branch. It
+    A name is unique for its relation's name (MatrixOne paper, section 4.1) across branches. It
     keeps its version and everything that the version needs, even if no commit shows it.
     """
 
@@ -60,7 +60,7 @@ class SnapshotNames:
         return [_named(relation, *found) for found in self._names(relation).all()]
 
     def find(self, relation: RelationName, name: str) -> NamedSnapshot | None:
-        """Return a named snapshot, None if it is not there."""
+        """Return a named snapshot, None if it doesn't exist."""
         found = self._names(relation).find(name)
         return None if found is None else _named(relation, *found)
 
@@ -77,7 +77,8 @@ class SnapshotNames:
         """Name a version of a relation; nothing is copied.
 
         Raises:
-            InputError: The relation has a snapshot of that name, or it can't be one.
+            InputError: The relation already has a snapshot of that name, or the name is not
+                allowed.
             DamagedError: There is no such snapshot or commit.
         """
         self._objects.snapshot(snapshot)
@@ -88,10 +89,10 @@ class SnapshotNames:
         return _named(relation, at, ref)
 
     def delete(self, relation: RelationName, name: str, *, author: str) -> NamedSnapshot:
-        """Let go of a name and return what it stood for.
+        """Delete a name and return the named snapshot.
 
         Raises:
-            NotFoundError: It is not there; the message names near matches.
+            NotFoundError: It doesn't exist; the message names near matches.
         """
         names = self._names(relation)
         found = _named(relation, *names.get(name))
@@ -106,10 +107,10 @@ class SnapshotNames:
 
 
 def snapshot_of(ref: Ref) -> SnapshotId:
-    """Return the version that a move of a named snapshot's log tells of.
+    """Return the version recorded in a move of a named snapshot's log.
 
     Raises:
-        DamagedError: It tells of none.
+        DamagedError: The move records none.
     """
     found = ref.move.state.get(_SNAPSHOT)
     if found is None:

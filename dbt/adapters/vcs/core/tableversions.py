@@ -1,4 +1,4 @@
-"""From what a person writes behind a table's name to the version that it means."""
+"""Table versions: from the text after a table's name to the version it names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TableVersion(NamedTuple):
 
     Attributes:
         snapshot: The version.
-        commit: A commit that it was found by; None if it was named by its own id.
+        commit: The commit it was found through; None if it was named by its own id.
     """
 
     snapshot: SnapshotId
@@ -32,15 +32,15 @@ class TableVersion(NamedTuple):
 
 
 def find_version(repository: Repository, relation: RelationName, version: str) -> TableVersion:
-    """Return the version of a table that a text means.
+    """Return the version of a table that a text names.
 
-    The first of these that there is: a named snapshot of the table; a revision (branch, tag,
-    commit, `main~2`, `main@{...}`) that shows a table under the name; the version whose id
-    starts with the text.
+    The first that exists of: a named snapshot of the table; a revision (branch, tag, commit,
+    `main~2`, `main@{...}`) that shows a table under the name; the version whose id starts with the
+    text.
 
     Raises:
-        NotFoundError: It means none; the message names near matches.
-        InputError: It means several, or a view.
+        NotFoundError: It names none; the message names near matches.
+        InputError: It names several, or a view.
     """
     if is_name(version):
         named = repository.snapshots.find(relation, version)
@@ -72,11 +72,11 @@ def find_version_at(
 ) -> TableVersion:
     """Return the version of a table that a branch showed at a moment.
 
-    The branch's log tells where it stood; before the branch was made, and without a branch, the
-    history of its first commit, or of `head`, does: first parents alone.
+    The branch's log says where it pointed. For times before the branch was made, the first parents
+    of its first commit are followed; without a branch, those of `head`.
 
     Raises:
-        NotFoundError: The table was not there then.
+        NotFoundError: The table did not exist then.
         InputError: It was a view.
     """
     when = f"{datetime_of(moment):%Y-%m-%d %H:%M:%S} UTC"
@@ -147,7 +147,7 @@ def _by_id(repository: Repository, version: str) -> SnapshotId | None:
 def _unknown(
     repository: Repository, relation: RelationName, version: str, error: InputError
 ) -> InputError:
-    """Return the error of a version that is neither a snapshot nor a revision nor an id."""
+    """Return the error for a version that is neither a snapshot, a revision nor an id."""
     if not isinstance(error, NotFoundError) or not _STEPS.isdisjoint(version):
         return error
     snapshots = [named.name for named in repository.snapshots.of(relation)]

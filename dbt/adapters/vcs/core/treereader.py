@@ -1,4 +1,4 @@
-"""Reading one tree, and writing the next one from it."""
+"""Tree reader: read one tree, and write the next one from it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _NAME: Final = re.compile(r"[a-z0-9_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeChanges:
-    """What to change in a tree.
+    """Changes to a tree.
 
     Attributes:
-        relations: What each relation becomes; Absent drops it, or does nothing if it is not there.
-        schemas: What each schema becomes: made, or given this comment and these properties;
+        relations: The new entry of each relation; Absent drops it if it exists.
+        schemas: The new comment and properties of each schema, which is created if necessary;
             Absent drops it with all its relations.
     """
 
@@ -35,7 +35,7 @@ class TreeChanges:
 
 
 class TreeReader:
-    """One tree, read as far as it is asked."""
+    """One tree, read only as far as needed."""
 
     def __init__(self, objects: ObjectStore, id: TreeId) -> None:
         self.id = id
@@ -47,7 +47,7 @@ class TreeReader:
         return sorted(self._tree.schemas)
 
     def has_schema(self, name: str) -> bool:
-        """Tell whether there is a schema of this name, lower case."""
+        """Return whether there is a schema with this name, in lower case."""
         return name in self._tree.schemas
 
     def schema_ref(self, name: str) -> SchemaRef:
@@ -71,7 +71,7 @@ class TreeReader:
         return {} if ref is None else dict(self._objects.schema_tree(ref.id).relations)
 
     def entry(self, name: RelationName) -> Entry | None:
-        """Return what a name stands for, None if nothing."""
+        """Return the entry with a name, None if there is none."""
         ref = self._tree.schemas.get(name.schema)
         if ref is None:
             return None
@@ -79,13 +79,13 @@ class TreeReader:
 
 
 def edit_tree(objects: ObjectStore, base: TreeId, changes: TreeChanges) -> TreeId:
-    """Store the tree that changes make of another one, and return its id.
+    """Apply changes to a tree, store the result, and return its id.
 
     Schemas are changed first, then relations. Names are checked before anything is written.
 
     Raises:
-        InputError: A name is not one that Spark's catalog takes.
-        NotFoundError: A relation is put into a schema that is not there.
+        InputError: Spark's catalog does not accept a name.
+        NotFoundError: A relation is put into a schema that doesn't exist.
     """
     _check_names(changes)
     before = objects.tree(base).schemas
@@ -134,7 +134,7 @@ def _relations(
             relations[name.identifier] = entry
         else:
             relations.pop(name.identifier, None)
-    # The encoder sorts too, but takes quadratic time where one name stands behind many in order.
+    # The encoder sorts too, but takes quadratic time if a name comes after many in order.
     return {name: relations[name] for name in sorted(relations)}
 
 
@@ -152,7 +152,7 @@ def check_name(name: str, what: str) -> str:
     r"""Return a schema's or relation's name: `\w+` in lower case, as Spark's catalog keeps it.
 
     Raises:
-        InputError: It is another text.
+        InputError: It is not such a name.
     """
     if not _NAME.fullmatch(name):
         raise InputError(

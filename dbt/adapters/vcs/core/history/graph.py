@@ -1,4 +1,4 @@
-"""Ancestors and merge bases of any graph that can tell a node's parents."""
+"""Graph algorithms: ancestors and merge bases in any graph with a `parents_of`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Seen(IntFlag):
 
 
 def no_age(_: str) -> int:
-    """Give every node one age: right answers, more nodes visited."""
+    """Give every node the same age: the results stay right, but more nodes are visited."""
     return 0
 
 
@@ -31,7 +31,7 @@ def ancestors(
 ) -> Iterator[N]:
     """Yield the starts and all their ancestors once each, the highest `age_of` first.
 
-    Where every node's age is above its parents', children come before parents.
+    If every node's age is above its parents', children come before parents.
     """
     queue: _Queue[N] = _Queue(age_of)
     queued = set()
@@ -51,9 +51,9 @@ def ancestors(
 def is_ancestor(
     node: N, descendant: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age
 ) -> bool:
-    """Tell whether a node can be reached from another one, which counts as its own ancestor.
+    """Return whether a node is reachable from another; a node is its own ancestor.
 
-    Ages must not go up from a node to a parent: what is younger than the node alone is visited.
+    Ages must not increase from a node to a parent: only nodes younger than the node are visited.
     """
     age = age_of(node)
     above = takewhile(
@@ -63,11 +63,11 @@ def is_ancestor(
 
 
 def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age) -> list[N]:
-    """Return the best common ancestors: those that are ancestors of no other one, sorted.
+    """Return the best common ancestors, sorted: those that are not ancestors of another one.
 
-    More than one come from criss-cross merges; none from unrelated histories. As git's
-    paint-down (commit-reach.c): both sides' marks flow to parents until only nodes below a
-    common one are left. Ages decide how few nodes are visited, never what is found.
+    Criss-cross merges have several, unrelated histories none. As in git's paint-down
+    (commit-reach.c), both sides' marks flow to parents until only nodes below a common one are
+    left. Ages affect how many nodes are visited, never the result.
     """
     candidates = _paint_down(left, right, parents_of, age_of)
     if len(candidates) < 2:
@@ -80,14 +80,14 @@ def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = 
 
 
 def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -> list[N]:
-    """Return common ancestors, every best one among them."""
+    """Return common ancestors, including all best ones."""
     seen: dict[N, _Seen] = {}
     live = 0
     queue: _Queue[N] = _Queue(age_of)
     common: list[N] = []
 
     def mark(node: N, flags: _Seen) -> int:
-        """Add marks; return by how much the number of queued nodes that are not stale grew."""
+        """Add marks; return the change in the number of queued nodes that are not stale."""
         old = seen.get(node, _Seen(0))
         if old | flags == old:
             return 0
@@ -112,7 +112,7 @@ def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -
 
 
 class _Queue(Generic[N]):
-    """Nodes by age, highest first, first come first among equals; each node waits once."""
+    """Queue of nodes by age, highest first, then first in first out; holds each node once."""
 
     def __init__(self, age_of: AgeOf[N]) -> None:
         self._age_of = age_of
@@ -124,7 +124,7 @@ class _Queue(Generic[N]):
         return bool(self._heap)
 
     def push(self, node: N) -> bool:
-        """Let a node wait; return whether it waited before."""
+        """Queue a node; return whether it was queued already."""
         if node in self._waiting:
             return True
         self._waiting.add(node)

@@ -1,11 +1,11 @@
-"""Names that may be given to branches, tags and snapshots: none that reads as a revision.
+"""Names allowed for new branches, tags and snapshots: none that reads as a revision.
 
-The rules are those of git-check-ref-format(1) with `--branch`, and three of our own, since a
-name must never hide what a revision means: no hexadecimal text that could be the start of a
-commit id, and neither of git's two prefixes of namespaces that revisions know.
+The rules are those of git-check-ref-format(1) with `--branch`, and three of our own, since a name
+must never hide a revision: no hexadecimal text that could start a commit id, and neither of git's
+two namespace prefixes that revisions accept.
 
-Only new names are held to them. A name that an earlier version took can be read, renamed and
-deleted: `core.store.names` has the rules of what can be stored at all.
+The rules apply only to new names. Names from earlier versions can still be read, renamed and
+deleted: `core.store.branch_names` has the rules for names that can be stored.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _SPACES: Final = ("refs/", "heads/", "tags/")
 
 
 def check_new_name(name: str, word: str) -> None:
-    """Raise unless a name may be given; `word` is what it is to name, such as `branch`.
+    """Check a new name; `word` is what it names, such as `branch`.
 
     Raises:
-        InputError: It may not; the message says which rule it breaks.
+        InputError: The name is not allowed; the message says which rule it breaks.
     """
     reason = _broken_rule(name)
     if reason is not None:
@@ -37,7 +37,7 @@ def check_new_name(name: str, word: str) -> None:
 
 
 def is_allowed(name: str) -> bool:
-    """Tell whether a name may be given to something new."""
+    """Return whether a name is allowed for something new."""
     return _broken_rule(name) is None
 
 

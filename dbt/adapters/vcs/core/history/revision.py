@@ -1,4 +1,4 @@
-r"""How a person names a commit, as text and as a value.
+r"""Revisions: how people name a commit, as text and as a value.
 
 | text                        | meaning                                                        |
 |-----------------------------|----------------------------------------------------------------|
@@ -6,8 +6,8 @@ r"""How a person names a commit, as text and as a value.
 | `heads/main`, `tags/v1`     | the branch, the tag, where a name is both                      |
 | `main~2`                    | two first parents back                                         |
 | `main^`, `main^2`           | first parent, second parent                                    |
-| `main@{1}`                  | where the branch stood one move ago                            |
-| `main@{2026-11-20 12:00}`   | where the branch stood then; UTC unless an offset is given     |
+| `main@{1}`                  | where the branch pointed one move ago                          |
+| `main@{2026-11-20 12:00}`   | where the branch pointed then; UTC unless an offset is given   |
 | `main@{2 hours ago}`        | the same, counted from now                                     |
 | `a..b`, `a...b`             | from a, or from the merge base of a and b, to b                |
 """
@@ -48,14 +48,14 @@ class Back:
 
 @dataclass(frozen=True, slots=True)
 class MovesAgo:
-    """`@{n}`: where the branch stood n moves ago."""
+    """`@{n}`: where the branch pointed n moves ago."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class AtMoment:
-    """`@{moment}`: where the branch stood then."""
+    """`@{moment}`: where the branch pointed then."""
 
     moment: Micros
 
@@ -66,7 +66,7 @@ Selector: TypeAlias = MovesAgo | AtMoment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """A name, the moment or move of its log that is meant, and steps from there."""
+    """A name, a moment or move in its log, and steps from there."""
 
     text: str
     name: str
@@ -84,10 +84,10 @@ class Range:
 
 
 def parse_revision(text: str, now: Micros) -> Revision:
-    """Return what a text that names one commit says; `now` is what `ago` counts from.
+    """Parse a text that names one commit; `ago` counts back from `now`.
 
     Raises:
-        InputError: It is no revision.
+        InputError: It is not a revision.
     """
     found = _REVISION.fullmatch(text)
     name = found["name"] if found else ""
@@ -110,10 +110,10 @@ def parse_revision(text: str, now: Micros) -> Revision:
 
 
 def parse_range(text: str) -> Range | None:
-    """Return both ends of `a..b` or `a...b`, None if there are no two dots.
+    """Parse `a..b` or `a...b`; None if there are no two dots.
 
     Raises:
-        InputError: An end is left out, or there are more than two.
+        InputError: An end is missing, or there are more than two.
     """
     parts = re.split(r"(\.{2,})", text)
     if len(parts) == 1:
@@ -126,10 +126,10 @@ def parse_range(text: str) -> Range | None:
 
 
 def parse_moment(text: str, now: Micros) -> Micros | None:
-    """Return the instant of an ISO date or time, or of `<n> <unit>s ago`, `now`, `yesterday`.
+    """Parse an ISO date or time, or `<n> <unit>s ago`, `now`, `yesterday`.
 
-    A date alone is its first instant; UTC is meant where no offset is given. None if the text
-    is none of these.
+    A date means its first instant, and UTC applies unless an offset is given. None if the text is
+    none of these.
     """
     words = text.strip().lower()
     if words == "now":

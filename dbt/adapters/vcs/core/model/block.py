@@ -1,4 +1,4 @@
-"""A block: one immutable Parquet file and what its footer told."""
+"""A block: one immutable Parquet file and the contents of its footer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Scalar: TypeAlias = bool | int | float | str | None
 class ColumnStats(NamedTuple):
     """Bounds of one column in one block.
 
-    `min` and `max` are None where the file gives none; a text bound may be shortened, and is
-    then still a bound. `nulls` is -1 where the file doesn't tell.
+    `min` and `max` are None if the file has none; a text bound may be shortened, and is still a
+    bound then. `nulls` is -1 if unknown.
     """
 
     min: Scalar
@@ -26,11 +26,11 @@ class Block(Value, frozen=True, kw_only=True):
     """One Parquet file of rows.
 
     Attributes:
-        path: Where it lies, relative to the repository; unique, so it is the block's identity.
+        path: Relative to the repository; unique, so it is the block's identity.
         rows: Rows in the file, deleted ones included.
         bytes: Size of the file.
         partition: Partition values by field id, as text; None is NULL.
-        stats: Bounds by field id; columns without any are left out.
+        stats: Bounds by field id, without columns that have none.
     """
 
     path: str

@@ -1,6 +1,6 @@
-"""Data types of Spark, taken apart once.
+"""Data types of Spark, parsed.
 
-What is stored and sent is a type's text; whoever asks what a type is made of asks a `Type`.
+Types are stored and sent as text; a `Type` answers questions about one.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ _TOKEN: Final = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>(),:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A data type; equal ones have equal values, whatever their texts looked like.
+    """A data type; equal types have equal values, even if their texts differ.
 
     Attributes:
         kind: Spark's own word for it, in lower case: `bigint`, `decimal`, `array`, ...
-        size: What stands in parentheses: (10, 2) of `decimal(10,2)`, (9,) of `varchar(9)`.
+        size: The numbers in parentheses: (10, 2) of `decimal(10,2)`, (9,) of `varchar(9)`.
         collation: How a text is compared in SQL; None for byte by byte.
         units: First and last unit of an interval; both are the same where one is given.
         names: Names of a struct's fields.
@@ -106,7 +106,7 @@ class Type:
 
     @property
     def scale(self) -> int:
-        """How many of a decimal's digits are behind the point."""
+        """How many of a decimal's digits are after the point."""
         return int(self.size[1])
 
     def whole(self) -> Iterator[Type]:
@@ -135,29 +135,29 @@ class Type:
 
 
 def first_word(text: str) -> str:
-    """Return the kind that a text begins with, which need not be a type of Spark's."""
+    """Return the first word of a text as a kind, which need not be one of Spark's types."""
     word = re.split(r"[<(\s]", text.strip().lower(), maxsplit=1)[0]
     return OTHER_NAMES.get(word, word)
 
 
 @lru_cache(maxsize=10_000)
 def type_of(text: str) -> Type:
-    """Return the type that a text says.
+    """Parse the text of a type.
 
     Raises:
-        InputError: The text is no type.
+        InputError: The text is not a type.
     """
     return _Parser(text).parse()
 
 
 def decimal_type(size: tuple[int, ...]) -> Type:
-    """Return the decimal of the numbers that were given for it: none, one or both."""
+    """Return the decimal type for the given numbers: none, one or both."""
     precision, scale = (*size, 10, 0)[:2] if not size else (*size, 0)[:2]
     return Type("decimal", (precision, scale))
 
 
 def collated(name: str) -> str | None:
-    """Return a collation by its name as a type has it: None for Spark's own."""
+    """Return a collation's name as stored in a type: None for Spark's default."""
     return None if name.upper() == BINARY_COLLATION else name.upper()
 
 

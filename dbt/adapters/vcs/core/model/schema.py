@@ -20,7 +20,7 @@ class Field(Value, frozen=True, kw_only=True):
             branches gets the same id.
         name: The name that statements use.
         type: Spark SQL type text, lower case: `bigint`, `decimal(10,2)`, `struct<a:int>`.
-        nullable: False if a write must refuse NULL.
+        nullable: False if writes must refuse NULL.
         comment: Free text, or None.
         default: SQL text of the column's default expression, or None.
         initial: The value, as text, of rows in files that lack the column; None for NULL. It is
@@ -52,7 +52,7 @@ class Schema(Value, frozen=True, kw_only=True):
         """Return the schema of a new table; the `id` of the columns passed in is ignored.
 
         Raises:
-            InputError: There is no column, or one name stands twice.
+            InputError: There are no columns, or a name occurs twice.
         """
         schema = cls(fields=()).add(columns)
         if not schema.fields:
@@ -65,12 +65,12 @@ class Schema(Value, frozen=True, kw_only=True):
         return tuple(field.name for field in self.fields)
 
     def find(self, name: str) -> Field | None:
-        """Return the column of a name, matched without regard to case as Spark does, or None."""
+        """Return the column with a name, ignoring case as Spark does, or None."""
         wanted = name.lower()
         return next((field for field in self.fields if field.name.lower() == wanted), None)
 
     def field(self, name: str) -> Field:
-        """Return the column of a name, as `find` does.
+        """Return the column with a name, as `find` does.
 
         Raises:
             InputError: There is no such column.
@@ -83,17 +83,17 @@ class Schema(Value, frozen=True, kw_only=True):
         return found
 
     def by_id(self, id: str) -> Field | None:
-        """Return the column of an id, or None if this version of the schema lacks it."""
+        """Return the column with an id, or None if this version of the schema lacks it."""
         return next((field for field in self.fields if field.id == id), None)
 
     def add(self, columns: Iterable[Field]) -> Schema:
         """Return the schema with more columns at the end; their `id` is handed out here.
 
-        A name that stood for another column before gets an id of its own (`x__2`), so that old
-        files never show through a new column. A reserved name's id has another beginning.
+        A name that another column had before gets a new id (`x__2`), so that old files never show
+        through a new column. A reserved name's id has another prefix.
 
         Raises:
-            InputError: A name is there already.
+            InputError: A name already exists.
         """
         fields = list(self.fields)
         taken = {field.id.lower() for field in fields} | {id.lower() for id in self.retired}
@@ -167,7 +167,7 @@ RESERVED = "__vcs_"
 
 
 def widens(old: str, new: str) -> bool:
-    """Tell whether every value of a type fits another one unchanged, both being type texts."""
+    """Return whether every value of a type fits another unchanged; both are type texts."""
     if old == new:
         return True
     narrow, wide = type_of(old), type_of(new)
@@ -186,7 +186,7 @@ def widens(old: str, new: str) -> bool:
 
 
 def fitted(text: str, type_: str) -> str:
-    """Return a text as char(n) and varchar(n) store it: padded, or without spaces beyond n."""
+    """Return a text as char(n) and varchar(n) store it: padded, or with spaces beyond n cut."""
     found = type_of(type_)
     if found.length is None:
         return text

@@ -12,12 +12,12 @@ MAX_BLOCKS = 1_000
 
 
 class Derivation(Value, frozen=True, kw_only=True):
-    """A rewrite that changed no value: what some blocks stand for, row for row.
+    """A rewrite that changed no value: the blocks that others replace, row for row.
 
     Attributes:
         outputs: Paths of the blocks that were written.
         inputs: Paths of the blocks whose rows they hold.
-        tombstones: Deletions from the inputs that were carried out; targets are inputs alone.
+        tombstones: Deletions from the inputs that were applied; their targets are only inputs.
     """
 
     outputs: tuple[str, ...]
@@ -31,7 +31,7 @@ class Segment(Value, frozen=True, kw_only=True):
     Attributes:
         blocks: At most MAX_BLOCKS.
         tombstones: Deletions from blocks of any segment of the snapshot.
-        derivations: Of blocks in this segment; one that has lost an output means nothing more.
+        derivations: Of blocks in this segment; one that has lost an output no longer applies.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -40,7 +40,7 @@ class Segment(Value, frozen=True, kw_only=True):
 
 
 class SegmentRef(Value, frozen=True, kw_only=True):
-    """What a snapshot says of one of its segments.
+    """A snapshot's reference to one of its segments.
 
     Attributes:
         id: The segment.

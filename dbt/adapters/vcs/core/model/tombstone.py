@@ -16,11 +16,11 @@ class Tombstone(Value, frozen=True, kw_only=True):
 
     Its rows are `(__vcs_file, __vcs_pos, <all columns of the deleted row, by field id>)`, sorted
     by the first two. Within a snapshot each row is deleted once, and every target is a block of
-    the snapshot: where a target leaves the snapshot, the tombstone's entry is made again without
-    it, and readers pass over those rows of the file.
+    the snapshot. When a target leaves the snapshot, the tombstone's entry is replaced by one
+    without it, and readers skip those rows of the file.
 
     Attributes:
-        path: Where it lies, relative to the repository.
+        path: Relative to the repository.
         bytes: Size of the file.
         targets: Rows that it deletes, by path of the block.
     """

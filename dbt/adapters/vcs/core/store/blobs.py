@@ -22,7 +22,7 @@ class BlobInfo(NamedTuple):
 
 
 class Blobs(Protocol):
-    """What the core asks of a store. Safe to call from several threads.
+    """The interface the core needs from a store. Safe to call from several threads.
 
     Paths are relative to the repository and use `/`; every method refuses one that `check_path`
     refuses. Each method may raise StorageError, whose message holds no credentials.
@@ -36,7 +36,7 @@ class Blobs(Protocol):
         """Return all bytes of a blob; NotFoundError if there is none."""
 
     def range(self, path: str, start: int, length: int) -> bytes:
-        """Return `length` bytes from `start`, or as many as there are; NotFoundError if none."""
+        """Return `length` bytes from `start`, or fewer at the end; NotFoundError if none."""
 
     def size(self, path: str) -> int:
         """Return the size of a blob in bytes; NotFoundError if there is none."""
@@ -44,25 +44,25 @@ class Blobs(Protocol):
     def create(self, path: str, data: bytes) -> bool:
         """Store a blob if none has this path: all of it or nothing, for any number of callers.
 
-        What was stored, or was there, outlives a power loss once the call returns. Returns True
-        if this call created it. A StorageError leaves the outcome unknown.
+        The blob survives a power loss once the call returns. Returns True if this call created it.
+        A StorageError leaves the outcome unknown.
         """
 
     def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs by path, leaving out those that are there.
+        """Store blobs by path, skipping those that exist.
 
-        They are stored in no order, at about the price of one. A StorageError leaves it unknown
-        which of them are there.
+        They are stored in no particular order, at about the cost of one. After a StorageError it
+        is unknown which of them exist.
         """
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is a blob of this path."""
+        """Return whether there is a blob with this path."""
 
     def folders(self, folder: str) -> list[str]:
         """Return the names of the direct sub-folders, sorted; empty if there is no such folder."""
 
     def top(self) -> list[str]:
-        """Return the names of the files and folders that lie at the top, sorted."""
+        """Return the names of the files and folders at the top, sorted."""
 
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder, in no order; nothing if there is no such folder."""
@@ -71,7 +71,7 @@ class Blobs(Protocol):
         """Remove a blob; nothing happens if there is none."""
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Make blobs that another program wrote outlive a power loss; absent ones are skipped."""
+        """Make blobs written by another program survive a power loss; skip absent ones."""
 
 
 def check_path(path: str) -> str:

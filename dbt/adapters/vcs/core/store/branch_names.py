@@ -24,8 +24,8 @@ def quote(name: str) -> str:
     """Return the folder name of a ref's name.
 
     Bytes of the UTF-8 text other than `a-z 0-9 . _ -` become `=XX`, upper-case letters too, so
-    that names which differ in case alone stay apart on a disk that ignores case. A name of dots
-    alone is escaped whole.
+    that names that differ only in case stay distinct on a disk that ignores case. A name of only
+    dots is escaped whole.
 
     Raises:
         InputError: The name is empty, too long, or holds a control character.
@@ -43,7 +43,7 @@ def quote(name: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether `quote` takes a text."""
+    """Return whether `quote` accepts a text."""
     try:
         quote(text)
     except InputError:
@@ -52,10 +52,10 @@ def is_name(text: str) -> bool:
 
 
 def unquote(quoted: str) -> str:
-    """Return the name that a folder name stands for.
+    """Return the name encoded in a folder name.
 
     Raises:
-        DamagedError: `quote` never makes this folder name.
+        DamagedError: `quote` never produces this folder name.
     """
     try:
         if not _QUOTED.fullmatch(quoted):

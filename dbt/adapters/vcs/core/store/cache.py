@@ -16,7 +16,7 @@ Key = tuple[type[Value], str]
 
 
 class ObjectCache:
-    """Least recently used values go first, once there are too many or they weigh too much."""
+    """Evicts the least recently used values once there are too many or they are too large."""
 
     def __init__(self, max_values: int = MAX_VALUES, max_bytes: int = MAX_BYTES) -> None:
         self._max_values = max_values
@@ -35,7 +35,7 @@ class ObjectCache:
             return found[0]
 
     def put(self, key: Key, value: Value, size: int) -> None:
-        """Hold a value of an encoded size in bytes; one too heavy for the cache is not held."""
+        """Hold a value of an encoded size in bytes, unless it is too large for the cache."""
         if size > self._max_bytes:
             return
         with self._lock:

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.core.store.failures import translated
 class CloudBlobs:
     """Any store that obstore reaches; `Blobs` has the contract.
 
-    `create` leans on the store's put-if-absent: If-None-Match on S3, GCS and Azure, a hard link
+    `create` relies on the store's put-if-absent: If-None-Match on S3, GCS and Azure, a hard link
     on a local disk.
     """
 
@@ -109,4 +109,4 @@ class CloudBlobs:
             obstore.delete(self._store, path)
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Do nothing: an object store answers only when bytes are safe."""
+        """Do nothing: an object store responds only once bytes are safe."""

@@ -14,7 +14,7 @@ _READERS: Final = 16
 
 
 def each(read: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """Return what `read` gives for each item, in their order."""
+    """Return the result of `read` for each item, in their order."""
     wanted = list(items)
     if len(wanted) < _MANY:
         return [read(item) for item in wanted]

@@ -32,7 +32,7 @@ _SECRET = re.compile(
 
 @contextmanager
 def translated(verb: str, path: str, uri: str) -> Iterator[None]:
-    """Turn what a store raises inside the block into NotFoundError or StorageError.
+    """Turn errors of a store inside the block into NotFoundError or StorageError.
 
     `verb` is `read`, `write`, `list` or `delete`; our own errors pass unchanged.
     """

@@ -1,4 +1,4 @@
-"""Blobs on a local disk that outlive a power loss."""
+"""Blobs on a local disk that survive a power loss."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ class LocalBlobs(CloudBlobs):
                 return sorted(entry.name for entry in entries if entry.is_dir())
 
     def _open(self, path: str) -> BinaryIO:
-        """Open a blob; what is no file counts as missing."""
+        """Open a blob; anything but a file counts as missing."""
         try:
             return open(f"{self.uri}/{check_path(path)}", "rb")
         except (IsADirectoryError, NotADirectoryError) as error:
             raise FileNotFoundError(path) from error
 
     def _stat(self, path: str) -> os.stat_result | None:
-        """Look at a blob; None if there is no file of this path."""
+        """Return a blob's status; None if there is no file with this path."""
         try:
             found = os.stat(f"{self.uri}/{check_path(path)}")
         except (FileNotFoundError, NotADirectoryError):
@@ -105,7 +105,7 @@ class LocalBlobs(CloudBlobs):
         """Remove a blob, and the folder of a write that it leaves empty."""
         super().delete(path)
         folder = (self.root / path).parent
-        # No other write uses it. One that several use could be gone when somebody writes there.
+        # No other write uses it. A shared folder could disappear while somebody writes to it.
         if folder.name.startswith(_OF_A_WRITE):
             with suppress(OSError):
                 folder.rmdir()
@@ -118,7 +118,7 @@ class LocalBlobs(CloudBlobs):
         """Store blobs, leaving out those that are there."""
         there = {path for path in blobs if self.exists(path)}
         new = {path: data for path, data in blobs.items() if path not in there}
-        # Whoever wrote those that are there may not have synced their names yet.
+        # The writers of existing files may not have synced their names yet.
         self._put(new, {(self.root / path).parent for path in there})
 
     def sync(self, paths: Iterable[str]) -> None:
@@ -131,7 +131,7 @@ class LocalBlobs(CloudBlobs):
         )
 
     def _put(self, blobs: Mapping[str, bytes], folders: set[Path]) -> dict[str, bool]:
-        """Store blobs and sync some folders besides; True for each blob that was not there."""
+        """Store blobs and also sync some folders; True for each blob that was created."""
         staged: dict[str, Path] = {}
         try:
             for path, data in blobs.items():
@@ -147,7 +147,7 @@ class LocalBlobs(CloudBlobs):
             for path, file in staged.items():
                 with translated("delete", path, self.uri):
                     file.unlink(missing_ok=True)
-        # Also if another writer was first: it may not have come to this line yet.
+        # Even if another writer was first: it may not have reached this line yet.
         self._sync_folders(folders)
         return created
 
@@ -189,7 +189,7 @@ def _up_to_root(path: str, file: Path) -> Sequence[Path]:
 
 
 def _make_folder(folder: Path) -> set[Path]:
-    """Make a folder and those above it; return the folders whose listing is to be synced."""
+    """Make a folder and its parents; return the folders whose listing must be synced."""
     chain = [folder, *folder.parents]
     missing = chain[: next(number for number, path in enumerate(chain) if path.exists())]
     for path in reversed(missing):
@@ -206,12 +206,12 @@ def _sync(path: Path) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Sync the names in a folder, where the system knows such a thing."""
+    """Sync the names in a folder, if the system supports that."""
     if os.name == "nt":
         return
     try:
         _sync(path)
     except OSError as error:
-        # Some network file systems; they write names through by themselves.
+        # Some network file systems don't; they write names through by themselves.
         if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
             raise

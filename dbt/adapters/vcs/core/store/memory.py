@@ -78,4 +78,4 @@ class MemoryBlobs:
             self._blobs.pop(path, None)
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Do nothing: memory outlives no power loss."""
+        """Do nothing: memory never survives a power loss."""

@@ -33,9 +33,9 @@ _MAX_WAITING: Final = 16 * 2**20
 class ObjectStore:
     """Values by the hash of their bytes; safe to share between threads.
 
-    Objects wait in memory until `flush`, since nobody else can know of them before a ref names
-    one: written together they cost little more than one. An object is written once, so what
-    is cached is never stale.
+    Objects wait in memory until `flush`, since nobody else can see them before a ref names one,
+    and writing them together costs little more than one. Objects never change, so the cache is
+    never stale.
     """
 
     def __init__(self, blobs: Blobs, cache: ObjectCache | None = None) -> None:
@@ -48,15 +48,15 @@ class ObjectStore:
         self._files: dict[str, None] = {}
 
     def put(self, value: Value) -> str:
-        """Return the id of a value, which `flush` stores if it is not there.
+        """Return the id of a value, which `flush` stores if it is missing.
 
-        That it was there once is not enough: it may have been collected since.
+        Having existed once is not enough: it may have been collected since.
         """
         id, data = encode(value)
         key = (type(value), id)
         path, packed = _path(kind_of(type(value)), id), pack(data)
         with self._lock:
-            # Equal ids are equal bytes, so one that waits already weighs nothing more.
+            # Equal ids mean equal bytes, so one that already waits adds no size.
             self._weight += 0 if path in self._waiting else len(packed)
             self._waiting[path] = packed
             if isinstance(value, Segment):
@@ -69,12 +69,12 @@ class ObjectStore:
         return id
 
     def flush(self) -> None:
-        """Store what was put; whoever moves a ref calls it first.
+        """Store what was put; must be called before a ref is moved.
 
-        The files that segments name are synced before, so that no manifest outlives its blocks.
+        The files that segments name are synced first, so that no manifest outlives its blocks.
 
         Raises:
-            StorageError: The store failed; what it did not take waits on.
+            StorageError: The store failed; objects not yet stored keep waiting.
         """
         with self._flushing:
             with self._lock:
@@ -90,10 +90,10 @@ class ObjectStore:
                     self._files.pop(path, None)
 
     def check_write_once(self, value: Value) -> None:
-        """Make sure that the store refuses to create what is there, with a value that was put.
+        """Check, with a value that was put, that the store refuses to create an existing blob.
 
         Raises:
-            StorageError: It does not, so that two writers could both believe that they won.
+            StorageError: It does not, so two writers could both believe that they won.
         """
         self.flush()
         id, data = encode(value)
@@ -105,7 +105,7 @@ class ObjectStore:
             )
 
     def get(self, type_: type[V], id: str) -> V:
-        """Return the object of an id.
+        """Return the object with an id.
 
         Raises:
             DamagedError: It is missing, or its bytes hash to another id.

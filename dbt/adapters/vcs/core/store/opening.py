@@ -1,4 +1,4 @@
-"""From the URI of a repository to its blobs."""
+"""Opening: from the URI of a repository to its blobs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def open_blobs(uri: str, options: Mapping[str, str] | None = None) -> Blobs:
 
 
 def located(uri: str, folder: Path) -> str:
-    """Return a location that means the same from every folder: a relative path is in `folder`."""
+    """Return a location as an absolute one: a relative path is taken from `folder`."""
     if _scheme(uri) or not uri.strip() or uri.startswith("~"):
         return uri
     return str(folder / uri)
@@ -99,7 +99,7 @@ def _local_path(uri: str, scheme: str) -> Path:
                 f"on this machine. For an absolute path write three slashes: "
                 f"file:///{parts.netloc}{parts.path}"
             )
-        # It comes with all of HTTP, which a path that is written as one does without.
+        # Importing it loads all of HTTP, which a plain path does not need.
         from urllib.request import url2pathname
 
         text = url2pathname(parts.path)

@@ -1,4 +1,4 @@
-"""The mutable half: a ref is a dense log of moves, and its last move is its state."""
+"""The mutable half: a ref is a gapless log of moves, and its last move is its state."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RefStore:
         self._seen: dict[tuple[Space, str], int] = {}
 
     def read(self, space: Space, name: str) -> Ref | None:
-        """Return the last move, one that deletes included; None if the ref never was."""
+        """Return the last move, even a deletion; None if the ref never existed."""
         last = self._last(space, name)
         return self.at(space, name, last) if last else None
 
@@ -54,7 +54,7 @@ class RefStore:
         """Return one move.
 
         Raises:
-            DamagedError: There is no such move, or its file is not what it must be.
+            DamagedError: There is no such move, or its file is damaged.
         """
         path = _path(space, name, seq)
         try:
@@ -75,7 +75,7 @@ class RefStore:
     def before(self, space: Space, name: str, moment: Micros) -> Ref | None:
         """Return the last move made at a moment or before it; None if there is none.
 
-        Leans on the moves' times never going down, which every writer sees to.
+        Relies on moves' times never decreasing, which every writer ensures.
         """
         low, high = 0, self._last(space, name)
         while low < high:
@@ -89,8 +89,8 @@ class RefStore:
     def advance(self, space: Space, move: RefMove, *, after: int) -> bool:
         """Make the move that follows move `after`, 0 being the start of the log.
 
-        Returns True if the move is in the log now, also where the store had told otherwise
-        because a request was repeated on its way; False if another move took the place.
+        Returns True if the move is in the log now, even if the store reported otherwise because a
+        request was repeated on the way; False if another move took the place.
 
         Raises:
             StorageError: The store failed, and the move is not in the log as far as can be seen.
@@ -111,11 +111,11 @@ class RefStore:
         return created
 
     def log(self, space: Space, name: str) -> list[Ref]:
-        """Return every move, newest first; empty if the ref never was."""
+        """Return every move, newest first; empty if the ref never existed."""
         return [self.at(space, name, seq) for seq in range(self._last(space, name), 0, -1)]
 
     def read_all(self, space: Space) -> list[Ref]:
-        """Return the last move of every ref that ever was, sorted by name."""
+        """Return the last move of every ref that ever existed, sorted by name."""
         names = self.names(space)
         if len(names) < _MANY:
             found = [self.read(space, name) for name in names]
@@ -126,7 +126,7 @@ class RefStore:
         return [ref for ref in found if ref is not None]
 
     def spaces(self, above: Space) -> list[Space]:
-        """Return the spaces that lie two levels below one, sorted: a relation's each."""
+        """Return the spaces two levels below one, sorted: one for each relation."""
         return [
             f"{above}/{schema}/{identifier}"
             for schema in self._blobs.folders(f"refs/{above}")
@@ -134,14 +134,14 @@ class RefStore:
         ]
 
     def names(self, space: Space) -> list[str]:
-        """Return the names of all refs that ever were, deleted ones included, sorted.
+        """Return the names of all refs that ever existed, sorted, including deleted ones.
 
-        One that its writer did not finish to create may be among them: it has no move yet.
+        This may include one whose creation was not finished: it has no move yet.
         """
         return sorted(unquote(folder) for folder in self._blobs.folders(f"refs/{space}"))
 
     def _landed_anyway(self, path: str, data: bytes, name: str, error: StorageError) -> bool:
-        """Find out what became of a put that failed; False if another move is there."""
+        """Return whether a failed put landed after all; False if another move is there."""
         try:
             return self._blobs.get(path) == data
         except NotFoundError:

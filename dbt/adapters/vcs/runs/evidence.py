@@ -58,14 +58,15 @@ def findings(
 def check_tested(
     repository: Repository, source: CommitId, target: CommitId, changed: Iterable[RelationName]
 ) -> None:
-    """Raise unless tests passed on the very versions that are to be published.
+    """Check that tests passed on exactly the versions to be published.
 
-    Every relation that changes must have been seen, as it is in `source`, by a test that passed
-    when it last looked at it so; and no test that ever read it may have failed then, or not have
-    looked at it so. What a test found of other versions, on other branches say, means nothing.
+    Every changed relation must have been read, in its version in `source`, by a test that passed
+    when it last read that version. No test that ever read the relation may have failed on that
+    version or have missed it. Findings about other versions, such as those on other branches, are
+    ignored.
 
     Raises:
-        ConflictError: It is not so; the message names the relations and the tests.
+        ConflictError: The evidence is missing; the message names the relations and the tests.
     """
     tree = repository.tree(source)
     wanted = {str(name) for name in changed if tree.entry(name) is not None}
@@ -95,7 +96,7 @@ def check_tested(
 
 
 def _is_current(tree: TreeReader, item: Finding) -> bool:
-    """Tell whether a test saw every relation as a tree shows it; files outside don't count."""
+    """Return whether a test saw every relation as in a tree; external files don't count."""
     ids = {name: _id(tree, name) for name in item.saw}
     known = [name for name, id in ids.items() if id is not None]
     return bool(known) and all(ids[name] in item.saw[name] for name in known)

@@ -98,7 +98,7 @@ class RunBranch:
         }
 
     def is_abandoned(self, now: Micros) -> bool:
-        """Tell whether its process is gone: no sign of life, or known to be dead on this host."""
+        """Return whether its process is gone: its lease ran out, or it is dead on this host."""
         if self.status is not Status.OPEN:
             return False
         return now > self.alive_until or _is_dead(self.owner)
@@ -166,14 +166,14 @@ def discard(repository: Repository, run: RunBranch, *, author: str, force: bool 
 
 
 def is_collectable(run: RunBranch, now: Micros) -> bool:
-    """Tell whether a run's branch has outlived the retention."""
+    """Return whether a run's branch has outlived the retention."""
     if run.status is Status.OPEN and not run.is_abandoned(now):
         return False
     return now > run.alive_until + RETENTION
 
 
 def check_mergeable(repository: Repository, source: str, *, force: bool = False) -> None:
-    """Raise if a branch is a run that must not be merged unnoticed.
+    """Refuse to merge the branch of a run that is unfinished or superseded.
 
     Raises:
         ConflictError: It is a run branch that is at work, failed, or was resumed by another run.

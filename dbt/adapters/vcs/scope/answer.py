@@ -94,5 +94,5 @@ class ArrowRows:
 
 
 def are_plain(table: pa.Table) -> bool:
-    """Tell whether the values mean the same to whoever reads them, and so need no engine."""
+    """Return whether all readers interpret the values alike, so that no engine is needed."""
     return all(plain_type_text(field.type) is not None for field in table.schema)

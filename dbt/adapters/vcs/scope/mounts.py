@@ -118,7 +118,7 @@ class Mounts:
 
     @contextmanager
     def signed(self, answers: Mapping[RelationName, Sign], session: Session) -> Iterator[None]:
-        """Let names stand for signs within a block, and make them readable anew afterwards."""
+        """Make names show signs within a block, and make them readable again afterwards."""
         with self._lock:
             for name in answers:
                 self._shown.pop(name, None)
@@ -126,11 +126,11 @@ class Mounts:
                 yield
 
     def is_shown(self, name: RelationName) -> bool:
-        """Tell whether the catalog shows anything under a name."""
+        """Return whether the catalog shows anything under a name."""
         return name in self._shown
 
     def has_function(self, name: RelationName) -> bool:
-        """Tell whether a session may know a function of that name, be it there still or not."""
+        """Return whether a session may know a function with that name, even a dropped one."""
         return name in self._functions
 
 

@@ -63,7 +63,7 @@ class Scope:
         return name.relation(self.schema)
 
     def is_temporary(self, name: Name) -> bool:
-        """Tell whether a name means one of the session's temporary views."""
+        """Return whether a name means one of the session's temporary views."""
         return self.temporaries.view(name) is not None
 
     def reads(self, references: Iterable[Reference]) -> tuple[RelationName, ...]:

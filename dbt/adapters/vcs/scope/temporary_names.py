@@ -96,7 +96,7 @@ class Temporaries:
         return key if key in known else None
 
     def is_about(self, statement: Statement) -> bool:
-        """Tell whether a statement that names one relation means a temporary view by it."""
+        """Return whether the single relation that a statement names is a temporary view."""
         if isinstance(statement, DropRelation) and statement.kind == "function":
             return False
         return isinstance(statement, _ABOUT_ONE) and self.view(statement.target.name) is not None
@@ -182,12 +182,12 @@ def relation_of_view(view: str) -> RelationName | str:
 
 
 def is_global(view: str) -> bool:
-    """Tell whether a view that `Temporaries.view` gave is one of all sessions."""
+    """Return whether a view from `Temporaries.view` is shared by all sessions."""
     return view.startswith(f"{GLOBAL_TEMPORARY}.")
 
 
 def is_plain(read: Reference) -> bool:
-    """Tell whether a place reads what the branch shows: no version, nor the engine's own."""
+    """Return whether a reference reads the branch: neither a version nor an engine's relation."""
     return read.at is None and read.name.schema != PRIVATE
 
 

@@ -64,7 +64,7 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
 
 
 def may_change(text: str) -> bool:
-    """Tell whether a statement changes its branch, or can't be read before it is carried out.
+    """Return whether a statement changes its branch, or can't be read before it is executed.
 
     Names and texts that the statement computes are known to its connection only.
     """

@@ -36,7 +36,7 @@ def own_text(written: str, statement: object, origin: Origin) -> str:
 
 @contextmanager
 def counted_in(written: str) -> Iterator[None]:
-    """Let lines and positions in Spark's errors count in a text, not in one made from it.
+    """Report lines and positions in Spark's errors in terms of the original text.
 
     An error in a part that was added to the text says no position.
     """

@@ -29,7 +29,7 @@ class Line(Protocol):
         """Return the commit to read now."""
 
     def check_open(self) -> None:
-        """Raise if it is certain already that nothing can land: before rows are computed."""
+        """Raise if nothing can land, before rows are computed."""
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
         """Commit an overlay's changes."""

@@ -51,7 +51,7 @@ class Upkeep:
                     self._due.add(name)
 
     def tell(self) -> None:
-        """Warn of the tables that are due for compaction."""
+        """Warn about tables that are due for compaction."""
         if not self._due:
             return
         names = sorted(map(str, self._due))

@@ -36,10 +36,10 @@ class Overlay:
         repository: Where it is.
         base: The commit that it changes.
         tree: What that commit shows.
-        relations: What names stand for now, where that changed.
-        schemas: What schemas are now, where that changed.
-        branch: The branch that is meant where a time is named; None for the history of `base`.
-        author: Who changes things; empty where nothing can be changed.
+        relations: The new entries of changed names.
+        schemas: The new comment and properties of changed schemas.
+        branch: The branch that times refer to; None for the history of `base`.
+        author: Who makes the changes; empty if nothing can be changed.
     """
 
     repository: Repository
@@ -67,17 +67,17 @@ class Overlay:
         return sorted(names)
 
     def has_schema(self, schema: str) -> bool:
-        """Tell whether a schema is there."""
+        """Return whether a schema exists."""
         changed = self.schemas.get(schema)
         if changed is not None:
             return changed is not Absent
         return self.tree.has_schema(schema)
 
     def require_schema(self, schema: str) -> None:
-        """Raise unless a schema is there.
+        """Check that a schema exists.
 
         Raises:
-            NotFoundError: It is not.
+            NotFoundError: It doesn't exist.
         """
         if not self.has_schema(schema):
             known = ", ".join(self.schema_names()) or "none yet"
@@ -87,14 +87,14 @@ class Overlay:
             )
 
     def entry(self, name: RelationName) -> Entry | None:
-        """Return what a name stands for, or None."""
+        """Return the entry of a name, or None."""
         changed = self.relations.get(name)
         if changed is not None:
             return None if changed is Absent else changed
         return self.tree.entry(name)
 
     def before(self, name: RelationName) -> Entry | None:
-        """Return what a name stood for when the overlay began, or None."""
+        """Return the entry that a name had when the overlay began, or None."""
         return self.tree.entry(name)
 
     def entries(self, schema: str) -> Mapping[str, Entry]:
@@ -151,25 +151,25 @@ class Overlay:
         return self.repository.objects.function(id)
 
     def put_table(self, name: RelationName, snapshot: Snapshot) -> SnapshotId:
-        """Write a snapshot and let a name stand for it; return its id."""
+        """Write a snapshot and point a name to it; return its id."""
         id = SnapshotId(self.repository.objects.put(snapshot))
         self.put(name, TableEntry(snapshot=id))
         return id
 
     def put_view(self, name: RelationName, view: View) -> ViewId:
-        """Write a view and let a name stand for it; return its id."""
+        """Write a view and point a name to it; return its id."""
         id = ViewId(self.repository.objects.put(view))
         self.put(name, ViewEntry(view=id))
         return id
 
     def put_function(self, name: RelationName, function: Function) -> FunctionId:
-        """Write a function and let a name stand for it; return its id."""
+        """Write a function and point a name to it; return its id."""
         id = FunctionId(self.repository.objects.put(function))
         self.put(name, FunctionEntry(function=id))
         return id
 
     def put(self, name: RelationName, entry: Entry | AbsentType) -> None:
-        """Let a name stand for an entry, or for nothing."""
+        """Set or remove the entry of a name."""
         if entry is not Absent:
             self.require_schema(name.schema)
         self.relations[name] = entry
@@ -190,11 +190,11 @@ class Overlay:
         return SchemaInfo(ref.comment, ref.properties)
 
     def put_schema(self, schema: str, *, comment: str | None, properties: dict[str, str]) -> None:
-        """Let a schema be there, with this comment and these properties."""
+        """Create or update a schema with this comment and these properties."""
         self.schemas[schema] = SchemaInfo(comment, properties)
 
     def drop_schema(self, schema: str) -> None:
-        """Let a schema and everything in it stand for nothing."""
+        """Drop a schema and everything in it."""
         for identifier in self.entries(schema):
             self.put(RelationName(schema, identifier), Absent)
         self.schemas[schema] = Absent

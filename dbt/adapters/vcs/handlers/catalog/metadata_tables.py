@@ -51,7 +51,7 @@ class Relation(NamedTuple):
 
 
 def is_meant(scope: Scope, read: Reference) -> bool:
-    """Tell whether a name in a statement is one of these relations'."""
+    """Return whether a name in a statement is one of these relations."""
     if (read.name.schema or "").lower() != SCHEMA or scope.overlay.has_schema(SCHEMA):
         return False
     return scope.name(read.name) not in scope.externals

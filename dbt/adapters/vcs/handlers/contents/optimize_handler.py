@@ -86,7 +86,7 @@ def optimize(scope: Scope, statement: Optimize) -> Outcome:
 
 
 def is_table_due(repository: Repository, snapshot: Snapshot) -> bool:
-    """Tell whether reading a table suffers from small blocks or deletions."""
+    """Return whether small blocks or deletions slow down reading a table."""
     return is_due(Version.of(repository, snapshot).contents)
 
 
@@ -98,7 +98,7 @@ def rewrite_table(
     target_bytes: int = TARGET_BYTES,
     cluster_by: Sequence[str] = (),
 ) -> tuple[Rewrite, ...]:
-    """Write anew what is worth it; nothing shows until `put_optimized`.
+    """Rewrite the blocks that are worth it; readers see no change until `put_optimized`.
 
     In process where Arrow knows the types, and no order over the whole table is asked for; else
     with the engine.
@@ -127,10 +127,11 @@ def rewrite_table(
 def put_optimized(
     overlay: Overlay, name: RelationName, rewrites: Iterable[Rewrite], origin: Origin
 ) -> Snapshot | None:
-    """Let a table stand for a version with rewrites in the place of their inputs.
+    """Store a version of a table in which rewrites replace their inputs.
 
-    A rewrite counts if every input is still there, with the deletions that it carried out and no
-    other: so it can be put on a table that others went on with. Returns None if none counts.
+    A rewrite is used if every input is still in the table, with exactly the deletions that it
+    applied, so it works on a table that others have changed since. Returns None if no rewrite is
+    used.
     """
     repository = overlay.repository
     entry = overlay.require(name)
@@ -205,7 +206,7 @@ class _Writer:
         return self._done(paths, files, stones)
 
     def sorted_by(self, fields: Sequence[Field]) -> tuple[Rewrite, ...]:
-        """Write every row, sorted by columns over the whole table, unless it is so."""
+        """Rewrite the whole table sorted by columns, unless it already is sorted."""
         blocks = self._contents.blocks
         if not blocks or self._is_sorted(fields[0]):
             return ()
@@ -216,7 +217,7 @@ class _Writer:
         return (self._done(paths, files, self._contents.tombstones),)
 
     def _is_sorted(self, field: Field) -> bool:
-        """Tell whether blocks are of a good size already, each with a range of its own."""
+        """Return whether blocks already have a good size and ranges that don't overlap."""
         if plan_compaction(self._contents, target_bytes=self._target):
             return False
         groups: dict[str, list[Block]] = {}

@@ -29,7 +29,7 @@ PROBE_ABOVE: Final = 64 * 1024 * 1024
 
 @handles(Update)
 def update(scope: Scope, statement: Update) -> Outcome:
-    """Set columns of the rows that fulfil a condition.
+    """Set columns of the rows that meet a condition.
 
     Raises:
         NotFoundError: There is no such table.
@@ -46,7 +46,7 @@ def update(scope: Scope, statement: Update) -> Outcome:
 
 @handles(Delete)
 def delete(scope: Scope, statement: Delete) -> Outcome:
-    """Take the rows away that fulfil a condition; without one, all, on the manifests alone.
+    """Delete the rows that meet a condition; without one all, by manifests alone.
 
     Raises:
         NotFoundError: There is no such table.
@@ -187,7 +187,7 @@ def _reached(scope: Scope, target: Target, statement: Merge) -> Sequence[Block]:
 
 
 def _compares_as_itself(type_: str, field: Field) -> bool:
-    """Tell whether Spark compares a column with a value of a type without changing the column."""
+    """Return whether Spark compares a column with a value of a type without casting the column."""
     types = type_of(type_), type_of(field.type)
     if all(item.kind in INTEGERS for item in types):
         return True

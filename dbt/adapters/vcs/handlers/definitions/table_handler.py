@@ -143,7 +143,7 @@ def _fields(columns: Iterable[tuple[str, str, str | None]]) -> list[Field]:
 
 @handles(Clone)
 def clone(scope: Scope, statement: Clone) -> Outcome:
-    """Let a new table start as another one is, or was; no row is copied.
+    """Create a table as a copy of another's present or past version; no row is copied.
 
     The new table's first snapshot has the cloned snapshot as its parent, so the two keep their
     merge base (MatrixOne paper, section 4: a clone copies the list of objects, not the objects).
@@ -182,7 +182,7 @@ def clone(scope: Scope, statement: Clone) -> Outcome:
 def put_clone(
     overlay: Overlay, name: RelationName, version: SnapshotId, *, origin: Origin
 ) -> None:
-    """Let a name stand for a new table that starts as a version of another one."""
+    """Store a new table that starts as a version of another one."""
     new = msgspec.structs.replace(
         overlay.snapshot(version),
         created_at=overlay.repository.clock(),

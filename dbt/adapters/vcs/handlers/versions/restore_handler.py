@@ -93,7 +93,7 @@ def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
 
 
 def put_back(overlay: Overlay, name: RelationName, past: Past, *, author: str) -> None:
-    """Let a relation be what it was, its schema with it if that is gone.
+    """Restore a past version of a relation, and its schema if that is gone.
 
     Raises:
         NotFoundError: The rows have been collected.
@@ -143,7 +143,7 @@ def splits(
 
 @handles(RestoreTable)
 def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
-    """Let a table be what it, or another one, was: `restore table`.
+    """Restore a table to a past version of itself or of another one: `restore table`.
 
     Answers `relation`, `snapshot`, `commit`, and `stays`: the relations that were changed
     together with it and are not restored.

@@ -98,7 +98,7 @@ def replacements(scope: Scope, reads: Iterable[Reference]) -> Mapping[Reference,
 
 
 def check_view(scope: Scope, query: Query, what: str = "view") -> None:
-    """Raise if a query can't be that of a view, or of something else, which a branch keeps.
+    """Check that a branch can store a query, as that of a view or something else.
 
     Raises:
         UnsupportedError: It reads `vcs.*`, which the engine holds for one statement alone.

@@ -27,9 +27,9 @@ class Status(str, Enum):
     """What became of a run.
 
     `open`: at work, or killed (see `RunBranch.is_abandoned`). `failed`: a node or test failed, or
-    it could not publish; `dbt retry` goes on with it. `interrupted`: stopped before its end,
-    which dbt can't retry as a whole. `passed`: succeeded and not published yet. `published`: on
-    its target. `resumed`: another run went on with it.
+    it could not publish; `dbt retry` resumes it. `interrupted`: stopped before its end, which dbt
+    can't retry as a whole. `passed`: succeeded and not published yet. `published`: on its target.
+    `resumed`: another run went on with it.
     """
 
     OPEN = "open"

@@ -71,7 +71,7 @@ class Workspace:
             return self._engine.session(label)
 
     def close(self) -> None:
-        """Let go of the engine."""
+        """Release the engine."""
         with self._lock:
             if self._engine is not None:
                 self._engine.close()
@@ -183,7 +183,7 @@ class Connection:
             self._session.close()
 
     def close(self) -> None:
-        """Let go of the session."""
+        """Release the session."""
         if self._session is not None:
             self._session.close()
             self._session = None

@@ -69,7 +69,7 @@ class CloudBlobs:
         self._parallel.map(lambda item: self.create(*item), blobs.items())
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is a blob of this path."""
+        """Return whether there is a blob with this path."""
         try:
             self.size(path)
         except NotFoundError:

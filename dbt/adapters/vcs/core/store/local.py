@@ -71,7 +71,7 @@ class LocalBlobs(CloudBlobs):
             return found.st_size
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is a blob of this path."""
+        """Return whether there is a blob with this path."""
         with translated("read", path, self.uri):
             return self._stat(path) is not None
 

@@ -49,7 +49,7 @@ class MemoryBlobs:
             self.create(path, data)
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is a blob of this path."""
+        """Return whether there is a blob with this path."""
         return check_path(path) in self._blobs
 
     def folders(self, folder: str) -> list[str]:

@@ -141,7 +141,7 @@ def _write(
 
 
 def has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:
-    """Tell whether a partition has rows.
+    """Return whether a partition has rows.
 
     Raises:
         InputError: Not every partition column is given a value.

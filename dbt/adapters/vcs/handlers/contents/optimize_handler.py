@@ -52,10 +52,10 @@ OPERATION: Final = "optimize"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """Blocks written anew, row for row.
+    """Rewritten blocks, with the same rows.
 
     Attributes:
-        inputs: Paths of the blocks that they stand for.
+        inputs: Paths of the blocks that they replace.
         outputs: The blocks that were written.
         tombstones: Deletions from the inputs that were carried out.
     """
@@ -179,7 +179,7 @@ def put_optimized(
 
 
 class _Writer:
-    """Writes blocks of one version of a table anew."""
+    """Rewrites blocks of one version of a table."""
 
     def __init__(
         self,

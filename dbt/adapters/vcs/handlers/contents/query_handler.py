@@ -20,7 +20,7 @@ def query(scope: Scope, statement: Query) -> Outcome:
 
 @handles(SparkCommand)
 def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
-    """Let Spark carry out what changes no branch."""
+    """Run a statement that changes no branch in Spark."""
     known = [name for name in scope.reads(statement.mentions) if _is_known(scope, name)]
     if known and tokenize(statement.text)[0].word == "analyze":
         # Every version has its statistics in the manifest.

@@ -1,4 +1,4 @@
-"""Settings of a table: the properties that say how it is written, built anew and merged."""
+"""Settings of a table: the properties that control how it is written, rebuilt and merged."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
 
 @handles(DropSnapshot)
 def drop_snapshot(scope: Scope, statement: DropSnapshot) -> Outcome:
-    """Let go of a name; what it stood for stays as long as history without a name does.
+    """Delete a name; its version is kept as long as unnamed history.
 
     Raises:
         NotFoundError: The table has no such snapshot.

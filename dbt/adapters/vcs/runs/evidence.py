@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.ids import CommitId, Micros
 from dbt.adapters.vcs.core.model import Entry, NodeRun, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeReader
-from dbt.adapters.vcs.runs.run_branch import runs
+from dbt.adapters.vcs.runs.run_branch import commits_of, runs
 
 _GOOD = frozenset({"pass", "warn"})
 _SHOWN = 10
@@ -113,14 +113,9 @@ def _records(
         for node in commit.run.nodes if commit.run else ():
             yield node, commit.committed_at
     for run in runs(repository):
-        at = run.head
-        while at != run.fork:
-            commit = repository.objects.commit(at)
+        for commit in commits_of(repository, run):
             for node in commit.run.nodes if commit.run else ():
                 yield node, commit.committed_at
-            if not commit.parents:
-                break
-            at = commit.parents[0]
 
 
 def _id(tree: TreeReader, name: str) -> str | None:

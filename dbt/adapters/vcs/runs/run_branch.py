@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros
-from dbt.adapters.vcs.core.model import NodeRun
+from dbt.adapters.vcs.core.model import Commit, NodeRun
 from dbt.adapters.vcs.core.repository import Branch, Repository
 
 PREFIX = "runs/"
@@ -189,17 +189,25 @@ def check_mergeable(repository: Repository, source: str, *, force: bool = False)
     )
 
 
+def commits_of(repository: Repository, run: RunBranch) -> Iterator[Commit]:
+    """Yield the commits of a run's branch, newest first, down to where it forked."""
+    at = run.head
+    while at != run.fork:
+        commit = repository.objects.commit(at)
+        yield commit
+        if not commit.parents:
+            return
+        at = commit.parents[0]
+
+
 def steps_of(repository: Repository, run: RunBranch) -> list[NodeRun]:
     """Return how the nodes that changed something ended, oldest first.
 
     They stand in the commits of the run's branch; those of a run that it resumed are among them.
     """
     found: list[NodeRun] = []
-    at = run.head
-    while at != run.fork:
-        commit = repository.objects.commit(at)
+    for commit in commits_of(repository, run):
         found.extend(commit.run.nodes if commit.run else ())
-        at = commit.parents[0]
     return found[::-1]
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.runs.run_branch import RunBranch, steps_of
+from dbt.adapters.vcs.runs.run_branch import RunBranch, commits_of, steps_of
 
 
 def record_of(repository: Repository, run: RunBranch) -> Run:
@@ -19,7 +19,8 @@ def record_of(repository: Repository, run: RunBranch) -> Run:
         node.id: msgspec.structs.replace(node, file_checksum=None)
         for node in steps_of(repository, run)
     }
-    newest = _newest(repository, run)
+    records = (commit.run for commit in commits_of(repository, run))
+    newest = next((record for record in records if record is not None), None)
     ended_at = run.ended_at or repository.objects.commit(run.head).committed_at
     return Run(
         invocation=run.invocation,
@@ -32,13 +33,3 @@ def record_of(repository: Repository, run: RunBranch) -> Run:
         head=run.head,
         nodes=tuple(nodes[id] for id in sorted(nodes)),
     )
-
-
-def _newest(repository: Repository, run: RunBranch) -> Run | None:
-    at = run.head
-    while at != run.fork:
-        commit = repository.objects.commit(at)
-        if commit.run is not None:
-            return commit.run
-        at = commit.parents[0]
-    return None

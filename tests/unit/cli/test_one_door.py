@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from dbt.adapters.vcs.cli.command_session import Session
 from dbt.adapters.vcs.cli.operations import OPERATIONS, Caller, run_operation
 from dbt.adapters.vcs.cli.options import Settings
+from dbt.adapters.vcs.cli.reading.log_command import log
 from dbt.adapters.vcs.cli.root import main
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.repository import Protection
@@ -315,6 +316,17 @@ def test_an_operation_does_not_change_a_branch_that_the_project_protects(
     refused, said = by_operation(warehouse, PROTECTED, verb, arguments)
     assert refused and "protected" in said
     assert warehouse.head() == head
+
+
+def test_an_operation_leaves_the_help_of_the_command_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warehouse = stocked()
+    # Whichever door comes first makes the option, and the command keeps it.
+    monkeypatch.setattr(log, "_help_option", None)
+    assert not by_operation(warehouse, Rules(), "log", {})[0]
+    refused, said = by_command(warehouse, Rules(), "log", "-h")
+    assert not refused and "--repository" in said
 
 
 @pytest.mark.parametrize("door", ["command", "operation"])

@@ -28,6 +28,9 @@ OPERATIONS: Final = tuple(name for name in COMMANDS if name not in ("init", "sql
 
 _OPTION: Final = re.compile(r"--[a-z][a-z-]*")
 
+# Commands keep the first help option that they make, so it has to be that of the command line.
+_ROOT: Final = click.Context(main, **main.context_settings)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
@@ -120,7 +123,7 @@ def run_operation(caller: Caller, verb: str, arguments: Mapping[str, Any]) -> li
     session = OperationSession(caller, command)
     with (
         _failing_as_operation(session),
-        command.make_context(title, [], obj=session, default_map=values) as ctx,
+        command.make_context(title, [], _ROOT, obj=session, default_map=values) as ctx,
     ):
         command.invoke(ctx)
     return session.lines
@@ -128,7 +131,7 @@ def run_operation(caller: Caller, verb: str, arguments: Mapping[str, Any]) -> li
 
 def _command_of(verb: str, given: dict[str, Any]) -> tuple[click.Command, str]:
     """Return the command and what to call it; the argument that chose it is taken away."""
-    found = main.get_command(click.Context(main), verb) if verb in OPERATIONS else None
+    found = main.get_command(_ROOT, verb) if verb in OPERATIONS else None
     if found is None:
         raise InputError(f"There is no verb {verb!r}; expected one of {', '.join(OPERATIONS)}.")
     if not isinstance(found, click.Group):

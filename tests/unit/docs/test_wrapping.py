@@ -1,0 +1,55 @@
+"""Prose of the pages is wrapped; tables, code and what can't be broken may be longer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[3] / "docs"
+WIDTH = 120
+FENCE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
+# A table's row, a picture, or one word behind the mark of a list.
+UNBREAKABLE = re.compile(r"^ *(?:\||!\[|(?:[-*] |\d+\. )?(?:\S+|`[^`]+`\S*)$)")
+PENDING = {
+    "architecture",
+    "cli",
+    "comparison",
+    "concurrency",
+    "configuration",
+    "conformance",
+    "diff",
+    "format",
+    "glossary",
+    "models",
+    "operations",
+    "performance",
+    "promotion",
+    "releasing",
+    "sources",
+    "sql",
+    "tables",
+    "versions",
+}
+
+
+def long_lines(text: str) -> Iterator[str]:
+    """Yield the lines of prose that are too long."""
+    for line in FENCE.sub("", text).splitlines():
+        if len(line) > WIDTH and not UNBREAKABLE.match(line):
+            yield line
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_prose_is_wrapped(page: Path) -> None:
+    if page.stem not in PENDING:
+        assert list(long_lines(page.read_text(encoding="utf-8"))) == []
+
+
+def test_a_long_line_is_found_unless_it_is_a_table_or_code() -> None:
+    prose = "word " * 30
+    row, picture, link = f"| {prose} |", f"![{prose}](a.svg)", "- " + "x" * 130
+    page = f"{prose}\n{row}\n{picture}\n{link}\n```sh\n{prose}\n```\n- {prose}\n"
+    assert list(long_lines(page)) == [prose, f"- {prose}"]

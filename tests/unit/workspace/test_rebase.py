@@ -138,3 +138,28 @@ def test_an_insert_does_not_follow_another_schema(line: BranchLine) -> None:
 
     with pytest.raises(ConflictError, match="audit"):
         line.land(second, "append")
+
+
+def test_an_insert_that_read_its_own_table_does_not_follow_another(line: BranchLine) -> None:
+    repository = line._repository
+    first, second = begin(repository), begin(repository)
+    append(first, "x")
+    append(second, "y")
+    second.read.add(str(AUDIT))
+    line.land(first, "append")
+
+    with pytest.raises(ConflictError, match="audit"):
+        line.land(second, "append")
+    assert paths(repository) == ["x"]
+
+
+def test_an_insert_that_read_other_tables_follows(line: BranchLine) -> None:
+    repository = line._repository
+    first, second = begin(repository), begin(repository)
+    append(first, "x")
+    append(second, "y")
+    second.read.add("ops.other")
+    line.land(first, "append")
+    line.land(second, "append")
+
+    assert paths(repository) == ["x", "y"]

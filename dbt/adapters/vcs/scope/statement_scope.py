@@ -133,6 +133,7 @@ class Scope:
 
     def note(self, item: Input) -> None:
         """Note what was read; several versions of one relation are several inputs."""
+        self.overlay.read.add(item.relation)
         for read in self._made_on_the_way(item):
             self.inputs[f"{read.relation}@{read.version}"] = read
 

@@ -17,9 +17,9 @@ from dbt.adapters.vcs.writes.versions import joined, put_segments
 def rebased(overlay: Overlay, head: CommitId) -> Overlay:
     """Return an overlay on `head` if inserts alone stand in the way, else the overlay itself.
 
-    An insert doesn't depend on what else is in a table. So where both the overlay and the moved
-    head changed a table, and the overlay only added rows to it, its blocks follow the head's.
-    Anything else is left for the three-way merge.
+    An insert that didn't read the table doesn't depend on what else is in it. So where both the
+    overlay and the moved head changed a table, and the overlay only added rows to it, its blocks
+    follow the head's. Anything else is left for the three-way merge.
     """
     if head == overlay.base:
         return overlay
@@ -29,6 +29,9 @@ def rebased(overlay: Overlay, head: CommitId) -> Overlay:
         before, now = overlay.before(name), tree.entry(name)
         if before == now:
             continue
+        if str(name) in overlay.read:
+            # `select max(id) + 1 from t` has another result on the head.
+            return overlay
         combined = _appended(overlay, before, now, entry)
         if combined is None:
             return overlay

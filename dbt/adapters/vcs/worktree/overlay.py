@@ -40,6 +40,7 @@ class Overlay:
         schemas: The new comment and properties of changed schemas.
         branch: The branch that times refer to; None for the history of `base`.
         author: Who makes the changes; empty if nothing can be changed.
+        read: Names of the relations that its statements read, `schema.identifier`.
     """
 
     repository: Repository
@@ -49,6 +50,7 @@ class Overlay:
     schemas: dict[str, SchemaInfo | AbsentType] = field(default_factory=dict)
     branch: str | None = None
     author: str = ""
+    read: set[str] = field(default_factory=set)
 
     @property
     def changes(self) -> TreeChanges:

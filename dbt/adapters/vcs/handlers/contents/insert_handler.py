@@ -46,8 +46,10 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
-    if statement.if_not_exists and has_partition(scope, statement.partition, snapshot):
-        return Outcome(relation=name, affected=0)
+    if statement.if_not_exists:
+        scope.overlay.read.add(str(name))
+        if has_partition(scope, statement.partition, snapshot):
+            return Outcome(relation=name, affected=0)
     for column in statement.columns:
         snapshot.schema.field(column)
     blocks = _write(scope, name, statement, snapshot)

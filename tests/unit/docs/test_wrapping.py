@@ -20,18 +20,15 @@ PENDING = {
     "concurrency",
     "configuration",
     "conformance",
-    "diff",
     "format",
     "glossary",
     "models",
     "operations",
     "performance",
-    "promotion",
     "releasing",
     "sources",
     "sql",
     "tables",
-    "versions",
 }
 
 

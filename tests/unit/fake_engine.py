@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store import Blobs
-from dbt.adapters.vcs.engines.port import Column, TableMount, Written
+from dbt.adapters.vcs.engines.port import Column, Destination, TableMount, Written
 
 _QUERY = re.compile(r"select \* from (\w+)\.(\w+)(?: limit (\d+))?")
 _TYPES = {"int64": "bigint", "string": "string"}
@@ -61,9 +61,8 @@ class FakeSession:
         schema = self._rows(query_text).schema
         return tuple(Column(name=field.name, type=_TYPES[str(field.type)]) for field in schema)
 
-    def write(
-        self, query_text: str, *, folder: str, analysing: Any, ids: Any, **_: Any
-    ) -> Written:
+    def write(self, query_text: str, destination: Destination, *, analysing: Any) -> Written:
+        ids, folder = destination.ids, destination.folder
         with analysing():
             columns, rows = self.columns_of(query_text), self._rows(query_text)
         sink = pa.BufferOutputStream()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot
@@ -72,9 +73,8 @@ class Shelf:
         folder = folder_of(snapshot.table)
         stone = write_tombstone(self.blobs, pa.concat_tables(images), folder=folder)
         added = put_segments(self.repository, (), [stone])
-        changed(
-            scope, relation, snapshot, operation="delete", segments=(*snapshot.segments, *added)
-        )
+        version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
+        changed(scope, relation, snapshot, version, operation="delete")
         if overlay is None:
             self.line.land(into, "delete")
 

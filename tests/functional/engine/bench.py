@@ -7,7 +7,7 @@ from typing import Any
 
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.port import TableMount, Written
+from dbt.adapters.vcs.engines.port import Destination, TableMount, Written
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.engines.spark.session import SparkView
 from dbt.adapters.vcs.rows.files.footers import read_blocks
@@ -27,8 +27,8 @@ class Bench:
         return f"data/t{number}/w=x{number}"
 
     def write(self, query: str, *partition_by: str, **arguments: Any) -> Written:
-        folder = self.folder()
-        return self.session.write(query, folder=folder, partition_by=partition_by, **arguments)
+        destination = Destination(folder=self.folder(), partition_by=partition_by, **arguments)
+        return self.session.write(query, destination)
 
     def blocks(self, written: Written, *partition_by: str) -> tuple[Block, ...]:
         return read_blocks(self.blobs, written.files, schema_of(written), partition_by)

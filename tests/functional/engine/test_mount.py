@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import Column, TableMount
+from dbt.adapters.vcs.engines.port import Column, Destination, TableMount
 
 from .bench import Bench, schema_of
 from .conftest import EngineFactory
@@ -66,10 +66,16 @@ def test_a_version_without_files(bench: Bench, partition_by: tuple[str, ...]) ->
 
 def test_files_of_several_layouts(bench: Bench) -> None:
     writes = [
-        bench.session.write("select 1 a, 'x' p, 10 w", folder="data/t/w=x1", partition_by=["p"]),
-        bench.session.write("select 2 a, 'y' p, 20 w", folder="data/u/w=x2", partition_by=["p"]),
-        bench.session.write("select 3 a, 'z' p, 30 w", folder="data/t/w=x3"),
-        bench.session.write("select 4 a, '01' p, 40 w", folder="data/t/w=x4", partition_by=["p"]),
+        bench.session.write(
+            "select 1 a, 'x' p, 10 w", Destination(folder="data/t/w=x1", partition_by=["p"])
+        ),
+        bench.session.write(
+            "select 2 a, 'y' p, 20 w", Destination(folder="data/u/w=x2", partition_by=["p"])
+        ),
+        bench.session.write("select 3 a, 'z' p, 30 w", Destination(folder="data/t/w=x3")),
+        bench.session.write(
+            "select 4 a, '01' p, 40 w", Destination(folder="data/t/w=x4", partition_by=["p"])
+        ),
     ]
     files = [path for written in writes for path in written.files]
     table = bench.mount(files, schema_of(writes[0]), "p")
@@ -211,7 +217,7 @@ def test_threads_with_one_temporary_name_never_mix_rows(bench: Bench) -> None:
         session.query(f"create temporary view model__dbt_tmp as select {number} a from range(20)")
         for step in range(3):
             written = session.write(
-                "select a from model__dbt_tmp", folder=f"data/t{number}/w=x{step}"
+                "select a from model__dbt_tmp", Destination(folder=f"data/t{number}/w=x{step}")
             )
             fields = schema_of(written).fields
             mount = TableMount(

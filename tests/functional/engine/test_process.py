@@ -16,14 +16,14 @@ from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.engines.port import Destination, TableMount
 
 repository = Path(sys.argv[1])
 engine = SparkEngine(LocalBlobs(repository), settings={"spark.master": "local[1]"})
 assert "pyspark" not in sys.modules, "nothing starts before the first session"
 session = engine.session("one")
 session.ensure_schema("analytics")
-written = session.write("select 1 a", folder="data/t/w=x")
+written = session.write("select 1 a", Destination(folder="data/t/w=x"))
 field = Field(id="a", name="a", type="int")
 mount = TableMount(id="m", folder="data/t", files=written.files, fields=(field,))
 session.mount_table(RelationName("analytics", "t"), mount)

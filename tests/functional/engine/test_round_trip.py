@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import ColumnStats, Field, Schema
+from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.rows.files.parquet import write_table
 from dbt.adapters.vcs.rows.types import arrow_type
 
@@ -188,7 +189,7 @@ def test_instants_do_not_depend_on_the_session(bench: Bench) -> None:
     here = bench.engine.session("New York")
     here.query("set spark.sql.session.timeZone = America/New_York")
     # 01:30 comes twice on that day.
-    written = here.write(query, folder="data/ny/w=x", partition_by=["t"])
+    written = here.write(query, Destination(folder="data/ny/w=x", partition_by=["t"]))
     blocks = bench.blocks(written, "t")
     assert {block.partition["t"] for block in blocks} == {
         f"2026-11-01 0{hour}:30:00" for hour in (4, 5, 6, 7)

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.port import TableMount, Written
+from dbt.adapters.vcs.engines.port import Destination, TableMount, Written
 from dbt.adapters.vcs.engines.spark import deletions, mounting
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.row_files import write_rows
@@ -146,11 +146,16 @@ def test_files_of_several_layouts_and_lineages(bench: Bench) -> None:
     session = bench.session
     writes = [
         session.write(
-            "select 1 a, 'x' p union all select 5, 'x'", folder="data/t/w=x1", partition_by=["p"]
+            "select 1 a, 'x' p union all select 5, 'x'",
+            Destination(folder="data/t/w=x1", partition_by=["p"]),
         ),
-        session.write("select 2 a, 'y' p", folder="data/u/w=x2", partition_by=["p"]),
-        session.write("select 3 a, 'z' p from range(0, 2, 1, 1)", folder="data/t/w=x3"),
-        session.write("select 4 a, 'k' p from range(0, 2, 1, 1)", folder="data/u/w=x4"),
+        session.write("select 2 a, 'y' p", Destination(folder="data/u/w=x2", partition_by=["p"])),
+        session.write(
+            "select 3 a, 'z' p from range(0, 2, 1, 1)", Destination(folder="data/t/w=x3")
+        ),
+        session.write(
+            "select 4 a, 'k' p from range(0, 2, 1, 1)", Destination(folder="data/u/w=x4")
+        ),
     ]
     files = [path for written in writes for path in written.files]
     stones = [

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import Column, Written
+from dbt.adapters.vcs.engines.port import Column, Destination, Written
 
 from .bench import Bench, schema_of
 
@@ -58,7 +58,7 @@ def test_a_folder_is_written_once(bench: Bench) -> None:
     written = bench.write("select 1 a")
     folder = written.files[0].rpartition("/")[0]
     with pytest.raises(InputError, match="write to a new folder"):
-        bench.session.write("select 2 a", folder=folder)
+        bench.session.write("select 2 a", Destination(folder=folder))
     assert files_below(bench) == list(written.files)
 
 
@@ -87,9 +87,8 @@ def test_partition_values_that_would_become_null_are_refused(
     with pytest.raises(StatementError, match="'p q' holds an empty string"):
         bench.session.insert(
             lambda table: f"insert into {table} select 1, {value}",
-            folder=bench.folder(),
+            Destination(folder=bench.folder(), partition_by=["p q"]),
             columns=columns,
-            partition_by=["p q"],
         )
     assert files_below(bench) == []
 
@@ -138,7 +137,7 @@ def test_spark_tells_what_is_wrong(
 )
 def test_inserts(bench: Bench, statement: str, rows: list[tuple[object, ...]]) -> None:
     written = bench.session.insert(
-        statement.format, folder=bench.folder(), columns=COLUMNS, partition_by=["day"]
+        statement.format, Destination(folder=bench.folder(), partition_by=["day"]), columns=COLUMNS
     )
     assert [column.name for column in written.columns] == ["id", "text", "day"]
     assert read(bench, written, "day") == rows
@@ -148,10 +147,8 @@ def test_inserts(bench: Bench, statement: str, rows: list[tuple[object, ...]]) -
 def test_an_insert_is_written_under_ids_with_partitions_anywhere(bench: Bench) -> None:
     written = bench.session.insert(
         lambda table: f"insert into {table} (b, a) values (2, 1)",
-        folder=bench.folder(),
+        Destination(folder=bench.folder(), partition_by=["b"], ids=["a", "b__2", "c x"]),
         columns=[Column(name=name, type="int") for name in ("a", "b", "c")],
-        partition_by=["b"],
-        ids=["a", "b__2", "c x"],
     )
     assert "/b__2=2/" in written.files[0]
     table = bench.mount(written.files, schema_of(written), "b__2")
@@ -179,7 +176,7 @@ def test_inserts_that_do_not_fit(
     with pytest.raises(StatementError) as caught:
         bench.session.insert(
             statement.format,
-            folder=bench.folder(),
+            Destination(folder=bench.folder()),
             columns=COLUMNS,
             name=RelationName("my", "tab"),
         )
@@ -197,7 +194,7 @@ def test_what_is_no_single_insert(bench: Bench, statement: str) -> None:
     with pytest.raises(UnsupportedError, match=r"Expected one INSERT into `my`\.`tab`"):
         bench.session.insert(
             statement.format,
-            folder=bench.folder(),
+            Destination(folder=bench.folder()),
             columns=[Column(name="a", type="bigint")],
             name=RelationName("my", "tab"),
         )

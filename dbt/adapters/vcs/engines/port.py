@@ -106,6 +106,28 @@ class Sign:
     created_at: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where the files of a write go, and how the rows lie in them.
+
+    Columns are named as the query names them, or the statement's table.
+
+    Attributes:
+        folder: `data/<table id>/w=<write id>`; must not exist.
+        partition_by: Names of the partition columns, outermost first.
+        cluster_by: Names of columns: rows are sorted by these, and each file has a range of its
+            own.
+        options: Further options of the Parquet writer.
+        ids: Names for all columns inside the files, in order; None to keep their own.
+    """
+
+    folder: str
+    partition_by: Sequence[str] = ()
+    cluster_by: Sequence[str] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    ids: Sequence[str] | None = None
+
+
 PRIVATE: Final = "__vcs"
 """The schema of immutable mounts and staging tables."""
 
@@ -159,27 +181,13 @@ class Writer(Protocol):
     """Writes rows as files of the repository."""
 
     def write(
-        self,
-        query_text: str,
-        *,
-        folder: str,
-        partition_by: Sequence[str] = (),
-        cluster_by: Sequence[str] = (),
-        options: Mapping[str, str] = {},
-        ids: Sequence[str] | None = None,
-        analysing: Analysing = nullcontext,
+        self, query_text: str, destination: Destination, *, analysing: Analysing = nullcontext
     ) -> Written:
         """Write a query's rows as Parquet files below a new folder of the repository.
 
         Args:
             query_text: The query.
-            folder: `data/<table id>/w=<write id>`; must not exist.
-            partition_by: Names, as the query gives them, outermost first.
-            cluster_by: Names, as the query gives them: rows are sorted by these columns, and
-                each file has a range of its own.
-            options: Further options of the Parquet writer.
-            ids: Names for the columns inside the files, in the query's order; the query's own
-                names if None.
+            destination: Where its rows go; columns are named as the query gives them.
             analysing: Gives a block to look names up in: from then on it is settled what the
                 query reads, whatever is mounted while it runs.
 
@@ -192,13 +200,9 @@ class Writer(Protocol):
     def insert(
         self,
         statement: Callable[[str], str],
+        destination: Destination,
         *,
-        folder: str,
         columns: Sequence[Column],
-        partition_by: Sequence[str] = (),
-        cluster_by: Sequence[str] = (),
-        options: Mapping[str, str] = {},
-        ids: Sequence[str] | None = None,
         name: RelationName | None = None,
         analysing: Analysing = nullcontext,
     ) -> Written:
@@ -211,12 +215,8 @@ class Writer(Protocol):
 
         Args:
             statement: Given the quoted name of that table, returns the INSERT statement.
-            folder: As for `write`.
+            destination: Where the rows go; columns are named as in `columns`.
             columns: The table's columns.
-            partition_by: Names out of `columns`, outermost first.
-            cluster_by: Names out of `columns`, as for `write`.
-            options: As for `write`.
-            ids: Names for the columns inside the files, in the order of `columns`.
             name: What errors call the table.
             analysing: As for `write`.
         """

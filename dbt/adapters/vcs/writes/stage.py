@@ -10,7 +10,7 @@ from typing import Final
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.port import Analysing, Column
+from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
@@ -88,7 +88,7 @@ def staged(
         table: What errors call the table.
         snapshot: The table.
         query: Returns the columns of a stage, by position, in any types.
-        analysing: As for `Session.insert`.
+        analysing: As for `Writer.insert`.
 
     Raises:
         EngineError: The query fails, or a value doesn't fit its column.
@@ -98,11 +98,10 @@ def staged(
     names = [field.name for field in (*fields[:-own], *snapshot.schema.fields)]
     written = scope.session.insert(
         lambda stage: f"insert into {stage} {query}",
-        folder=folder_of(snapshot.table),
+        Destination(folder=folder_of(snapshot.table), ids=[field.id for field in fields]),
         columns=[
             Column(name=name, type=field.type) for name, field in zip(names, fields, strict=True)
         ],
-        ids=[field.id for field in fields],
         name=table,
         analysing=analysing,
     )

@@ -10,7 +10,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.engines.port import Destination, Session, TableMount
 from dbt.adapters.vcs.rows.equality_sql import differs
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
@@ -70,9 +70,11 @@ class LargeChanges:
             query = f"{self._kept(target, choice, ids)} union all {query}"
         files = self._session.write(
             query,
-            folder=folder,
-            partition_by=target.snapshot.partition_by,
-            cluster_by=target.snapshot.cluster_by,
+            Destination(
+                folder=folder,
+                partition_by=target.snapshot.partition_by,
+                cluster_by=target.snapshot.cluster_by,
+            ),
         ).files
         return files, self._tombstone(choice, tombstone_folder(folder), ids)
 
@@ -146,7 +148,7 @@ class LargeChanges:
             f"and {FILE_COLUMN} in ({holed}) group by {_PLACE}"
         )
         query = f"select * from (select /*+ repartition(1) */ * from ({rows})) sort by {_PLACE}"
-        [path] = self._session.write(query, folder=folder, options=_ONE_FILE).files
+        [path] = self._session.write(query, Destination(folder=folder, options=_ONE_FILE)).files
         counts = self._deletions
         return Tombstone(
             path=path,

@@ -12,7 +12,6 @@ from dbt.adapters.vcs.core.model import (
     Derivation,
     Origin,
     RelationName,
-    Schema,
     Segment,
     SegmentRef,
     Snapshot,
@@ -127,20 +126,25 @@ def changed(
     scope: Scope,
     name: RelationName,
     snapshot: Snapshot,
+    version: Snapshot,
     *,
     operation: str,
-    schema: Schema | None = None,
-    segments: Sequence[SegmentRef] | None = None,
-    comment: str | msgspec.UnsetType | None = msgspec.UNSET,
-    properties: dict[str, str] | None = None,
-    primary_key: tuple[str, ...] | None = None,
     keeps_keys: bool = False,
 ) -> SnapshotId:
-    """Store a new version of a table, with the given parts replaced.
+    """Store a new version of a table.
 
     New rows are checked against the primary key (`keys.check_keys`) and the check constraints
-    (`checks.check_rows`). Set `keeps_keys` to skip the key check if they have the keys of the rows
-    they replace, as after an UPDATE of other columns.
+    (`checks.check_rows`).
+
+    Args:
+        scope: The statement's scope.
+        name: The table.
+        snapshot: The present version.
+        version: The same with the changed parts replaced; its segments are joined if there are
+            many, and parents, operation, time and origin are set here.
+        operation: As in `Snapshot.operation`.
+        keeps_keys: True to skip the key check, since new rows have the keys of the rows they
+            replace, as after an UPDATE of other columns.
 
     Raises:
         NotFoundError: The name is not a table.
@@ -149,13 +153,10 @@ def changed(
     entry = scope.overlay.require(name)
     assert isinstance(entry, TableEntry)
     repository = scope.overlay.repository
+    is_kept = version.segments == snapshot.segments
     version = msgspec.structs.replace(
-        snapshot,
-        schema=schema or snapshot.schema,
-        segments=snapshot.segments if segments is None else joined(repository, segments),
-        comment=snapshot.comment if comment is msgspec.UNSET else comment,
-        properties=snapshot.properties if properties is None else properties,
-        primary_key=snapshot.primary_key if primary_key is None else primary_key,
+        version,
+        segments=version.segments if is_kept else joined(repository, version.segments),
         parents=(entry.snapshot,),
         operation=operation,
         created_at=scope.now,

@@ -12,7 +12,15 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.engine_errors import sending
-from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Sign, TableMount, Written
+from dbt.adapters.vcs.engines.port import (
+    PRIVATE,
+    Analysing,
+    Column,
+    Destination,
+    Sign,
+    TableMount,
+    Written,
+)
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
 from dbt.adapters.vcs.engines.spark.context import java_class
@@ -76,60 +84,22 @@ class SparkView:
     def write(
         self,
         query_text: str,
+        destination: Destination,
         *,
-        folder: str,
-        partition_by: Sequence[str] = (),
-        cluster_by: Sequence[str] = (),
-        options: Mapping[str, str] = {},
-        ids: Sequence[str] | None = None,
         analysing: Analysing = nullcontext,
     ) -> Written:
         """Write a query's rows as Parquet files."""
         with sending(query_text), self._jobs.run():
             with analysing():
                 frame = self._spark.sql(query_text)
-            return self.write_frame(
-                frame,
-                folder=folder,
-                partition_by=partition_by,
-                cluster_by=cluster_by,
-                options=options,
-                ids=ids,
-            )
-
-    def write_frame(
-        self,
-        frame: DataFrame,
-        *,
-        folder: str,
-        partition_by: Sequence[str] = (),
-        cluster_by: Sequence[str] = (),
-        options: Mapping[str, str] = {},
-        ids: Sequence[str] | None = None,
-    ) -> Written:
-        """Write a DataFrame's rows, as `write` does a query's."""
-        with self._jobs.run():
-            return write_frame(
-                frame,
-                self._blobs,
-                self._catalog.root,
-                folder=folder,
-                partition_by=partition_by,
-                cluster_by=cluster_by,
-                options=options,
-                ids=ids,
-            )
+            return write_frame(frame, self._blobs, self._catalog.root, destination)
 
     def insert(
         self,
         statement: Callable[[str], str],
+        destination: Destination,
         *,
-        folder: str,
         columns: Sequence[Column],
-        partition_by: Sequence[str] = (),
-        cluster_by: Sequence[str] = (),
-        options: Mapping[str, str] = {},
-        ids: Sequence[str] | None = None,
         name: RelationName | None = None,
         analysing: Analysing = nullcontext,
     ) -> Written:
@@ -139,19 +109,13 @@ class SparkView:
         text = statement(stage)
         with renamed(stage, shown), sending(text), self._jobs.run():
             self._catalog.ensure_schema(self._spark, PRIVATE)
-            self._spark.sql(_stage_ddl(stage, columns, partition_by, self._catalog.warehouse))
+            warehouse = self._catalog.warehouse
+            self._spark.sql(_stage_ddl(stage, columns, destination.partition_by, warehouse))
             try:
                 with analysing():
                     frame = self._inserted(text, stage)
                 frame = frame.select(*(quoted(column.name) for column in columns))
-                return self.write_frame(
-                    frame,
-                    folder=folder,
-                    partition_by=partition_by,
-                    cluster_by=cluster_by,
-                    options=options,
-                    ids=ids,
-                )
+                return write_frame(frame, self._blobs, self._catalog.root, destination)
             finally:
                 self._spark.sql(f"drop table if exists {stage}")
 

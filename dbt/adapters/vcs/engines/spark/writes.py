@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.port import Written
+from dbt.adapters.vcs.engines.port import Destination, Written
 from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.engines.spark.settling import settle
 from dbt.adapters.vcs.engines.spark.spark_rows import columns_of_schema
@@ -38,35 +38,26 @@ OPTIONS: Final = {
 _COUNT: Final = "rows"
 
 
-def write_frame(
-    frame: DataFrame,
-    blobs: Blobs,
-    root: str,
-    *,
-    folder: str,
-    partition_by: Sequence[str],
-    cluster_by: Sequence[str] = (),
-    options: Mapping[str, str],
-    ids: Sequence[str] | None,
-) -> Written:
-    """Write a DataFrame below `<root>/<folder>`; `Session.write` has the contract."""
+def write_frame(frame: DataFrame, blobs: Blobs, root: str, destination: Destination) -> Written:
+    """Write a DataFrame below `<root>/<folder>`; `Writer.write` has the contract."""
     from pyspark.sql import Observation, functions
 
+    folder, ids = destination.folder, destination.ids
     if any(True for _ in blobs.walk(folder)):
         raise InputError(f"{folder} holds files already; write to a new folder.")
     names = frame.columns
     if ids is not None:
         frame = frame.toDF(*ids)
     inside = ids or names
-    partition_by = [inside[_position(names, name)] for name in partition_by]
-    cluster_by = [inside[_position(names, name, "clustering")] for name in cluster_by]
+    partition_by = [inside[_position(names, name)] for name in destination.partition_by]
+    cluster_by = [inside[_position(names, name, "clustering")] for name in destination.cluster_by]
     columns = columns_of_schema(frame.schema)
     frame = _clustered(_guarded(frame, partition_by), partition_by, cluster_by)
     _pin_protocol(frame)
     # Counted by the tasks that write: their files may be where nobody else sees them.
     observed = Observation()
     frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
-    writer = frame.write.mode("error").options(**_options(options))
+    writer = frame.write.mode("error").options(**_options(destination.options))
     if partition_by:
         writer = writer.partitionBy(*partition_by)
     try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.schema import fitted
-from dbt.adapters.vcs.engines.port import Column
+from dbt.adapters.vcs.engines.port import Column, Destination
 from dbt.adapters.vcs.handlers.contents.replacing import without_rows
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
@@ -59,15 +60,18 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     if statement.replace_where is not None:
         kept = without_rows(scope, name, statement.replace_where, blocks)
         if blocks or kept != snapshot.segments:
-            changed(scope, name, snapshot, operation="overwrite", segments=(*kept, *added))
+            version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
+            changed(scope, name, snapshot, version, operation="overwrite")
         return Outcome(relation=name, affected=rows)
     if not statement.overwrite:
         if blocks:
             segments = (*snapshot.segments, *added)
-            changed(scope, name, snapshot, operation="append", segments=segments)
+            version = msgspec.structs.replace(snapshot, segments=segments)
+            changed(scope, name, snapshot, version, operation="append")
         return Outcome(relation=name, affected=rows)
     kept = _kept(scope, snapshot, _replaced(scope, statement, snapshot, blocks))
-    changed(scope, name, snapshot, operation="overwrite", segments=(*kept, *added))
+    version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
+    changed(scope, name, snapshot, version, operation="overwrite")
     return Outcome(relation=name, affected=rows)
 
 
@@ -95,7 +99,8 @@ def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
     refuse_null(scope.overlay.repository.blobs, blocks, snapshot.schema)
     if blocks:
         segments = (*snapshot.segments, *put_segments(repository, blocks))
-        changed(scope, name, snapshot, operation="append", segments=segments)
+        version = msgspec.structs.replace(snapshot, segments=segments)
+        changed(scope, name, snapshot, version, operation="append")
     return Outcome(relation=name, affected=rows.num_rows)
 
 
@@ -114,7 +119,8 @@ def truncate(scope: Scope, statement: Truncate) -> Outcome:
     else:
         kept = ()
     if kept != snapshot.segments:
-        changed(scope, name, snapshot, operation="truncate", segments=kept)
+        version = msgspec.structs.replace(snapshot, segments=kept)
+        changed(scope, name, snapshot, version, operation="truncate")
     return Outcome(relation=name)
 
 
@@ -125,11 +131,13 @@ def _write(
     names = {field.id: field.name for field in fields}
     written = scope.session.insert(
         statement.staged,
-        folder=folder_of(snapshot.table),
+        Destination(
+            folder=folder_of(snapshot.table),
+            partition_by=[names[id] for id in snapshot.partition_by],
+            cluster_by=[names[id] for id in snapshot.cluster_by],
+            ids=[field.id for field in fields],
+        ),
         columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
-        partition_by=[names[id] for id in snapshot.partition_by],
-        cluster_by=[names[id] for id in snapshot.cluster_by],
-        ids=[field.id for field in fields],
         name=name,
         analysing=lambda: scope.reading(statement.query),
     )

@@ -34,7 +34,7 @@ from dbt.adapters.vcs.core.plan.compaction import (
     plan_compaction,
 )
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.engines.port import Destination, Sessions
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
@@ -248,9 +248,11 @@ class _Writer:
         columns = ", ".join(quoted(field.id) for field in snapshot.schema.fields)
         return session.write(
             f"select {hint}{columns} from {session.mount_physical(self._version.mount(blocks))}",
-            folder=folder_of(snapshot.table),
-            partition_by=snapshot.partition_by,
-            cluster_by=cluster_by,
+            Destination(
+                folder=folder_of(snapshot.table),
+                partition_by=snapshot.partition_by,
+                cluster_by=cluster_by,
+            ),
         ).files
 
     def _done(

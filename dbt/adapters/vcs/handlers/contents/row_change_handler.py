@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
+import msgspec
+
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
@@ -144,14 +146,9 @@ def _outcome(
     scope: Scope, target: Target, result: Rewritten, operation: str, *, keeps_keys: bool
 ) -> Outcome:
     if result.is_changed:
-        changed(
-            scope,
-            target.name,
-            target.snapshot,
-            operation=operation,
-            segments=result.segments,
-            keeps_keys=keeps_keys,
-        )
+        before = target.snapshot
+        version = msgspec.structs.replace(before, segments=result.segments)
+        changed(scope, target.name, before, version, operation=operation, keeps_keys=keeps_keys)
     return Outcome(relation=target.name, affected=result.affected)
 
 

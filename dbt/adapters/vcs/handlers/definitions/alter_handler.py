@@ -45,7 +45,8 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
     for column in columns:
         if column.position is not None:
             schema = _moved(schema, column.name, column.position, snapshot.partition_by)
-    changed(scope, name, snapshot, operation="alter", schema=schema)
+    version = msgspec.structs.replace(snapshot, schema=schema)
+    changed(scope, name, snapshot, version, operation="alter")
     return Outcome(relation=name)
 
 
@@ -93,7 +94,8 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     if PRIMARY_KEY in properties:
         fields = [field for id in snapshot.primary_key if (field := schema.by_id(id))]
         properties[PRIMARY_KEY] = ", ".join(field.name for field in fields)
-    changed(scope, name, snapshot, operation="alter", schema=schema, properties=properties)
+    version = msgspec.structs.replace(snapshot, schema=schema, properties=properties)
+    changed(scope, name, snapshot, version, operation="alter")
     return Outcome(relation=name)
 
 
@@ -123,7 +125,8 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
                 f"Nothing but partition columns would be left of {name}. Keep another column, "
                 "or drop the table."
             )
-        changed(scope, name, snapshot, operation="alter", schema=schema)
+        version = msgspec.structs.replace(snapshot, schema=schema)
+        changed(scope, name, snapshot, version, operation="alter")
     return Outcome(relation=name)
 
 
@@ -157,7 +160,8 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
     if statement.position is not None:
         schema = _moved(schema, field.name, statement.position, snapshot.partition_by)
     if schema != snapshot.schema:
-        changed(scope, name, snapshot, operation="alter", schema=schema)
+        version = msgspec.structs.replace(snapshot, schema=schema)
+        changed(scope, name, snapshot, version, operation="alter")
     return Outcome(relation=name)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
@@ -28,7 +30,8 @@ def add_check(scope: Scope, statement: AddCheck) -> Outcome:
             f"{name} has a constraint {constraint} already. Drop it first, or choose another name."
         )
     properties = {**snapshot.properties, CHECK + constraint: statement.check.expression}
-    changed(scope, name, snapshot, operation="alter", properties=properties)
+    version = msgspec.structs.replace(snapshot, properties=properties)
+    changed(scope, name, snapshot, version, operation="alter")
     return Outcome(relation=name)
 
 
@@ -43,7 +46,8 @@ def drop_constraint(scope: Scope, statement: DropConstraint) -> Outcome:
     snapshot = scope.overlay.require_table(name)
     properties = dict(snapshot.properties)
     if properties.pop(CHECK + statement.name.lower(), None) is not None:
-        changed(scope, name, snapshot, operation="alter", properties=properties)
+        version = msgspec.structs.replace(snapshot, properties=properties)
+        changed(scope, name, snapshot, version, operation="alter")
     elif not statement.if_exists:
         known = ", ".join(checks_of(snapshot.properties)) or "none"
         raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
+from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
@@ -111,15 +111,13 @@ def _alter_properties(
         given = settled(given)
         comment, properties = _merged(snapshot.comment, snapshot.properties, given, removed)
         if (comment, properties) != (snapshot.comment, snapshot.properties):
-            changed(
-                scope,
-                name,
+            version = msgspec.structs.replace(
                 snapshot,
-                operation="alter",
                 comment=comment,
                 properties=properties,
-                primary_key=_key(snapshot.schema, properties, {*given, *removed}),
+                primary_key=_key(snapshot, properties, {*given, *removed}),
             )
+            changed(scope, name, snapshot, version, operation="alter")
     else:
         view = scope.overlay.view(entry.view)
         comment, properties = _merged(view.comment, view.properties, given, removed)
@@ -140,8 +138,9 @@ def _merged(
     return comment, merged
 
 
-def _key(schema: Schema, properties: dict[str, str], touched: set[str]) -> tuple[str, ...] | None:
-    """Return the field ids of the key that properties name; None if they weren't touched."""
+def _key(snapshot: Snapshot, properties: dict[str, str], touched: set[str]) -> tuple[str, ...]:
+    """Return the field ids of the key that properties name; the present ones if not touched."""
     if not _OF_KEYS & touched:
-        return None
+        return snapshot.primary_key
+    schema = snapshot.schema
     return key_columns(schema, settled_key(schema, primary_key_of(properties), properties))

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
 from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
 from dbt.adapters.vcs.handlers.handler_registry import handles
@@ -255,11 +256,13 @@ def _written(
     schema = _schema_of(fields, statement, before)
     written = scope.session.write(
         query.text,
-        folder=folder_of(table),
-        partition_by=statement.partition_by,
-        cluster_by=statement.cluster_by,
-        options=statement.options,
-        ids=[schema.field(column.name).id for column in columns],
+        Destination(
+            folder=folder_of(table),
+            partition_by=statement.partition_by,
+            cluster_by=statement.cluster_by,
+            options=statement.options,
+            ids=[schema.field(column.name).id for column in columns],
+        ),
         analysing=lambda: scope.reading(query),
     )
     repository = scope.overlay.repository

@@ -1,4 +1,4 @@
-"""Configs of a table's storage that a versioned table can't have, found before anything runs."""
+"""Storage configs that a versioned table can't have, found before anything runs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 REFUSE: Final = "refuse"
 IGNORE: Final = "ignore"
 MODES: Final = (REFUSE, IGNORE)
-"""What the field `storage_configs` of a profile may say."""
+"""Values of the profile's field `storage_configs`."""
 
 FORMATS: Final = ("parquet", "vcs", "")
-"""Values of `file_format` that mean what a versioned table is; none names no other."""
+"""Values of `file_format` that agree with a versioned table."""
 
 _WITH_TABLE: Final = frozenset({"model", "seed", "snapshot", "test"})
 _WITHOUT_TABLE: Final = frozenset({"view", "ephemeral", "materialized_view"})
@@ -26,16 +26,16 @@ _FREED: Final = {
 
 
 def check_storage(nodes: Iterable[Any], *, mode: str, warn: Callable[[str], None]) -> None:
-    """Refuse nodes of dbt's whose configs ask for another storage, or warn of all of them once.
+    """Refuse dbt nodes whose configs ask for another storage, or warn once about all.
 
     Args:
-        nodes: dbt's nodes that the command is to run.
+        nodes: The dbt nodes that the command will run.
         mode: `refuse` or `ignore`.
-        warn: Told of them where they are ignored.
+        warn: Called with the warning where they are ignored.
 
     Raises:
-        UnsupportedError: There are some, and they are refused; the message lists them all and
-            says what to write.
+        UnsupportedError: Some nodes have such configs and the mode is `refuse`; the message
+            lists them all and says what to write.
     """
     found = {node.unique_id: (node, asked) for node in nodes if (asked := asked_by(node))}
     if not found:
@@ -58,8 +58,7 @@ def check_storage(nodes: Iterable[Any], *, mode: str, warn: Callable[[str], None
                 f"{count} for a storage that versioned tables don't have: each is Parquet, in "
                 "the repository. Nothing was run.",
                 *lines,
-                "Take these configs out where they stand, or override those of a dbt_project.yml "
-                "in yours:",
+                "Remove these configs, or override those of a package's dbt_project.yml in yours:",
                 *_overrides(found.values()),
                 "Or leave them all out, with one warning, by `storage_configs: ignore` in the "
                 "profile.",
@@ -69,7 +68,7 @@ def check_storage(nodes: Iterable[Any], *, mode: str, warn: Callable[[str], None
 
 
 def asked_by(node: Any) -> dict[str, Any]:
-    """Return the configs of a node that ask for another storage, by name; none is usual."""
+    """Return the configs of a node that ask for another storage, by name."""
     config = node.config
     kind = str(node.resource_type)
     if kind not in _WITH_TABLE or config.materialized in _WITHOUT_TABLE:
@@ -79,7 +78,7 @@ def asked_by(node: Any) -> dict[str, Any]:
     asked: dict[str, Any] = {}
     if str(config.get("file_format") or "").lower() not in FORMATS:
         asked["file_format"] = config.get("file_format")
-    # Spark asks for both; one of them alone is no bucket.
+    # Spark needs both; with only one of them nothing is bucketed.
     if config.get("clustered_by") and config.get("buckets"):
         asked["clustered_by"] = config.get("clustered_by")
         asked["buckets"] = config.get("buckets")
@@ -93,7 +92,7 @@ def _words(asked: Mapping[str, Any]) -> str:
 
 
 def _overrides(found: Iterable[tuple[Any, Mapping[str, Any]]]) -> list[str]:
-    """Return what dbt_project.yml has to say, a line a kind of node and package."""
+    """Return the lines for dbt_project.yml, one per kind of node and package."""
     wanted: dict[tuple[str, str], dict[str, str]] = {}
     for node, asked in found:
         kind = "data_tests" if str(node.resource_type) == "test" else f"{node.resource_type}s"

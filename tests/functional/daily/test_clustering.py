@@ -85,7 +85,7 @@ def test_each_insert_is_sorted_by_itself(shop):
 def test_a_run_says_what_to_compact_or_does_it(shop, monkeypatch):
     monkeypatch.setattr(compaction, "DUE_BLOCKS", 1)
     ran = shop.dbt("run", "--select", "grown", "tidy")
-    assert "make reading slow: analytics.grown. Compact them" in ran.said
+    assert "slow to read: analytics.grown. Compact them" in ran.said
     assert len(shop.blocks("grown")) > 4
     (block,) = shop.blocks("tidy")
     assert block.rows == 40000

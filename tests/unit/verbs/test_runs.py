@@ -41,7 +41,7 @@ def test_a_run_of_a_dead_process_on_this_host_is_abandoned(warehouse: Warehouse)
 def test_a_run_is_discarded_by_its_id_the_start_of_it_or_its_branch(warehouse: Warehouse) -> None:
     for id in ("abc1", "abd2", "xyz3"):
         warehouse.run(id, Status.FAILED, a="1")
-    with pytest.raises(InputError, match="fits 2 runs"):
+    with pytest.raises(InputError, match="matches 2 runs"):
         find_run(warehouse.repository, "ab")
     with pytest.raises(NotFoundError, match="nix"):
         discard_run(warehouse.repository, "nix", author="bob")
@@ -55,7 +55,7 @@ def test_a_run_is_discarded_by_its_id_the_start_of_it_or_its_branch(warehouse: W
 
 def test_a_run_at_work_is_not_discarded_without_force(warehouse: Warehouse) -> None:
     warehouse.run("r1", Status.OPEN, a="1")
-    with pytest.raises(ConflictError, match="at work"):
+    with pytest.raises(ConflictError, match="still running"):
         discard_run(warehouse.repository, "r1", author="bob")
     discard_run(warehouse.repository, "r1", author="bob", force=True)
     assert list_runs(warehouse.repository) == []

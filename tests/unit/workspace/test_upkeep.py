@@ -39,7 +39,7 @@ def test_tables_are_named_when_they_are_due(shelf: Shelf) -> None:
     assert said == []
     grow(shelf, upkeep, "t", "asks", blocks=1)
     upkeep.tell()
-    assert len(said) == 1 and "make reading slow: s.t." in said[0]
+    assert len(said) == 1 and "slow to read: s.t." in said[0]
     assert (len(shelf.blocks("t")), len(shelf.blocks("asks"))) == (4, 1)
     shelf.run("optimize t")
     grow(shelf, upkeep, "t", blocks=1)
@@ -54,7 +54,7 @@ def test_a_table_may_say_otherwise_than_the_profile(shelf: Shelf) -> None:
     grow(shelf, upkeep, "t", "stays")
     upkeep.tell()
     assert [len(shelf.blocks(name)) for name in ("t", "stays")] == [1, 4]
-    assert "make reading slow: s.stays." in said[0]
+    assert "slow to read: s.stays." in said[0]
 
 
 def test_a_compaction_that_fails_is_told_and_fails_nothing(

@@ -1,4 +1,4 @@
-"""Evidence: which tests saw which versions of relations, and what they found."""
+"""Evidence: which tests read which versions of relations, and their results."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one test found when it last ran.
+    """The last result of one test.
 
     Attributes:
         test: dbt's unique id.
-        is_good: True if it passed or warned.
-        saw: The versions of each relation that it read, by `schema.identifier`; several where it
-            compared them.
-        at: When.
+        is_good: True if the test passed or warned.
+        saw: The versions that it read, by `schema.identifier`; several where it compared them.
+        at: When it ran.
     """
 
     test: str
@@ -37,10 +36,10 @@ class Finding:
 def findings(
     repository: Repository, source: CommitId, since: CommitId
 ) -> dict[str, list[Finding]]:
-    """Return the findings of every test, by its id, oldest first.
+    """Return the findings of every test by its id, oldest first.
 
-    Looked at are the commits of `source` since it left `since`, and the run branches that are
-    there.
+    They come from the commits of `source` since it forked from `since`, and from all run
+    branches.
     """
     found: dict[str, list[Finding]] = {}
     for node, at in _records(repository, source, since):
@@ -60,10 +59,9 @@ def check_tested(
 ) -> None:
     """Check that tests passed on exactly the versions to be published.
 
-    Every changed relation must have been read, in its version in `source`, by a test that passed
-    when it last read that version. No test that ever read the relation may have failed on that
-    version or have missed it. Findings about other versions, such as those on other branches, are
-    ignored.
+    Every changed relation needs a test that read its version in `source` and passed the last
+    time. Every test that ever read the relation must have read that version and passed.
+    Findings about other versions, such as those on other branches, are ignored.
 
     Raises:
         ConflictError: The evidence is missing; the message names the relations and the tests.
@@ -96,7 +94,7 @@ def check_tested(
 
 
 def _is_current(tree: TreeReader, item: Finding) -> bool:
-    """Return whether a test saw every relation as in a tree; external files don't count."""
+    """Return whether a test read every relation in its current version, external files aside."""
     ids = {name: _id(tree, name) for name in item.saw}
     known = [name for name, id in ids.items() if id is not None]
     return bool(known) and all(ids[name] in item.saw[name] for name in known)

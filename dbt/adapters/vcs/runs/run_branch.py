@@ -1,4 +1,4 @@
-"""Run branches: the isolated branch that one dbt invocation works on, and what became of it."""
+"""Run branches: the isolated branch of one dbt invocation, and its outcome."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ PREFIX = "runs/"
 """Run branches are named `runs/<invocation id>`."""
 
 LEASE: Micros = Micros(15 * 60 * 1_000_000)
-"""How long a run branch counts as in use after its last sign of life."""
+"""How long a run branch counts as in use after its last lease renewal."""
 
 RETENTION: Micros = Micros(7 * 24 * 3_600 * 1_000_000)
-"""How long a run branch that nobody needs is kept for inspection."""
+"""How long a run branch is kept for inspection once it is no longer needed."""
 
 
 class Status(str, Enum):
-    """What became of a run.
+    """The state of a run.
 
-    `open`: at work, or killed (see `RunBranch.is_abandoned`). `failed`: a node or test failed, or
-    it could not publish; `dbt retry` resumes it. `interrupted`: stopped before its end, which dbt
-    can't retry as a whole. `passed`: succeeded and not published yet. `published`: on its target.
-    `resumed`: another run went on with it.
+    `open`: running, or killed (see `RunBranch.is_abandoned`). `failed`: a node or test failed,
+    or it could not publish; `dbt retry` resumes it. `interrupted`: stopped before its end,
+    which dbt can't retry as a whole. `passed`: succeeded and not published yet. `published`:
+    on its target. `resumed`: continued by another run.
     """
 
     OPEN = "open"
@@ -49,17 +49,17 @@ class RunBranch:
 
     Attributes:
         invocation: dbt's invocation id.
-        status: What became of it.
-        target: The branch that it is for.
+        status: Its state.
+        target: The branch that it publishes to.
         fork: The target's head when the run began.
         head: The run branch's last commit.
         command: dbt's sub-command.
         started_at: When it began.
-        alive_until: Until when it counts as in use.
+        alive_until: When it stops counting as in use.
         tested: True if tests passed on it.
-        owner: `host:pid` of the process at work.
-        note: Why it is not published.
-        ended_at: When it ended; None while it is at work, and if it never said.
+        owner: `host:pid` of its process.
+        note: Why it was not published.
+        ended_at: When it ended; None if it is still running or was killed.
     """
 
     invocation: str
@@ -82,7 +82,7 @@ class RunBranch:
 
     @property
     def state(self) -> dict[str, str]:
-        """What the branch's reference log stores of this run."""
+        """This run as the branch's reference log stores it."""
         return {
             "run": self.invocation,
             "status": str(self.status),
@@ -98,7 +98,7 @@ class RunBranch:
         }
 
     def is_abandoned(self, now: Micros) -> bool:
-        """Return whether its process is gone: its lease ran out, or it is dead on this host."""
+        """Return whether its process is gone: the lease expired, or it is dead on this host."""
         if self.status is not Status.OPEN:
             return False
         return now > self.alive_until or _is_dead(self.owner)
@@ -126,17 +126,17 @@ def run_of(branch: Branch) -> RunBranch | None:
 
 
 def runs(repository: Repository) -> list[RunBranch]:
-    """Return every run whose branch is there, newest first."""
+    """Return every run whose branch exists, newest first."""
     found = [run for branch in repository.branches() if (run := run_of(branch))]
     return sorted(found, key=lambda run: run.started_at, reverse=True)
 
 
 def find_run(repository: Repository, invocation: str) -> RunBranch:
-    """Return the run of an invocation id, of a prefix of one, or of its branch's name.
+    """Return the run with an invocation id, a prefix of one, or a branch name.
 
     Raises:
         NotFoundError: There is none.
-        InputError: The prefix fits several.
+        InputError: The prefix matches several.
     """
     wanted = invocation.removeprefix(PREFIX)
     exact = repository.find_branch(PREFIX + wanted)
@@ -146,21 +146,21 @@ def find_run(repository: Repository, invocation: str) -> RunBranch:
     if not found:
         raise NotFoundError(f"There is no run '{invocation}'; see dbt-vcs runs list.")
     if len(found) > 1:
-        raise InputError(f"'{invocation}' fits {len(found)} runs; give more of the id.")
+        raise InputError(f"'{invocation}' matches {len(found)} runs; give more of the id.")
     return found[0]
 
 
 def discard(repository: Repository, run: RunBranch, *, author: str, force: bool = False) -> None:
-    """Delete a run's branch; what it published stays.
+    """Delete a run's branch, but nothing that it published.
 
     Raises:
-        ConflictError: The run is at work, and `force` is not set.
+        ConflictError: The run is still running, and `force` is not set.
     """
     at_work = run.status is Status.OPEN and not run.is_abandoned(repository.clock())
     if at_work and not force:
         raise ConflictError(
-            f"The run {run.invocation} is at work ({run.owner}). Wait for it, stop it, or "
-            "discard it by force."
+            f"The run {run.invocation} is still running ({run.owner}). Wait for it, stop it, or "
+            "discard it with --force."
         )
     repository.delete_branch(run.name, author=author)
 
@@ -176,7 +176,8 @@ def check_mergeable(repository: Repository, source: str, *, force: bool = False)
     """Refuse to merge the branch of a run that is unfinished or superseded.
 
     Raises:
-        ConflictError: It is a run branch that is at work, failed, or was resumed by another run.
+        ConflictError: It is a run branch that is still running, failed, or was resumed by
+            another run.
     """
     branch = repository.find_branch(source)
     run = run_of(branch) if branch else None
@@ -184,8 +185,8 @@ def check_mergeable(repository: Repository, source: str, *, force: bool = False)
         return
     raise ConflictError(
         f"{source} is the branch of a run that is {run.status}"
-        f"{': ' + run.note if run.note else ''}. Mend the cause and run it again, or say --force "
-        "to merge it as it is."
+        f"{': ' + run.note if run.note else ''}. Fix the cause and run it again, or merge it as "
+        "it is with --force."
     )
 
 
@@ -201,9 +202,10 @@ def commits_of(repository: Repository, run: RunBranch) -> Iterator[Commit]:
 
 
 def steps_of(repository: Repository, run: RunBranch) -> list[NodeRun]:
-    """Return how the nodes that changed something ended, oldest first.
+    """Return the results of the nodes that changed something, oldest first.
 
-    They stand in the commits of the run's branch; those of a run that it resumed are among them.
+    They are taken from the commits of the run's branch, which include those of a run that it
+    resumed.
     """
     found: list[NodeRun] = []
     for commit in commits_of(repository, run):

@@ -1,4 +1,4 @@
-"""The record of a run that is published later than it ended, by somebody else's process."""
+"""The record of a run that another process publishes after its end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dbt.adapters.vcs.runs.run_branch import RunBranch, commits_of, steps_of
 
 
 def record_of(repository: Repository, run: RunBranch) -> Run:
-    """Return what a run's own branch knows of it, as the commit that publishes it has it.
+    """Return the record for the commit that publishes a run, taken from the run's branch.
 
-    The profile's target, dbt's version and the project's commit are those of the newest step. The
-    seconds reach to the run's end; to its last commit where it never said that it ended.
+    The profile's target, dbt's version and the project's commit are those of the newest step.
+    The seconds count to the end of the run, or to its last commit if it recorded no end.
     """
     nodes = {
         node.id: msgspec.structs.replace(node, file_checksum=None)

@@ -1,1 +1,1 @@
-"""What one statement works with."""
+"""The context that a statement is carried out in."""

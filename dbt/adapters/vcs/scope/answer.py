@@ -1,4 +1,4 @@
-"""What a statement answers."""
+"""The result of a statement."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Outcome:
     """What a statement did.
 
     Attributes:
-        rows: The rows that it answers; None if it answers none.
+        rows: The rows of its result; None if it has no result.
         relation: The relation that it changed, or None.
         affected: Rows that it wrote, or None if it wrote none or the number isn't known.
-        warnings: What the sender should know of, though the statement was carried out.
+        warnings: What the user should know although the statement succeeded.
         inputs: The versions that it read, by relation name.
     """
 
@@ -35,7 +35,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Rows that were worked out without an engine; every column is text or a boolean."""
+    """Rows computed without an engine; every column is text or a boolean."""
 
     columns: tuple[Column, ...]
     values: tuple[tuple[Any, ...], ...]
@@ -50,11 +50,11 @@ class Listing:
         return cls(columns, tuple(tuple(row) for row in values))
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows, the first `limit` of them if given."""
+        """Return the rows, or only the first `limit` of them."""
         return list(self.values if limit is None else self.values[:limit])
 
     def run(self) -> None:
-        """Do nothing: the rows are there."""
+        """Do nothing: the rows are already computed."""
 
     def arrow(self) -> pa.Table:
         """Return the rows as an Arrow table."""
@@ -66,10 +66,10 @@ class Listing:
 
 
 class ArrowRows:
-    """Rows that were worked out without an engine, as a table of plain values."""
+    """Rows computed without an engine, as a table of plain values."""
 
     def __init__(self, table: pa.Table) -> None:
-        """Take a table that `are_plain` is true of."""
+        """Take a table for which `are_plain` holds."""
         self._table = table
         self.columns = tuple(
             Column(name=field.name, type=plain_type_text(field.type) or "")
@@ -77,7 +77,7 @@ class ArrowRows:
         )
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows, the first `limit` of them if given."""
+        """Return the rows, or only the first `limit` of them."""
         table = self._table if limit is None else self._table.slice(0, limit)
         try:
             values = [column.to_pylist() for column in table.columns]
@@ -86,7 +86,7 @@ class ArrowRows:
         return list(zip(*values, strict=True))
 
     def run(self) -> None:
-        """Do nothing: the rows are there."""
+        """Do nothing: the rows are already computed."""
 
     def arrow(self) -> pa.Table:
         """Return the table."""
@@ -94,5 +94,5 @@ class ArrowRows:
 
 
 def are_plain(table: pa.Table) -> bool:
-    """Return whether all readers interpret the values alike, so that no engine is needed."""
+    """Return whether all readers interpret the values alike, so no engine is needed."""
     return all(plain_type_text(field.type) is not None for field in table.schema)

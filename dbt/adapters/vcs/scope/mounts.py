@@ -1,4 +1,4 @@
-"""Mounts: versions of relations made readable under their names, when a statement needs them."""
+"""Mounts: relation versions made readable by name when a statement needs them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dbt.adapters.vcs.worktree.table_version import Version
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class External:
-    """Files outside the repository that a name stands for.
+    """Files outside the repository that can be read by a relation name.
 
     Attributes:
         location: Path or URI, globs allowed.
@@ -53,17 +53,17 @@ Externals = Mapping[RelationName, External]
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What a name shows now: `version` names the contents, `shape` the columns."""
+    """What a name shows now: `version` identifies the contents, `shape` the columns."""
 
     version: str
     shape: str
 
 
 class Mounts:
-    """What one engine's catalog shows under which name.
+    """What the catalog of one engine shows under each name.
 
-    Tables are immutable mounts under a view of the logical name, so showing another version is
-    one statement. A view is made again when the shape of anything under it changes.
+    A table is an immutable mount below a view with the logical name, so one statement switches
+    versions. A view is recreated when the shape of anything below it changes.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Mounts:
 
     @contextmanager
     def steady(self) -> Iterator[None]:
-        """Keep every name as it is while a statement is analysed."""
+        """Keep every name unchanged while a statement is analysed."""
         with self._lock:
             yield
 
@@ -85,11 +85,11 @@ class Mounts:
         session: Session,
         externals: Externals,
     ) -> tuple[Input, ...]:
-        """Make the names that stand for something readable; return what they stand for.
+        """Make names readable and return what they refer to.
 
-        A name that stands for nothing is taken out of the catalog, so that Spark's own error
-        names it. The answer holds every table, view and external location that a reader of the
-        names reads, views followed down to the tables, sorted by name.
+        A name that refers to nothing is removed from the catalog, so that Spark's own error
+        names it. The result lists every table, view and external location that reading the
+        names reads, with views followed down to their tables, sorted by name.
         """
         showing = _Showing(self._shown, self._functions, overlay, session, externals)
         with self._lock:
@@ -98,13 +98,13 @@ class Mounts:
         return tuple(sorted(showing.inputs.values(), key=lambda item: item.relation))
 
     def hide(self, name: RelationName, session: Session) -> None:
-        """Take a name out of the catalog."""
+        """Remove a name from the catalog."""
         with self._lock:
             if self._shown.pop(name, None) is not None:
                 session.unmount(name)
 
     def post(self, overlay: Overlay, session: Session) -> None:
-        """Where others read the catalog too, leave nothing in it that can be out of date."""
+        """Leave nothing stale in a catalog that others read as well."""
         if not session.is_shared:
             return
         with self._lock:
@@ -118,7 +118,7 @@ class Mounts:
 
     @contextmanager
     def signed(self, answers: Mapping[RelationName, Sign], session: Session) -> Iterator[None]:
-        """Make names show signs within a block, and make them readable again afterwards."""
+        """Show signs under names within a block, then make them readable again."""
         with self._lock:
             for name in answers:
                 self._shown.pop(name, None)
@@ -130,7 +130,7 @@ class Mounts:
         return name in self._shown
 
     def has_function(self, name: RelationName) -> bool:
-        """Return whether a session may know a function with that name, even a dropped one."""
+        """Return whether a session may know a function of that name, even a dropped one."""
         return name in self._functions
 
 
@@ -155,7 +155,7 @@ class _Showing:
         self.inputs: dict[RelationName | str, Input] = {}
 
     def show(self, name: RelationName) -> str:
-        """Mount one name and return the shape that it shows; empty if it stands for nothing."""
+        """Mount one name and return its shape; empty if the name refers to nothing."""
         if name in self._done:
             return self._done[name]
         if name in self._path:
@@ -171,7 +171,7 @@ class _Showing:
         if isinstance(entry, FunctionEntry):
             return self._mount_function(name, entry.function)
         if name in self._functions:
-            # Each session remembers what it called, so each is told.
+            # Each session caches the functions that it called, so each must be updated.
             self._session.unmount_function(name)
         if isinstance(entry, TableEntry):
             return self._mount_table(name, entry.snapshot)
@@ -223,7 +223,7 @@ class _Showing:
         return shape
 
     def _with_pins(self, query: Query) -> tuple[str, list[SnapshotId]]:
-        """Return a query's text with the versions that it names as of now, and their ids."""
+        """Resolve the versions that a query names now; return its new text and their ids."""
         mounted: dict[Reference | DiffReference, str] = {}
         ids: list[SnapshotId] = []
         for read in query.reads:
@@ -260,13 +260,13 @@ class _Showing:
 
 
 def relation_of(text: str) -> RelationName:
-    """Return the name that `schema.identifier` spells; neither part holds a dot."""
+    """Parse `schema.identifier`; neither part contains a dot."""
     schema, _, identifier = text.partition(".")
     return RelationName(schema, identifier)
 
 
 def _text_of(view: View, text: str) -> str:
-    """Return the query to mount: what a view shows is settled when it is made, as in Spark."""
+    """Return the query to mount; as in Spark, a view keeps the columns of its creation."""
     if view.aliased:
         return text
     names = ", ".join(quoted(column.name) for column in view.columns)

@@ -1,4 +1,4 @@
-"""What others may know of the relations of a branch where they share the engine's catalog."""
+"""What a shared catalog shows others about the relations of a branch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 
 
 def versions(overlay: Overlay) -> dict[RelationName, str]:
-    """Return every table and view of a branch with what names its version."""
+    """Return every table and view of a branch with a name for its version."""
     found: dict[RelationName, str] = {}
     for schema in overlay.schema_names():
         for identifier, entry in overlay.entries(schema).items():
@@ -39,12 +39,12 @@ def sign(overlay: Overlay, name: RelationName) -> Sign:
 
 
 def answering(overlay: Overlay, name: RelationName, columns: tuple[Column, ...] = ()) -> Sign:
-    """Return the sign of a table or view of a branch, with all that the engine tells of it.
+    """Return the sign of a table or view with everything that the engine reports on it.
 
     Args:
         overlay: The branch.
         name: The relation.
-        columns: What a view's columns are now.
+        columns: The current columns of a view.
 
     Raises:
         NotFoundError: There is no such relation.

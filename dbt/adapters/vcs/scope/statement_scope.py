@@ -1,4 +1,4 @@
-"""A scope: everything that the handler of one statement works with."""
+"""A scope: everything that a handler needs to carry out one statement."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Scope:
     """One statement's view of a branch.
 
     Attributes:
-        overlay: The branch, and the changes made so far.
+        overlay: The branch with the changes made so far.
         engine: Gives the engine's session; the first call may start the engine.
-        mounts: What the engine's catalog shows.
-        externals: Names that stand for files outside the repository.
+        mounts: The names in the engine's catalog.
+        externals: Names of files outside the repository.
         schema: The schema of unqualified names, lower case.
         temporaries: The session's temporary views and functions.
         origin: Who runs the statement; `inputs` are filled in as it reads.
         text: The statement.
-        calls: Names in the statement that may be a function's.
-        warnings: What the sender should know of, though the statement is carried out.
+        calls: Names in the statement that may be function calls.
+        warnings: What the user should know although the statement succeeded.
     """
 
     overlay: Overlay
@@ -59,7 +59,7 @@ class Scope:
         return self.overlay.repository.clock()
 
     def name(self, name: Name) -> RelationName:
-        """Return the full, lower-case name that a name in the statement stands for."""
+        """Return the qualified, lower-case name for a name in the statement."""
         return name.relation(self.schema)
 
     def is_temporary(self, name: Name) -> bool:
@@ -67,9 +67,9 @@ class Scope:
         return self.temporaries.view(name) is not None
 
     def reads(self, references: Iterable[Reference]) -> tuple[RelationName, ...]:
-        """Return the relations that references lead to, temporary views followed.
+        """Return the relations that references lead to, with temporary views followed.
 
-        What a version is named of, and the engine's own relations, are none of the branch's.
+        References to versions and to the engine's own relations are left out.
         """
         plain = [reference.name for reference in references if is_plain(reference)]
         temporary = {name: self.temporaries.view(name) for name in dict.fromkeys(plain)}
@@ -80,19 +80,19 @@ class Scope:
         return tuple(dict.fromkeys(found))
 
     def temporary_reads(self, views: Iterable[str]) -> list[RelationName]:
-        """Return what temporary views read and call, named as `Temporaries.view` does it."""
+        """Return what temporary views read and call; views are named as by `Temporaries.view`."""
         return self._followed(self.temporaries.followed(views))
 
     def _followed(self, found: Followed) -> list[RelationName]:
-        """Return what temporary names lead to: relations, and functions of the branch."""
+        """Return the relations and branch functions that temporary names lead to."""
         return [*found.relations, *(name for name in found.calls if self._has_function(name))]
 
     def function(self, name: Name) -> RelationName | None:
-        """Return the function of the branch that a call of a name means, or None.
+        """Return the branch function that a call refers to, or None.
 
-        A name without a schema means Spark's own functions and temporary ones first, as in Spark.
-        One that meant a function of the branch before may still mean it to the engine, unless
-        `show` is told of it: so it counts, too.
+        As in Spark, a name without a schema refers first to Spark's own and temporary
+        functions. A name that once referred to a branch function is included too, since the
+        engine keeps the old function until `show` updates it.
         """
         found = self.name(name)
         if not self._has_function(found) or self.temporaries.function(name) is not None:
@@ -106,7 +106,7 @@ class Scope:
         return isinstance(entry, FunctionEntry) or self.mounts.has_function(name)
 
     def called(self) -> tuple[RelationName, ...]:
-        """Return the functions of the branch that the statement calls, temporary ones followed."""
+        """Return the branch functions that the statement calls, temporary ones followed."""
         names: dict[RelationName, None] = {}
         functions: list[str] = []
         for call in self.calls:
@@ -121,7 +121,7 @@ class Scope:
         return tuple(names)
 
     def show(self, names: Iterable[RelationName]) -> None:
-        """Make relations readable, functions that the statement calls too; note all as inputs."""
+        """Make relations and the functions called readable, and record them as inputs."""
         names = tuple(dict.fromkeys((*names, *self.called())))
         if not names:
             return
@@ -132,13 +132,13 @@ class Scope:
             self.note(item)
 
     def note(self, item: Input) -> None:
-        """Note what was read; several versions of one relation are several inputs."""
+        """Record an input; several versions of one relation are several inputs."""
         self.overlay.read.add(item.relation)
         for read in self._made_on_the_way(item):
             self.inputs[f"{read.relation}@{read.version}"] = read
 
     def _made_on_the_way(self, item: Input) -> tuple[Input, ...]:
-        """Return what a table was made from that the same node made, which no commit will show."""
+        """Return the inputs of a table that the same node made and no commit will show."""
         if item.snapshot is None or self.origin.node is None:
             return (item,)
         schema, _, identifier = item.relation.partition(".")
@@ -150,10 +150,10 @@ class Scope:
 
     @contextmanager
     def shown(self, names: Iterable[RelationName]) -> Iterator[None]:
-        """Make relations readable, note them as inputs, and keep them so within the block.
+        """Make relations readable within the block, and record them as inputs.
 
-        Another connection may need another version under the same name meanwhile; so a statement
-        is analysed inside the block, and may run outside.
+        Another connection may need another version under the same name, so a statement must be
+        analysed inside the block. It may run outside.
         """
         with self.mounts.steady():
             self.show(names)
@@ -161,7 +161,7 @@ class Scope:
 
     @contextmanager
     def reading(self, query: Query) -> Iterator[None]:
-        """Do what `shown` does for everything that a query reads."""
+        """Do what `shown` does, for everything that a query reads."""
         for location in query.files:
             self.note(Input(relation=location, external=location))
         with self.shown(self.reads(query.reads)):

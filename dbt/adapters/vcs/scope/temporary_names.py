@@ -1,4 +1,4 @@
-"""Temporary names: which views and functions a session means by them, and what these read."""
+"""Temporary names: the session's views and functions, and what they read."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from dbt.adapters.vcs.statements.syntax.names import SESSION, Name, Reference
 from dbt.adapters.vcs.worktree.pins import query_of_body
 
 _LOCAL: Final = (None, "session", SESSION)
-"""Schemas by which a view or a function of the session may be named."""
+"""Schemas that may qualify a view or a function of the session."""
 
-# What the engine takes for a temporary view first, and for a relation of the branch then. What
-# makes a relation never does, and merge, update and delete say what they need.
+# Where a name refers to a temporary view first and to a relation of the branch second. Creating a
+# relation never does; merge, update and delete check by themselves.
 _ABOUT_ONE: Final = (
     AddCheck,
     AddColumns,
@@ -62,14 +62,14 @@ _ABOUT_ONE: Final = (
 )
 
 Frames = Mapping[str, tuple[RelationName, ...]]
-"""Temporary views that were made of no SQL, by lower-case name, and what each was made from."""
+"""Temporary views not made by SQL, by lower-case name, and what each was made from."""
 
 
 class Temporaries:
     """The temporary views and functions of one connection.
 
-    The session is asked each time: a name may be replaced, renamed or dropped by anything that
-    runs in it, and then all that names it means something else.
+    The session is asked each time: anything that runs in it may replace, rename or drop a
+    name, which changes the meaning of everything that refers to it.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Temporaries:
         has_session: Callable[[], bool],
         frames: Frames,
     ) -> None:
-        """Take what opens the session, and what tells if any name can have been made in it."""
+        """Take functions that open the session and report whether it may have temporary names."""
         self._session = session
         self._has_session = has_session
         self._frames = frames
@@ -88,7 +88,7 @@ class Temporaries:
         return self._session().temporary_views() if self._has_session() else frozenset()
 
     def view(self, name: Name) -> str | None:
-        """Return the temporary view that a name in a statement means, or None."""
+        """Return the temporary view that a name in a statement refers to, or None."""
         key = _view_key(name)
         if key is None:
             return None
@@ -102,14 +102,14 @@ class Temporaries:
         return isinstance(statement, _ABOUT_ONE) and self.view(statement.target.name) is not None
 
     def function(self, name: Name) -> str | None:
-        """Return the temporary function that a call of a name means, or None."""
+        """Return the temporary function that a call refers to, or None."""
         key = _function_key(name)
         if key is None or not self._has_session():
             return None
         return key if key in self._session().temporary_functions() else None
 
     def followed(self, views: Iterable[str] = (), functions: Iterable[str] = ()) -> Followed:
-        """Return what temporary views and functions read and call, each followed down."""
+        """Return what temporary views and functions read and call, followed recursively."""
         walk = _Walk(self._session(), self._frames)
         for view in views:
             walk.view(view)
@@ -123,8 +123,8 @@ class Followed(NamedTuple):
 
     Attributes:
         relations: Relations that are read, each once.
-        calls: Names that are called, each once; which of them are functions of the branch is
-            for the caller to say.
+        calls: Names that are called, each once; the caller decides which of them are functions
+            of the branch.
     """
 
     relations: tuple[RelationName, ...]
@@ -132,7 +132,7 @@ class Followed(NamedTuple):
 
 
 class _Walk:
-    """A walk from temporary names down to what lies in the catalog."""
+    """A walk from temporary names down to names in the catalog."""
 
     def __init__(self, session: Session, frames: Frames) -> None:
         self._session = session
@@ -158,7 +158,7 @@ class _Walk:
         return len(self._seen) > before
 
     def _read(self, definition: TemporaryDefinition | None) -> None:
-        """Follow a definition; a name in it means a temporary one only if it did at first."""
+        """Follow a definition; names in it are temporary only if they were at its creation."""
         if definition is None:
             return
         for read in query_of_body(definition.text).reads:
@@ -176,7 +176,7 @@ class _Walk:
 
 
 def relation_of_view(view: str) -> RelationName | str:
-    """Return how the engine names a view that `Temporaries.view` gave."""
+    """Return the engine's name of a view from `Temporaries.view`."""
     schema, _, identifier = view.partition(".")
     return RelationName(schema, identifier) if is_global(view) else view
 
@@ -187,7 +187,7 @@ def is_global(view: str) -> bool:
 
 
 def is_plain(read: Reference) -> bool:
-    """Return whether a reference reads the branch: neither a version nor an engine's relation."""
+    """Return whether a reference reads the branch, not a version or an engine's relation."""
     return read.at is None and read.name.schema != PRIVATE
 
 

@@ -1,1 +1,1 @@
-"""One branch as statements see it: reads mounted lazily, changes gathered until they land."""
+"""One branch as statements see it: reads are mounted lazily, changes collected to land."""

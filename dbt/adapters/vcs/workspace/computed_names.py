@@ -1,4 +1,4 @@
-"""Names that a statement computes: `identifier('s.' || 't')`, written out before it is read."""
+"""Computed names such as `identifier('s.' || 't')`, evaluated before parsing."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _WORD: Final = "identifier"
 
 
 def written_out(scope: Scope) -> str:
-    """Return the statement of a scope with a string in each `identifier(...)` that computes one.
+    """Return the scope's statement with each computed `identifier(...)` given a string.
 
-    As in Spark the expression is constant: strings, functions of them, and session variables.
-    Any other is left as it is, for the reader of statements to say so.
+    As in Spark, the expression must be constant: strings, functions of them, and session
+    variables. Any other is left unchanged, and the parser rejects it.
     """
     if _WORD not in scope.text.lower():
         return scope.text
     try:
         tokens = tokenize(scope.text)
     except InputError:
-        return scope.text  # what is wrong with it is said where it is read
+        return scope.text  # the parser reports the error
     edits: list[Edit] = []
     for index in range(len(tokens) - 1):
         if tokens[index].word != _WORD or tokens[index + 1].word != "(":
@@ -52,7 +52,7 @@ def _inside(tokens: Sequence[Token], first: int) -> Sequence[Token]:
 
 
 def _value(scope: Scope, expression: str, tokens: Sequence[Token]) -> str | None:
-    """Return the string that an expression always gives, None if there is no such one."""
+    """Return the value of a constant string expression, or None if it isn't one."""
     if any(token.word in QUERY_WORDS for token in tokens):
         return None
     try:

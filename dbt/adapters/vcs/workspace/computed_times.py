@@ -1,4 +1,4 @@
-"""Times that a statement computes: `t timestamp as of now() - interval 1 day`."""
+"""Computed times such as `t timestamp as of now() - interval 1 day`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _WORDS: Final = ("timestamp", "system_time")
 
 
 def written_out(scope: Scope) -> str:
-    """Return the statement of a scope with a time in the place of each one that it computes.
+    """Return the scope's statement with each computed time replaced by its value.
 
-    As in Spark the expression is constant: functions of constants, and session variables. The
-    text of a view or a function stays as it is, since it is read at other times, too.
+    As in Spark, the expression must be constant: functions of constants, and session
+    variables. The text of a view or a function stays unchanged, since it is evaluated each
+    time it is read.
 
     Raises:
-        InputError: An expression gives no time.
+        InputError: An expression is not a time.
     """
     text = scope.text
     if not any(word in text.lower() for word in _WORDS):
@@ -31,7 +32,7 @@ def written_out(scope: Scope) -> str:
     try:
         tokens = tokenize(text)
     except InputError:
-        return text  # what is wrong with it is said where it is read
+        return text  # the parser reports the error
     if is_kept(tokens):
         return text
     edits = [

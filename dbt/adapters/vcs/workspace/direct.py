@@ -1,4 +1,4 @@
-"""Work that lands by itself, statement by statement, instead of as part of a run."""
+"""Statements that commit one by one, outside of a run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ _T = TypeVar("_T")
 
 
 def landed(workspace: Workspace, work: Callable[[Overlay], _T], message: str) -> _T:
-    """Do work on an overlay of the line's head, and commit what it changed.
+    """Do work on an overlay of the line's head, and commit its changes.
 
-    If another writer changed the same relation meanwhile, it is done again on what is there then.
+    If another writer changed the same relation meanwhile, the work is repeated on the new
+    head.
 
     Raises:
         RetryError: Other writers won every time; nothing was changed.
-        VcsError: What the work raises.
+        VcsError: Whatever the work raises.
     """
     for _ in range(_ATTEMPTS):
         overlay = workspace.begin()

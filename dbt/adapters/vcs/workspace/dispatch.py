@@ -1,4 +1,4 @@
-"""From a statement's text to its outcome: which handler answers what."""
+"""From a statement's text to its outcome: finds and calls the handler."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from dbt.adapters.vcs.workspace import (
 
 
 def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -> Outcome:
-    """Carry out the statement of a scope; changes go to its overlay.
+    """Carry out the statement of a scope, and put its changes into the overlay.
 
     Args:
         scope: The statement's scope.
-        read_only: True to refuse what would change something.
-        before_rows: Called before rows are computed and written; raises where they can't land.
+        read_only: True to refuse statements that change something.
+        before_rows: Called before rows are computed and written; raises if they can't land.
 
     Raises:
         InputError: The statement can't be carried out as written.
-        ReadOnlyError: It would change something and that is not allowed here.
+        ReadOnlyError: It would change something and `read_only` is set.
         EngineError: Spark refused or failed.
     """
     statement: Statement
@@ -55,7 +55,7 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
     if handler is None:
         raise UnsupportedError(
             f"Statements such as `{excerpt(scope.text, 40)}` are not supported yet. "
-            "Look into the command dbt-vcs for another way."
+            "See dbt-vcs --help for another way."
         )
     written = error_places.own_text(written, statement, scope.origin)
     with missing.named(scope), error_places.counted_in(written):
@@ -64,9 +64,9 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
 
 
 def may_change(text: str) -> bool:
-    """Return whether a statement changes its branch, or can't be read before it is executed.
+    """Return whether a statement changes its branch, or can't be parsed before it runs.
 
-    Names and texts that the statement computes are known to its connection only.
+    Only its connection can evaluate the names and texts that a statement computes.
     """
     try:
         if [token.word for token in tokenize(text)[:2]] == ["execute", "immediate"]:

@@ -1,4 +1,4 @@
-"""Where an error is: lines and positions in the statement as its sender wrote it."""
+"""Error positions, counted in the statement as its author wrote it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def own_text(written: str, statement: object, origin: Origin) -> str:
-    """Return the part of a statement that its author wrote, in which places count.
+    """Return the part of a statement that its author wrote.
 
-    Where a node of dbt makes a relation of a query, the query is the model's and all around it is
-    dbt's; elsewhere it is the whole statement.
+    In a statement that builds a relation for a dbt node, that is the model's query; the rest
+    is dbt's. Any other statement is returned whole.
     """
     if origin.node is None or not isinstance(
         statement, (CreateTable, CreateView, CreateTemporaryView)
@@ -38,7 +38,7 @@ def own_text(written: str, statement: object, origin: Origin) -> str:
 def counted_in(written: str) -> Iterator[None]:
     """Report lines and positions in Spark's errors in terms of the original text.
 
-    An error in a part that was added to the text says no position.
+    An error in text that was added gets no position.
     """
     try:
         yield
@@ -51,14 +51,14 @@ def counted_in(written: str) -> Iterator[None]:
 
 
 def with_places(outcome: Outcome, written: str) -> Outcome:
-    """Return an outcome whose rows, which are computed later, do what `counted_in` does."""
+    """Apply `counted_in` to the rows of an outcome, which are computed later."""
     if outcome.rows is None:
         return outcome
     return replace(outcome, rows=_OwnRows(outcome.rows, written))
 
 
 class _OwnRows:
-    """`Rows` of a statement, whose errors count in its text."""
+    """`Rows` whose errors give positions in the original text."""
 
     def __init__(self, rows: Rows, written: str) -> None:
         self._rows = rows

@@ -1,4 +1,4 @@
-"""Statements in a string: `execute immediate`, read as any other statement of the branch."""
+"""Statements in a string: `execute immediate`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _PLAIN: Final = {"boolean", *INTEGERS, *FLOATS, *INSTANTS, "decimal", "interval"
 
 
 def spoken(scope: Scope) -> str:
-    """Return the statement that a scope's text means: that in the string of `execute immediate`.
+    """Return the scope's statement, taken from the string if it is `execute immediate`.
 
-    Its parameters have their values; with `into`, it sets the variables.
+    Parameters are replaced by their values; with `into`, the statement sets the variables.
 
     Raises:
-        InputError: The string holds no statement or another `execute immediate`, or the values
-            don't fit its parameters.
+        InputError: The string is not a statement or is another `execute immediate`, or the
+            values don't fit the parameters.
     """
     text = scope.text
     if "execute" not in text.lower():
@@ -37,7 +37,7 @@ def spoken(scope: Scope) -> str:
     try:
         tokens = [token for token in tokenize(text) if token.word != ";"]
     except InputError:
-        return text  # what is wrong with it is said where it is read
+        return text  # the parser reports the error
     if [token.word for token in tokens[:2]] != ["execute", "immediate"]:
         return text
     statement = read_immediate(text, tokens)
@@ -51,7 +51,7 @@ def spoken(scope: Scope) -> str:
         return inner
     if not is_query(inner):
         raise InputError(
-            "`execute immediate ... into` needs a query, whose row goes to the variables. Leave "
+            "`execute immediate ... into` needs a query whose row sets the variables. Leave "
             f"`into` out, or send a query; found: {' '.join(inner.split())[:80]}."
         )
     return f"set variable ({', '.join(statement.into)}) = ({inner.rstrip().rstrip(';')}\n)"
@@ -70,7 +70,7 @@ def _text(scope: Scope, statement: ExecuteImmediate) -> str:
 
 def _value(scope: Scope, parameter: Parameter) -> tuple[str | None, str]:
     """Return the name of a parameter and its value as a literal."""
-    column, value = _constant(scope, parameter.value_sql, "a value behind `using`")
+    column, value = _constant(scope, parameter.value_sql, "a value after `using`")
     if column.type == "void":
         return parameter.name, "null"
     if value is None:
@@ -90,7 +90,7 @@ def _value(scope: Scope, parameter: Parameter) -> tuple[str | None, str]:
 
 
 def _constant(scope: Scope, expression: str, what: str) -> tuple[Column, Any]:
-    """Return the column of an expression that reads no rows, and its value as text."""
+    """Evaluate an expression that reads no rows; return its column, and its value as text."""
     try:
         [column] = scope.session.columns_of(f"select {expression}\nas c")
         shown = "hex(c)" if column.type == "binary" else "cast(c as string)"

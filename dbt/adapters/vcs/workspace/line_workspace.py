@@ -1,4 +1,4 @@
-"""A workspace: one line of history and one engine, and the connections that work on them."""
+"""A workspace: one line of history, one engine, and the connections to them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 
 
 class Workspace:
-    """What one process sees of one branch.
+    """One process's view of one branch.
 
-    The engine is made when a statement first needs it, so that work on manifests alone (seeds,
+    The engine is made when a statement first needs it, so work on manifests only (seeds,
     clones, drops, listings) starts no engine.
     """
 
@@ -37,7 +37,7 @@ class Workspace:
         schema: str,
         externals: Callable[[], Externals] = dict,
     ) -> None:
-        """Take a line, what makes the engine, and the schema of unqualified names."""
+        """Take a line, a function that makes the engine, and the schema of unqualified names."""
         self.repository = repository
         self.line = line
         self.schema = schema.lower()
@@ -64,7 +64,7 @@ class Workspace:
         return Connection(self, label)
 
     def open_session(self, label: str) -> Session:
-        """Return a session of the engine, which is made now if it isn't there."""
+        """Return a session of the engine, making the engine if needed."""
         with self._lock:
             if self._engine is None:
                 self._engine = self._make_engine()
@@ -76,7 +76,7 @@ class Workspace:
             if self._engine is not None:
                 self._engine.close()
                 self._engine = None
-                # Another engine's catalog shows nothing yet.
+                # A new engine's catalog is empty.
                 self.mounts = Mounts()
 
 
@@ -85,7 +85,7 @@ class Connection:
 
     Attributes:
         workspace: Where it works.
-        frames: Temporary views that were made of no SQL, and what each was made from.
+        frames: Temporary views not made by SQL, and what each was made from.
         temporaries: All temporary views and functions of its session.
     """
 
@@ -124,7 +124,7 @@ class Connection:
         return self._session
 
     def scope(self, text: str, overlay: Overlay, origin: Origin) -> Scope:
-        """Return what the handler of a statement works with."""
+        """Return the scope for a statement."""
         return Scope(
             overlay=overlay,
             engine=self.session,
@@ -139,13 +139,13 @@ class Connection:
     def execute(
         self, text: str, overlay: Overlay, *, origin: Origin, read_only: bool = False
     ) -> Outcome:
-        """Carry out one statement; what it changes goes to the overlay.
+        """Carry out one statement, and put its changes into the overlay.
 
         Raises:
-            InputError: The statement can't be carried out as written, or somebody made something
-                in a schema of the branch, in a session that is used here, past every connection.
-            ReadOnlyError: It would change something and `read_only` is set, or write rows where
-                nothing lands.
+            InputError: The statement can't be carried out as written, or something was made in
+                a schema of the branch in a shared session without a connection.
+            ReadOnlyError: It would change something and `read_only` is set, or write rows to a
+                line that takes no changes.
             EngineError: The engine refused or failed.
         """
         self._is_cancelled = False
@@ -162,7 +162,7 @@ class Connection:
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
 
     def open(self) -> None:
-        """Open the session now, so that whoever shares its catalog sees what the branch has."""
+        """Open the session now, so that others who share its catalog see the branch."""
         self.session()
         self._post(self.workspace.begin())
 
@@ -171,13 +171,13 @@ class Connection:
             self.workspace.mounts.post(overlay, self._session)
 
     def cancel(self) -> None:
-        """Stop the statement that is running, from another thread."""
+        """Cancel the running statement; may be called from another thread."""
         self._is_cancelled = True
         if self._session is not None:
             self._session.cancel()
 
     def stop(self) -> None:
-        """Stop the statement that is running and refuse further ones, from another thread."""
+        """Cancel the running statement and refuse further ones, from any thread."""
         self._is_stopped = True
         if self._session is not None:
             self._session.close()

@@ -1,4 +1,4 @@
-"""Lines: where a workspace reads from, and where its changes land."""
+"""Lines: where a workspace reads and where its changes land."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 
 
 class Line(Protocol):
-    """A place in the history that moves as changes land on it."""
+    """A position in the history that moves as changes land on it."""
 
     @property
     def branch(self) -> str | None:
-        """The branch that readers of a time mean; None for the history of the head."""
+        """The branch whose log resolves times; None for the history of the head."""
 
     @property
     def author(self) -> str:
-        """Who changes things; empty where nothing lands."""
+        """The author of changes; empty if nothing can land."""
 
     def head(self) -> CommitId:
         """Return the commit to read now."""
@@ -36,10 +36,10 @@ class Line(Protocol):
 
 
 class BranchLine:
-    """A branch, read as it is at every statement, and committed to."""
+    """A branch: each statement reads its current head, and changes are committed to it."""
 
     def __init__(self, repository: Repository, branch: str, author: str) -> None:
-        """Take a branch that is there."""
+        """Take an existing branch."""
         self._repository = repository
         self._branch = branch
         self._author = author
@@ -51,7 +51,7 @@ class BranchLine:
 
     @property
     def author(self) -> str:
-        """Who commits."""
+        """The author of commits."""
         return self._author
 
     def head(self) -> CommitId:
@@ -59,20 +59,20 @@ class BranchLine:
         return self._repository.branch(self._branch).head
 
     def check_open(self) -> None:
-        """Refuse before work is done that can't land.
+        """Refuse before doing work that can't land.
 
         Raises:
-            ProtectedError: The branch takes promotions alone.
+            ProtectedError: The branch accepts only promotions.
         """
         self._repository.branch(self._branch).check_open(promotes=False)
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
-        """Commit on the branch.
+        """Commit to the branch.
 
-        Inserts into a table that others inserted into meanwhile follow theirs.
+        Rows inserted into a table follow those that others inserted meanwhile.
 
         Raises:
-            ConflictError: A relation was changed on both sides in another way.
+            ConflictError: Both sides changed a relation other than by inserts.
         """
         moved = rebased(overlay, self.head())
         return self._repository.land(
@@ -88,7 +88,7 @@ class BranchLine:
 
 
 class PinnedLine:
-    """One commit; nothing lands on it."""
+    """A fixed commit; nothing lands on it."""
 
     def __init__(
         self, commit: Callable[[], CommitId], why: str, *, branch: str | None = None
@@ -113,7 +113,7 @@ class PinnedLine:
         return self._commit()
 
     def check_open(self) -> None:
-        """Refuse before work is done that can't land.
+        """Refuse before doing work that can't land.
 
         Raises:
             ReadOnlyError: Always.

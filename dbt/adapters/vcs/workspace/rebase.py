@@ -1,4 +1,4 @@
-"""Rebase: the changes of an overlay made to follow a head that moved meanwhile."""
+"""Rebase: the changes of an overlay put on top of a head that moved."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dbt.adapters.vcs.writes.versions import joined, put_segments
 
 
 def rebased(overlay: Overlay, head: CommitId) -> Overlay:
-    """Return an overlay on `head` if inserts alone stand in the way, else the overlay itself.
+    """Return an overlay on `head` if the overlapping changes are inserts, else the overlay.
 
-    An insert that didn't read the table doesn't depend on what else is in it. So where both the
-    overlay and the moved head changed a table, and the overlay only added rows to it, its blocks
-    follow the head's. Anything else is left for the three-way merge.
+    An insert that didn't read the table doesn't depend on its other rows. Where both the overlay
+    and the new head changed a table and the overlay only added rows, its blocks are appended to
+    the head's. Anything else is left to the three-way merge.
     """
     if head == overlay.base:
         return overlay
@@ -67,14 +67,14 @@ def _appended(
     if change.removed or change.deleted or change.restored:
         return None
     if change.is_empty and ours.segments != base.segments:
-        # A compaction is of the blocks that were there: it is planned again.
+        # A compaction replaces the blocks that it read, so it must be planned again.
         return None
     if _facts(ours) != _facts(base) or head.schema != base.schema:
         return None
     if head.partition_by != base.partition_by:
         return None
     if not checks_of(head.properties).items() <= checks_of(base.properties).items():
-        # The rows have not been held against the head's new constraint.
+        # The rows were not checked against the head's new constraint.
         return None
     added = put_segments(overlay.repository, change.added)
     version = msgspec.structs.replace(
@@ -91,7 +91,7 @@ def _appended(
 
 
 def _facts(snapshot: Snapshot) -> tuple[object, ...]:
-    """Return everything about a table that an insert leaves as it is."""
+    """Return everything about a table that an insert doesn't change."""
     return (
         snapshot.table,
         snapshot.schema,

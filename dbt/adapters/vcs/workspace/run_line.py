@@ -1,4 +1,4 @@
-"""The line of a run: commits go to its own branch, which is made with the first of them."""
+"""The line of a run: its own branch, created by the first commit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 class RunLine:
     """A run branch that one process works on.
 
-    Until the first commit there is no branch, so a run that changes nothing leaves nothing. From
-    then on the branch carries a lease, renewed while the process lives: a killed run's branch is
-    known by its lease running out.
+    There is no branch until the first commit, so a run that changes nothing leaves nothing
+    behind. From then on the branch has a lease, which the process renews. An expired lease
+    means that the run was killed.
     """
 
     def __init__(
@@ -35,9 +35,9 @@ class RunLine:
         resumes: RunBranch | None = None,
         on_error: Callable[[VcsError], None],
     ) -> None:
-        """Start at the target's head, or where the run that is resumed ended.
+        """Start at the target's head, or at the end of the run that is resumed.
 
-        `on_error` is told when the lease can't be renewed.
+        `on_error` is called when the lease can't be renewed.
         """
         self._repository = repository
         self._author = author
@@ -63,17 +63,17 @@ class RunLine:
 
     @property
     def branch(self) -> str:
-        """The branch that the run is for."""
+        """The branch that the run publishes to."""
         return self.run.target
 
     @property
     def author(self) -> str:
-        """Who runs it."""
+        """The user who runs it."""
         return self._author
 
     @property
     def has_changes(self) -> bool:
-        """True if anything was committed, by this run or by the one that it resumes."""
+        """True if this run, or the one that it resumes, committed anything."""
         return self.run.head != self.run.fork
 
     def head(self) -> CommitId:
@@ -81,13 +81,14 @@ class RunLine:
         return self.run.head
 
     def check_open(self) -> None:
-        """Do nothing: a run's own branch takes whatever the run changes."""
+        """Do nothing: a run's own branch accepts all of its changes."""
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
-        """Commit on the run branch, making it if this is the first commit.
+        """Commit to the run branch, creating it with the first commit.
 
         Raises:
-            ConflictError: Two nodes of the run changed one relation, other than by inserts.
+            ConflictError: Two nodes of the run changed the same relation other than by
+                inserts.
         """
         with self._lock:
             self._make()
@@ -108,7 +109,7 @@ class RunLine:
             return landed
 
     def record(self, message: str, run: Run) -> None:
-        """Commit what was found out on the run branch, where there was nothing to change."""
+        """Commit a result that changed nothing, such as a test's, to the run branch."""
         with self._lock:
             self._make()
             landed = self._repository.land(
@@ -126,7 +127,7 @@ class RunLine:
             self.run = replace(self.run, head=landed.commit)
 
     def end(self, status: Status, note: str = "", *, tested: bool = False) -> RunBranch:
-        """Say what became of the run; a run that changed nothing leaves no branch."""
+        """Record the outcome of the run; a run that changed nothing leaves no branch."""
         self._stopped.set()
         with self._lock:
             ended_at = self._repository.clock()

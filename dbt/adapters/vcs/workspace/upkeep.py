@@ -1,4 +1,4 @@
-"""Upkeep: tables that a run changed, compacted where reading them suffers, or named."""
+"""Upkeep: compaction, or a warning, for changed tables that are slow to read."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SHOWN: Final = 5
 
 
 class Upkeep:
-    """Looks at the tables that a run changed; no error of its own fails the run."""
+    """Checks the tables that a run changed; its errors never fail the run."""
 
     def __init__(
         self, workspace: Workspace, line: Line, *, auto: bool, warn: Callable[[str], None]
     ) -> None:
-        """Take where to work; `auto` says whether to compact tables that don't say themselves."""
+        """Take where to work; `auto` is the default for tables without the setting."""
         self._workspace = workspace
         self._line = line
         self._auto = auto
@@ -36,7 +36,7 @@ class Upkeep:
         self._due: set[RelationName] = set()
 
     def look(self, overlay: Overlay) -> None:
-        """Look at the tables that an overlay changed, now that it is committed."""
+        """Check the tables that a committed overlay changed."""
         for name, entry in overlay.relations.items():
             if not isinstance(entry, TableEntry):
                 continue
@@ -57,7 +57,8 @@ class Upkeep:
         names = sorted(map(str, self._due))
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         self._warn(
-            f"Many small files, or deleted rows, make reading slow: {', '.join(names[:_SHOWN])}"
+            f"Many small files or deleted rows make these tables slow to read: "
+            f"{', '.join(names[:_SHOWN])}"
             f"{more}. Compact them: dbt-vcs optimize {names[0]}, or set auto_optimize: true."
         )
 

@@ -29,16 +29,16 @@ from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader
 class Overlay:
     """Changes over the tree of one commit, not yet committed.
 
-    Snapshots, views and functions are written as objects when they are made; until a commit names
-    them they are garbage, so dropping an overlay undoes everything in it.
+    Snapshots, views and functions are stored as objects at once. Until a commit names them
+    they are garbage, so dropping an overlay undoes everything in it.
 
     Attributes:
-        repository: Where it is.
-        base: The commit that it changes.
-        tree: What that commit shows.
-        relations: The new entries of changed names.
+        repository: The repository of the branch.
+        base: The commit that the changes apply to.
+        tree: The tree of that commit.
+        relations: New entries by name; `Absent` for a relation that was removed.
         schemas: The new comment and properties of changed schemas.
-        branch: The branch that times refer to; None for the history of `base`.
+        branch: The branch whose log resolves times; None for the history of `base`.
         author: Who makes the changes; empty if nothing can be changed.
         read: Names of the relations that its statements read, `schema.identifier`.
     """
@@ -59,7 +59,7 @@ class Overlay:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing was changed."""
+        """True if there are no changes."""
         return not self.relations and not self.schemas
 
     def schema_names(self) -> list[str]:
@@ -96,11 +96,11 @@ class Overlay:
         return self.tree.entry(name)
 
     def before(self, name: RelationName) -> Entry | None:
-        """Return the entry that a name had when the overlay began, or None."""
+        """Return the entry of a name in the base commit, or None."""
         return self.tree.entry(name)
 
     def entries(self, schema: str) -> Mapping[str, Entry]:
-        """Return what a schema holds by identifier, sorted; empty if it isn't there."""
+        """Return a schema's entries by identifier, sorted; empty if there is no such schema."""
         found = dict(self.tree.relations(schema))
         for name, entry in self.relations.items():
             if name.schema != schema:
@@ -124,7 +124,7 @@ class Overlay:
         return self.snapshot(entry.snapshot)
 
     def require(self, name: RelationName) -> Readable:
-        """Return the table or view that a name stands for.
+        """Return the table or view of a name.
 
         Raises:
             NotFoundError: There is no such relation.
@@ -182,7 +182,7 @@ class Overlay:
         """Return a schema's comment and properties.
 
         Raises:
-            NotFoundError: It is not there.
+            NotFoundError: There is no such schema.
         """
         self.require_schema(schema)
         changed = self.schemas.get(schema)

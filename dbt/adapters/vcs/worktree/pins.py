@@ -1,4 +1,4 @@
-"""Pins: the versions of tables that a text names, instead of what the branch shows."""
+"""Pins: table versions that a text names, in place of what the branch shows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def pinned(
 ) -> TableVersion:
     """Return the version of a table that a text asks for.
 
-    A time without an offset is meant in the session's time zone, as in Spark; only for that an
-    engine is needed.
+    A time without an offset is in the session's time zone, as in Spark. The engine is needed
+    only for that.
 
     Raises:
-        NotFoundError: There is none; the message names near matches.
-        InputError: The text means several, or is no time.
+        NotFoundError: There is no such version; the message names similar ones.
+        InputError: The text matches several versions, or is not a valid time.
     """
     if at.kind == "version":
         return find_version(overlay.repository, relation, at.value)
@@ -54,7 +54,7 @@ def moment_of(text: str, now: Micros, zone: Callable[[], str]) -> Micros:
     """Return the instant of a date or time, or of `<n> <unit>s ago`, in a time zone.
 
     Raises:
-        InputError: It is none of these, or the zone is needed and not known.
+        InputError: The text is none of these, or its zone is needed and unknown.
     """
     try:
         local = datetime.fromisoformat(text.strip())
@@ -72,37 +72,37 @@ def moment_of(text: str, now: Micros, zone: Callable[[], str]) -> Micros:
 
 
 def zone_named(zone: str) -> ZoneInfo:
-    """Return the time zone of a session.
+    """Return the time zone with a name.
 
     Raises:
-        InputError: It is not known here.
+        InputError: It is not known on this machine.
     """
     try:
         return ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise InputError(
-            f"A time without an offset is meant in the session's time zone, and {zone!r} is none "
-            "that is known here. Write the offset behind the time: '2026-11-20 12:00:00+00:00'."
+            f"A time without an offset is in the session's time zone, and {zone!r} is not known "
+            "on this machine. Write the offset after the time: '2026-11-20 12:00:00+00:00'."
         ) from error
 
 
 @lru_cache(maxsize=1_024)
 def query_of_view(text: str) -> Query:
-    """Return the query that a view's text is."""
+    """Parse the query of a view."""
     return reparsed(Query, text)
 
 
 @lru_cache(maxsize=1_024)
 def query_of_body(text: str) -> Query:
-    """Return what the text of a SQL function reads, whether it is a query or an expression."""
+    """Parse the body of a SQL function, a query or an expression."""
     return query_of(text, tokenize(text)[:-1])
 
 
 def reparsed(kind: type[S], text: str) -> S:
-    """Return the statement of a text that was edited; it is of the kind that it was before.
+    """Parse a statement again after an edit of its text.
 
     Raises:
-        InputError: It is not any more.
+        InputError: The text is no longer a statement of the given kind.
     """
     statement = parse(text)
     if not isinstance(statement, kind):

@@ -1,15 +1,14 @@
-"""Points: the two versions that a difference is between, from what a person writes.
+"""Points: the two versions that a diff compares, as a person writes them.
 
 | written                      | the version                                                      |
 |------------------------------|------------------------------------------------------------------|
 | `s.t`                        | what the branch at hand shows, changes of this run included      |
 | `s.t@v1`                     | a named snapshot of the table, else a branch, tag, commit, ...   |
 | `s.t@{2026-11-20 12:00}`     | what the branch at hand showed then                              |
-| `s.t@main...`                | what was there where the branch at hand left `main`: the merge   |
+| `s.t@main...`                | what the branch showed where it forked from `main`: the merge   |
 |                              | base, as in git's `a...b`                                        |
 
-Where one of two versions of a table is of a time before the table was made, or after it was
-dropped, it is one without rows.
+A version from before a table was created, or after it was dropped, has no rows.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Point(NamedTuple):
 
     Attributes:
         relation: The table.
-        id: The version; None for a table that was not there yet, and so had no rows.
+        id: The version; None if the table did not exist then, and so had no rows.
     """
 
     relation: RelationName
@@ -45,19 +44,19 @@ class Point(NamedTuple):
         return None if self.id is None else overlay.snapshot(self.id)
 
     def input(self) -> Input | None:
-        """Return what a query that reads the version notes."""
+        """Return the input to record for a query that reads the version."""
         return None if self.id is None else Input(relation=str(self.relation), snapshot=self.id)
 
 
 class TableText(NamedTuple):
-    """A table, and the version of it that a text names: None for what the branch shows."""
+    """A table and the version that a text names; None for what the branch shows."""
 
     relation: RelationName
     at: At | None
 
 
 def without_merge_base(text: TableText) -> TableText:
-    """Return the version itself where a text means the merge base with it: `a` for `a...`."""
+    """Return the revision without the merge base marker: `a` for `a...`."""
     if text.at is None or text.at.kind != "version":
         return text
     value = text.at.value.strip().removesuffix(_MERGE_BASE)
@@ -67,15 +66,13 @@ def without_merge_base(text: TableText) -> TableText:
 def find_points(
     overlay: Overlay, before: TableText, after: TableText, zone: Callable[[], str]
 ) -> tuple[Point, Point]:
-    """Return both versions that a difference is between, seen from a branch.
+    """Return the two versions to compare, as seen from a branch.
 
     Args:
         overlay: The branch at hand.
         before: The first version.
         after: The second one.
-        zone: Gives the time zone of a time that says none.
-
-    Raises:
+        zone: Gives the time zone for times without an offset. Raises:
         NotFoundError: There is no such table or version; the message names near matches.
         InputError: It is a view, the text means several versions, or the branches that are to
             have met never did.

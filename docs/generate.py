@@ -1,7 +1,7 @@
 """Write the tables of configuration.md from the code: `python docs/generate.py`.
 
-Between `<!-- generated: NAME -->` and `<!-- end -->` stands what this script makes of fields and
-constants and of what their docstrings say of them; all else on the page is written by hand.
+The script writes the parts between `<!-- generated: NAME -->` and `<!-- end -->`, from fields,
+constants and their docstrings. The rest of the page is written by hand.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PROPERTY: Final = re.compile(r"Table property: (.+)", re.DOTALL)
 
 
 class UndescribedError(Exception):
-    """Something can be set and no docstring says what it means."""
+    """A setting has no docstring."""
 
 
 def page(text: str) -> str:
-    """Return the page with its tables as the code has them.
+    """Return the page with the tables generated from the code.
 
     Raises:
         UndescribedError: A field or property has no description.
@@ -51,7 +51,7 @@ def profile() -> str:
 
 
 def configs() -> str:
-    """Return the table of the configs that the adapter adds to dbt's."""
+    """Return the table of configs that the adapter adds to dbt's."""
     said = attributes_of(VcsConfig)
     kinds = get_type_hints(VcsConfig)
     _check(said, [item.name for item in fields(VcsConfig) if not item.name.startswith("_")])
@@ -60,7 +60,7 @@ def configs() -> str:
 
 
 def properties() -> str:
-    """Return the table of the table properties that mean something, wherever they are defined."""
+    """Return the table of known table properties, wherever they are defined."""
     found = {
         name: meaning
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -70,7 +70,7 @@ def properties() -> str:
 
 
 def project_rules() -> str:
-    """Return the table of what vcs.yml may say."""
+    """Return the table of keys in vcs.yml."""
     rows = [(f"`{name}`", meaning) for name, meaning in protection.TOP.items()]
     rows += [
         (f"`relations.<schema.table>.{name}`", said)
@@ -87,14 +87,14 @@ def environment() -> str:
 
 
 def attributes_of(described: type) -> dict[str, str]:
-    """Return what the section Attributes of a class's docstring says, in its order."""
+    """Return the entries of the section Attributes of a class's docstring, in order."""
     text = inspect.cleandoc(described.__dict__["__doc__"]).partition("Attributes:\n")[2]
     found = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", text, re.MULTILINE)
     return {name: " ".join(meaning.split()) for name, meaning in found}
 
 
 def constants_of(path: Path) -> dict[str, str]:
-    """Return the texts that a module's constants stand for, each with the docstring below it."""
+    """Return the values of a module's text constants, each with the docstring below it."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
     found: dict[str, str] = {}
     for node, below in zip(body, [*body[1:], ast.Pass()], strict=True):
@@ -135,7 +135,7 @@ def _check(said: Collection[str], known: Collection[str]) -> None:
 
 
 def _words(kind: Any) -> str:
-    """Return how a profile or a config spells values of a type."""
+    """Return the name of a type as the page shows it."""
     if get_origin(kind) in (Union, UnionType):
         parts = [_words(part) for part in get_args(kind) if part is not NoneType]
         return " or ".join(dict.fromkeys(sorted(parts, key=list(_WORDS.values()).index)))

@@ -21,27 +21,27 @@ class VcsCredentials(Credentials):
     """One output of a profile.
 
     Attributes:
-        repository: Folder or URI (`s3://`, `gs://`, `az://`) that holds tables and history; made
-            by the first run. A relative folder is meant from the project's folder.
+        repository: Folder or URI (`s3://`, `gs://`, `az://`) that holds tables and history. The
+            first run creates it. A relative path starts at the project's folder.
         branch: The branch that this target reads and publishes to.
-        base: The branch that a missing `branch` is created from, and that differences are taken
-            from where nothing else is said.
-        publish: When a run that ended well is published: `on_success`, at once; `after_tests`,
-            once `dbt build` or a later `dbt test` has passed; `manual`, when somebody does it.
-            `always` also publishes a run in which something failed, without what failed.
-        storage_configs: What happens to models that ask for a storage that versioned tables don't
-            have, by `file_format`, `clustered_by` with `buckets`, or `location_root`: `refuse`,
-            an error that lists them before anything runs; `ignore`, tables as any other, with one
-            warning.
-        auto_optimize: `true` compacts tables after the node that made them due for it. A model's
-            config wins.
+        base: The branch that `branch` is created from if it doesn't exist, and the default
+            starting point of differences.
+        publish: When a successful run is published: `on_success`, immediately; `after_tests`,
+            once `dbt build` or a later `dbt test` has passed; `manual`, when someone does it.
+            `always` also publishes the successful part of a run in which something failed.
+        storage_configs: What happens to models that ask for storage that versioned tables don't
+            have, with `file_format`, `clustered_by` and `buckets`, or `location_root`: `refuse`
+            stops with a list of them before anything runs; `ignore` builds them like any other
+            table, with one warning.
+        auto_optimize: `true` compacts a table right after the node that made it necessary. A
+            model's config takes precedence.
         method: Where Spark runs: `session` is dbt's own process; `spark.master` in `spark_config`
-            may name a cluster.
+            can name a cluster.
         spark_config: Any Spark setting.
-        storage_options: Settings of the object store, credentials included; never stored, never
-            shown. The environment variables of the store work as well.
-        schema: Where dbt builds. It must be given.
-        database: The same as `schema`, if given at all: on Spark they are one.
+        storage_options: Settings of the object store, including credentials, which are never
+            stored or shown. The environment variables of the store work as well.
+        schema: Schema that dbt builds in. Required.
+        database: Optional, and the same as `schema`: Spark doesn't distinguish them.
     """
 
     repository: str = "./warehouse"

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 REPOSITORY: Final = "DBT_VCS_REPOSITORY"
-"""The repository of the command `dbt-vcs`, if `--repository` is not given."""
+"""The repository for the `dbt-vcs` command, unless `--repository` is given."""
 
 AUTHOR: Final = "DBT_VCS_AUTHOR"
-"""Who commits and moves branches, for dbt and the command alike; else the name of the user."""
+"""Author of commits and branch moves, in dbt and the command. Default: the user's name."""
 
 PROJECT_DIR: Final = "DBT_PROJECT_DIR"
-"""As for dbt: the project's folder, if `--project-dir` is not given."""
+"""As in dbt: the project's folder, unless `--project-dir` is given."""
 
 PROFILES_DIR: Final = "DBT_PROFILES_DIR"
-"""As for dbt: the folder of `profiles.yml`, if `--profiles-dir` is not given."""
+"""As in dbt: the folder of `profiles.yml`, unless `--profiles-dir` is given."""
 
 PROFILE: Final = "DBT_PROFILE"
-"""As for dbt: the profile, if `--profile` is not given; else the one that the project names."""
+"""As in dbt: the profile, unless `--profile` is given. Default: the one the project names."""
 
 TARGET: Final = "DBT_TARGET"
-"""As for dbt: the target, if `--target` is not given; else the profile's own."""
+"""As in dbt: the target, unless `--target` is given. Default: the one the profile names."""

@@ -30,7 +30,7 @@ def test_the_page_is_what_the_code_says(generate: ModuleType) -> None:
     assert generate.page(PAGE) == PAGE, "Run python docs/generate.py, and commit what it changes."
 
 
-def test_a_table_that_is_out_of_date_is_written_anew(generate: ModuleType) -> None:
+def test_a_table_that_is_out_of_date_is_rewritten(generate: ModuleType) -> None:
     stale = PAGE.replace("| `base` | `main` |", "| `base` | `trunk` |")
     assert stale != PAGE
     assert generate.page(stale) == PAGE

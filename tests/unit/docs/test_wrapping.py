@@ -18,17 +18,14 @@ PENDING = {
     "cli",
     "comparison",
     "concurrency",
-    "configuration",
     "conformance",
     "format",
     "glossary",
-    "models",
     "operations",
     "performance",
     "releasing",
     "sources",
     "sql",
-    "tables",
 }
 
 

@@ -19,23 +19,23 @@ FILE: Final = "vcs.yml"
 """Name of the file, beside `dbt_project.yml`."""
 
 TOP: Final[Mapping[str, str]] = {
-    "on_conflict": "What merges do where both sides changed a row and nothing nearer says it: "
-    "`fail` (unless given), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
-    "relations": "Rules of single relations, by `schema.table`.",
-    "branches": "Rules of branches, by name or pattern (`*`, `?`, `[...]`); the first that fits "
-    "counts.",
+    "on_conflict": "What merges do if both sides changed a row and nothing more specific is "
+    "set: `fail` (default), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
+    "relations": "Rules for single relations, by `schema.table`.",
+    "branches": "Rules for branches, by name or pattern (`*`, `?`, `[...]`); the first match "
+    "applies.",
 }
 """What the file may say, and what it means."""
 
 OF_RELATION: Final[Mapping[str, str]] = {
-    "on_conflict": "The same for this relation; it wins over the model's config.",
+    "on_conflict": "The same for this relation; takes precedence over the model's config.",
 }
 """What it may say of a relation."""
 
 OF_BRANCH: Final[Mapping[str, str]] = {
-    "protected": "`true` lets the branch take promotions alone.",
-    "require": "What a promotion asks for beside: `[tests]`, that passed on the very versions. "
-    "Needs `protected: true`.",
+    "protected": "`true`: the branch accepts only promotions.",
+    "require": "What a promotion requires: `[tests]`, tests that passed on exactly the promoted "
+    "versions. Needs `protected: true`.",
 }
 """What it may say of branches."""
 

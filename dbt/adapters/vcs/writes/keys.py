@@ -31,10 +31,10 @@ PRIMARY_KEY: Final = "primary_key"
 """Table property: the columns of the primary key, separated by commas."""
 
 ENFORCED: Final = "vcs.enforce_primary_key"
-"""Table property: `false` turns the check of the key off; `true` unless said."""
+"""Table property: `false` turns off the check of the key; the default is `true`."""
 
 UNIQUE_KEY: Final = "vcs.unique_key"
-"""Table property: what a model's `unique_key` names: the key as long as rows keep to it."""
+"""Table property: columns of a model's `unique_key`; the key as long as its values are unique."""
 
 _MOST_NEW: Final = 5_000_000
 _MOST_OLD: Final = 20_000_000

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.writes.targets import Target
 from dbt.adapters.vcs.writes.versions import joined
 
 REBUILD: Final = "vcs.rebuild"
-"""Table property: `delta` keeps of a rebuild only what it changes; `full` unless said."""
+"""Table property: `delta` stores only the changes of a rebuild; the default is `full`."""
 
 MAX_CHANGED: Final = 0.5
 """Where more of the rows change than this, the table is kept as it was written."""

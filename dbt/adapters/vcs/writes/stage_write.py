@@ -28,7 +28,7 @@ MAX_ROWS_IN_PROCESS: Final = 1_000_000
 MAX_BYTES_IN_PROCESS: Final = 256 * 1024 * 1024
 
 WRITE_MODE: Final = "vcs.write_mode"
-"""Table property: what changed rows do to their file, `auto`, `merge_on_read`, `copy_on_write`."""
+"""Table property: how changed rows are stored: `auto`, `merge_on_read` or `copy_on_write`."""
 
 MODES: Final = ("auto", "merge_on_read", "copy_on_write")
 _SHOWN: Final = 5

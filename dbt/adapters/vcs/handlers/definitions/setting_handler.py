@@ -12,7 +12,7 @@ from dbt.adapters.vcs.writes.rebuild import REBUILD
 from dbt.adapters.vcs.writes.stage_write import MODES, WRITE_MODE
 
 AUTO_OPTIMIZE: Final = "vcs.auto_optimize"
-"""Table property: whether runs compact the table when due, whatever the profile says."""
+"""Table property: whether runs compact the table when necessary, whatever the profile says."""
 
 _TRUTHS: Final = ("true", "false")
 _KNOWN: Final[Mapping[str, tuple[str, ...]]] = {

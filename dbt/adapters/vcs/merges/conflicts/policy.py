@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot
 
 PROPERTY: Final = "vcs.on_conflict"
-"""Table property: what a merge does where both sides changed a row, as the config of that name."""
+"""Table property: what a merge does if both sides changed a row, like the config `on_conflict`."""
 
 
 class Mode(str, Enum):

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.statements.syntax.column_clauses import Check
 from dbt.adapters.vcs.statements.syntax.cursor import Cursor
 
 CHECK: Final = "vcs.check."
-"""Table property: with a constraint's name behind it, the condition of that check constraint."""
+"""Table property: followed by a constraint's name, the condition of that check constraint."""
 
 
 def read_check(cursor: Cursor, name: str | None) -> Check:

@@ -44,7 +44,7 @@ def test_a_model_reads_another_one_as_it_was(project: Project) -> None:
     assert project.rows("old.orders") == [(1, "old")]
     restore = "{relation: analytics.orders, to: sn1}"
     ran = project.dbt("run-operation", "vcs_restore", "--args", restore)
-    assert "analytics.before, which stay" in ran.said or "which stay as they are" in ran.said
+    assert "analytics.before, which were" in ran.said or "which were not restored" in ran.said
     assert project.rows("analytics.orders") == [(1, "old")]
     shown = project.dbt("show", "--inline", "select count(*) n from vcs.branches where is_run")
     assert shown.success

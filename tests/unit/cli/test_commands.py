@@ -34,7 +34,7 @@ def test_branches_come_and_go(vcs: Call, warehouse: Warehouse) -> None:
         "is_protected": False,
         "require": [],
     }
-    assert "To have it back" in vcs("branch", "delete", "x", "feature/y").stdout
+    assert "To restore it" in vcs("branch", "delete", "x", "feature/y").stdout
     assert [row["name"] for row in asked(vcs, "branch")] == ["main"]
     assert warehouse.repository.refs.read("heads", "x").move.by == "bob"  # type: ignore[union-attr]
 
@@ -66,7 +66,7 @@ def test_the_log(vcs: Call, warehouse: Warehouse) -> None:
     lines = vcs("log").stdout.splitlines()
     assert len(lines) == 21
     assert lines[0].startswith(f"{warehouse.head()[:12]} (main) Step 24  ann, ")
-    assert lines[-1] == "There are older ones: give --limit, with 0 for all."
+    assert lines[-1] == "There are older commits: use --limit to show more, or --limit 0 for all."
     assert len(vcs("log", "-n", "0").stdout.splitlines()) == 26
     assert len(vcs("log", "-n", "26").stdout.splitlines()) == 26
     assert [row["message"] for row in asked(vcs, "log", "main~3", "-n", "1")] == ["Step 21"]
@@ -130,7 +130,7 @@ def test_status(vcs: Call, warehouse: Warehouse) -> None:
     text = vcs("status").stdout
     assert "1 branch, 0 tags, the default branch is main\n" in text
     assert "1 schema, 1 table, 1 view, 10 rows, 100 B\n" in text
-    assert "none is open, failed or waits" in text
+    assert "none is running, failed or waiting" in text
     warehouse.run("r1", Status.PASSED, note="it waits to be published")
     found = asked(vcs, "status")
     assert found["contents"] == {
@@ -143,7 +143,7 @@ def test_status(vcs: Call, warehouse: Warehouse) -> None:
     }
     assert [run["status"] for run in found["runs"]] == ["passed"]
     assert "it waits" in vcs("status", "main").stdout
-    assert "x is not there yet" in vcs("status", "x").stdout
+    assert "x does not exist yet" in vcs("status", "x").stdout
 
 
 def test_merge(vcs: Call, warehouse: Warehouse) -> None:
@@ -160,7 +160,7 @@ def test_merge(vcs: Call, warehouse: Warehouse) -> None:
     ]
     assert warehouse.head() == head
     # The default branch is meant where no target is given.
-    assert vcs("merge", "x").stdout == "main is up to date: it has everything of x\n"
+    assert vcs("merge", "x").stdout == "main is up to date: it contains everything from x\n"
 
 
 def test_merge_of_both_sides(vcs: Call, warehouse: Warehouse) -> None:
@@ -181,7 +181,7 @@ def test_merge_of_both_sides(vcs: Call, warehouse: Warehouse) -> None:
     assert text.splitlines() == [
         "Can't merge x into main: both changed",
         "  shop.b: 10 rows changed differently",
-        "This alone would merge:",
+        "Only these would merge:",
         "  added    table  shop.c  +10 -0 ~0",
     ]
     assert asked(vcs, "merge", "x", "main", "--dry-run", code=1)["conflicts"] == [
@@ -190,7 +190,7 @@ def test_merge_of_both_sides(vcs: Call, warehouse: Warehouse) -> None:
 
 
 def test_runs(vcs: Call, warehouse: Warehouse) -> None:
-    assert vcs("runs").stdout == "No run has left a branch.\n"
+    assert vcs("runs").stdout == "There are no runs with a branch.\n"
     warehouse.run("r1", Status.PASSED, a="1", note="it waits to be published")
     warehouse.run("r2", Status.FAILED, b="1", note="model b failed")
     rows = asked(vcs, "runs", "list")

@@ -24,7 +24,7 @@ def waiting(vcs: Call, warehouse: Warehouse) -> Call:
 def test_no_merge_that_waits_is_no_error(vcs: Call, warehouse: Warehouse) -> None:
     for arguments in ((), ("main",), ("--relation", "shop.a")):
         said = vcs("conflicts", *arguments).stdout
-        assert said == "No merge into main waits for conflicts to be resolved.\n"
+        assert said == "No merge into main is waiting for conflicts to be resolved.\n"
     found = json.loads(vcs("conflicts", "--json").stdout)
     assert (found["source"], found["target"], found["relations"]) == (None, "main", [])
     assert "no branch 'mian'" in vcs("conflicts", "mian", code=1).stderr
@@ -32,13 +32,15 @@ def test_no_merge_that_waits_is_no_error(vcs: Call, warehouse: Warehouse) -> Non
 
 def test_status_shows_a_merge_that_waits(waiting: Call) -> None:
     said = waiting("status").stdout
-    assert "dev into main waits, 12 of 12 conflicts not resolved: dbt-vcs conflicts main" in said
+    assert (
+        "dev into main is waiting, 12 of 12 conflicts not resolved: dbt-vcs conflicts main" in said
+    )
     assert "2 branches, 0 tags" in said
     (merge,) = json.loads(waiting("status", "--json").stdout)["merges"]
     assert (merge["source"], merge["target"], len(merge["relations"])) == ("dev", "main", 3)
     waiting("resolve", "--all", "--with", "theirs")
-    assert "waits, all is resolved: dbt-vcs merge --continue main" in waiting("status").stdout
-    assert "dbt-vcs merge --continue main goes on" in waiting("conflicts").stdout
+    assert "is waiting, all resolved: dbt-vcs merge --continue main" in waiting("status").stdout
+    assert "To finish the merge: dbt-vcs merge --continue main" in waiting("conflicts").stdout
     waiting("merge", "--continue", "main")
     assert "waits" not in waiting("status").stdout.replace("failed or waits", "")
     assert json.loads(waiting("status", "--json").stdout)["merges"] == []
@@ -67,7 +69,7 @@ def test_values_are_chosen_by_hand_and_all_means_what_is_left(
     waiting: Call, warehouse: Warehouse
 ) -> None:
     said = waiting("resolve", "shop.a", "--key", "id=3", "--set", "v=mine").stdout
-    assert said.startswith("Resolved 1 conflict with values chosen by hand.\n11 left.")
+    assert said.startswith("Resolved 1 conflict with values given by hand.\n11 left.")
     waiting("resolve", "shop.a", "--key", "id=4", "--set-null", "v")
     told = json.loads(waiting("resolve", "--all", "--with", "ours", "--json").stdout)
     assert (told["choice"], told["count"], told["left"]) == ("ours", 10, 0)

@@ -114,7 +114,7 @@ def test_what_macros_pass_on_by_default_counts_as_not_given(warehouse: Warehouse
     assert run_operation(caller, "branch", flags)[0].split()[0] == "BRANCH"
     passed = {"target": None, "relation": None, "limit": 20}
     assert run_operation(caller, "conflicts", passed) == [
-        "No merge into main waits for conflicts to be resolved."
+        "No merge into main is waiting for conflicts to be resolved."
     ]
 
 

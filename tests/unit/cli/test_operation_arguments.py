@@ -26,7 +26,7 @@ def test_branches(warehouse: Warehouse) -> None:
     ]
     assert call(warehouse, "branch", action="delete", name="x") == [
         f"Deleted branch x, which was at {head}.",
-        "To have it back: dbt-vcs branch undelete x",
+        "To restore it: dbt-vcs branch undelete x",
     ]
 
 
@@ -60,7 +60,7 @@ def test_status(warehouse: Warehouse) -> None:
     assert "1 schema, 1 table, 0 views, 10 rows, 100 B" in lines[3]
     warehouse.run("r1", Status.FAILED, note="model b failed")
     assert "model b failed" in call(warehouse, "status")[-1]
-    assert "not there yet" in call(warehouse, "status", branch="dev")[2]
+    assert "does not exist yet" in call(warehouse, "status", branch="dev")[2]
 
 
 def test_merge_is_into_the_branch_of_the_target_unless_told(warehouse: Warehouse) -> None:
@@ -80,7 +80,7 @@ def test_merge_is_into_the_branch_of_the_target_unless_told(warehouse: Warehouse
 
 
 def test_runs(warehouse: Warehouse) -> None:
-    assert call(warehouse, "runs") == ["No run has left a branch."]
+    assert call(warehouse, "runs") == ["There are no runs with a branch."]
     warehouse.run("r1", Status.PASSED, a="1")
     warehouse.run("r2", Status.FAILED, b="1")
     assert len(call(warehouse, "runs")) == 3

@@ -162,7 +162,7 @@ def test_conflicts_are_resolved_by_operations(operate: Any, warehouse: Warehouse
     texts = [item["text"] for item in found]
     assert [item["success"] for item in found] == [False] + [True] * 5 + [False] * 2 + [True]
     assert "changed the same in different ways" in texts[0]
-    assert texts[1].startswith("Resolved 1 conflict with values chosen by hand.\n2 left.")
+    assert texts[1].startswith("Resolved 1 conflict with values given by hand.\n2 left.")
     assert texts[2].startswith("Resolved 2 conflicts with theirs.")
     assert texts[3].startswith("Resolved 3 conflicts with ours.")
     assert "is resolved already" in texts[6]
@@ -206,8 +206,8 @@ def test_versions_are_operations_too(operate: Any, warehouse: Warehouse) -> None
     assert "shop.t" in texts[5]
     assert "modified id=1 of shop.t" in texts[6]
     assert texts[7].startswith("Would delete 0 data files")
-    assert texts[8] == "History without a name is kept for 30 days."
-    assert "All is well." in texts[9]
+    assert texts[8] == "Unnamed history is kept for 30 days."
+    assert "No problems found." in texts[9]
     assert "is there. Only a deleted one" in texts[10]
     assert "Give either a relation, as schema.table, or all: true." in texts[11]
     assert "'long' is not a valid float" in texts[12]

@@ -28,7 +28,7 @@ def test_tables_are_named_one_by_one_by_schema_or_all(call: Call, shelf: Shelf) 
     assert [table["relation"] for table in found["tables"]] == ["s.b"]
     assert found["tables"][0]["blocks_after"] == len(shelf.blocks("b")) == 1
     said = call("-r", "warehouse", "optimize", "--all").stdout
-    assert said == "Nothing to do: 2 tables looked at, every block is well as it is.\n"
+    assert said == "Nothing to do: 2 tables checked, and no block needs to be rewritten.\n"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_restore_revert_clone_and_undelete(vcs: Call, warehouse: Warehouse) -> N
     made(warehouse)
     said = vcs("restore", "shop.t", "--to", "main~1").output
     assert "Restored shop.t on main to main~1" in said
-    assert "shop.u, which stay as they are" in said
+    assert "shop.u, which were not restored" in said
     assert "dbt-vcs restore --all --to main~1" in said
     assert "Nothing to restore" in vcs("restore", "shop.t", "--to", "main").output
     assert "Reverted" in vcs("revert", "main").output
@@ -51,7 +51,7 @@ def test_restore_revert_clone_and_undelete(vcs: Call, warehouse: Warehouse) -> N
     assert "there already" in vcs("clone", "shop.t", "copies.t", code=2).output
     vcs("branch", "create", "feature")
     vcs("branch", "delete", "feature")
-    assert "is there again" in vcs("branch", "undelete", "feature").output
+    assert "Restored branch feature at" in vcs("branch", "undelete", "feature").output
     for wrong in (("restore",), ("restore", "a.b", "--all"), ("restore", "--all")):
         assert "Usage" in vcs(*wrong, code=2).output
     assert "is no version of shop.t" in vcs("restore", "shop.t", "--to", "nix", code=1).output
@@ -78,7 +78,7 @@ def test_lineage_and_blame(vcs: Call, warehouse: Warehouse) -> None:
 
 def test_upkeep(vcs: Call, warehouse: Warehouse) -> None:
     made(warehouse)
-    assert "All is well." in vcs("fsck").output
+    assert "No problems found." in vcs("fsck").output
     assert "Would delete 0 data files" in vcs("gc", "--dry-run").output
     assert "Deleted 0 data files" in vcs("gc").output
     assert "kept for 30 days" in vcs("gc", "--retention", "30").output
@@ -99,13 +99,13 @@ def test_a_retention_that_takes_something_away_asks_first(
     vcs("branch", "delete", "gone")
     for extra in ((), ("--json",)):
         refused = vcs("gc", "--retention", "0", *extra, code=2)
-        assert "the deleted branch gone, which branch undelete brings back now" in refused.stderr
+        assert "the deleted branch gone, which branch undelete can restore now" in refused.stderr
         assert "of history without a name" in refused.stderr
-        assert "Nothing was changed. If that is meant, say so: --force" in refused.stderr
+        assert "Nothing was changed. To do it anyway: --force" in refused.stderr
     assert json.loads(vcs("gc", "--json").output)["keep_days"] == 7
     said = vcs("gc", "--retention", "0", "--force")
     assert "deleted branch gone" in said.stderr
-    assert said.stdout == "History without a name is kept for 0 days.\n"
+    assert said.stdout == "Unnamed history is kept for 0 days.\n"
 
 
 @pytest.mark.parametrize(("answer", "code", "days"), [("y\n", 0, 0), ("n\n", 2, 7), ("", 1, 7)])

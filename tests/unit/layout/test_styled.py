@@ -188,7 +188,7 @@ def test_lines_of_a_log_give_way_in_their_message() -> None:
 def test_entries_are_wrapped_between_words_and_sentences_are_not() -> None:
     changed = entry("  changed  table  analytics.orders  +412009 -410994")
     assert shown_line(changed, 40) == ["  changed  table  analytics.orders", "    +412009 -410994"]
-    command = "To have it back: dbt-vcs branch create feature/tax 4c1f09a2b7d3"
+    command = "To restore it: dbt-vcs branch create feature/tax 4c1f09a2b7d3"
     assert shown_line(line(command), 40) == [command]
 
 

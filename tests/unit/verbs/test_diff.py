@@ -123,7 +123,7 @@ def test_rows_as_lines(shelf: Shelf) -> None:
         "_change_type  id",
         "insert        1",
         "insert        1",
-        "1 more row: give --limit, with 0 for all.",
+        "1 more row: use --limit to show more, or --limit 0 for all.",
     ]
     signed = report(shelf, "main..dev", "s.u", shape="signed")
     assert signed.rows == ({"diff_count": 2, "id": 1}, {"diff_count": 1, "id": None})

@@ -1,4 +1,4 @@
-"""Choices for conflicts stay chosen, and values chosen by hand are those that land."""
+"""Choices for conflicts stay chosen, and values given by hand are those that land."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cell text: what a terminal shows of a text, how wide that is, and how it is shortened."""
+"""Cell text: how a terminal shows text, how wide it is, and how it is shortened."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 MARK: Final = "…"
-"""Stands where something is left out."""
+"""Marks text that was left out."""
 
 _JOINER: Final = "\u200d"
-"""Joins emoji; str.isprintable takes it for a control character."""
+"""Joins emoji; str.isprintable treats it as a control character."""
 
 _NUMBER: Final = re.compile(r"[-+]?\d+(?:[.,:/_-]?\d+)*(?:[eE][-+]?\d+)?")
-"""A number with its sign, separators and exponent; a date and a time of day, too."""
+"""A number with its sign, separators and exponent; also a date or a time of day."""
 
 
 def printable(text: str) -> str:
-    r"""Return text with control characters, line breaks too, spelled as `\x1b` or `\n`.
+    r"""Return text with control characters and line breaks escaped as `\x1b` or `\n`.
 
-    What people wrote into messages and rows must not steer the terminal.
+    The content of messages and rows must not control the terminal.
     """
     if text.isprintable():
         return text
@@ -31,32 +31,32 @@ def printable(text: str) -> str:
 
 
 def cell_width(text: str) -> int:
-    """Return how many columns a terminal gives a printable text."""
+    """Return how many terminal columns a printable text takes."""
     if text.isascii():
         return len(text)
-    # Loading it takes a while, and most texts don't need it.
+    # Imported here because it is slow to import and rarely needed.
     from rich.cells import cell_len
 
     return cell_len(text)
 
 
 def all_printable(texts: Sequence[str]) -> Sequence[str]:
-    """Return what `printable` returns of each text; fast where all are printable."""
+    """Return `printable` of each text; fast if all are printable."""
     return texts if "".join(texts).isprintable() else [printable(text) for text in texts]
 
 
 def widest(texts: Sequence[str]) -> int:
-    """Return the width of the widest of printable texts, 0 if there is none."""
+    """Return the width of the widest printable text, or 0 if there is none."""
     measure = len if "".join(texts).isascii() else cell_width
     return max(map(measure, texts), default=0)
 
 
 def shortened(text: str, room: int) -> str:
-    """Return a printable text that is at most so wide, `…` in place of an end that is left out.
+    """Return a printable text cut to a width; `…` replaces an end that is left out.
 
-    Nothing is cut inside a number, nor right behind one, where it would look cut: what is left of
-    it is left out, too. Nor inside a character that is made of several code points. The room is 1
-    or more.
+    A text is never cut inside a number or right after one, where the number would look cut: then
+    the whole number is left out. Nor is it cut inside a character that consists of several code
+    points. The width is at least 1.
     """
     if cell_width(text) <= room:
         return text
@@ -65,13 +65,13 @@ def shortened(text: str, room: int) -> str:
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
-    """Return a printable text with blanks up to a width, before it if it is to be on the right."""
+    """Return a printable text padded with blanks to a width, on the left if `right` is set."""
     blanks = " " * (width - cell_width(text))
     return blanks + text if right else text + blanks
 
 
 def all_padded(texts: Sequence[str], width: int, *, right: bool = False) -> Sequence[str]:
-    """Return what `padded` returns of each text; fast where all are ASCII."""
+    """Return `padded` of each text; fast if all are ASCII."""
     if "".join(texts).isascii():
         return [text.rjust(width) if right else text.ljust(width) for text in texts]
     return [padded(text, width, right=right) for text in texts]
@@ -90,7 +90,7 @@ def _fitting(text: str, room: int) -> int:
 
 
 def _boundaries(text: str) -> Iterator[int]:
-    """Yield the places where one character ends and another begins, or the text ends."""
+    """Yield the offset of the end of each character."""
     for place in range(1, len(text)):
         char = text[place]
         joined = char == _JOINER or text[place - 1] == _JOINER
@@ -100,12 +100,12 @@ def _boundaries(text: str) -> Iterator[int]:
 
 
 def _is_tone(char: str) -> bool:
-    """Tell whether a character only colours the emoji before it."""
+    """Return whether a character only changes the colour of the emoji before it."""
     return "\U0001f3fb" <= char <= "\U0001f3ff"
 
 
 def _before_number(text: str, end: int) -> int:
-    """Return the start of the number that a text cut at a place would end with, else the place."""
+    """Return the start of the number that text cut at `end` would end with, or `end`."""
     for number in _NUMBER.finditer(text):
         if number.end() >= end or text[number.end() : end] in (".", ","):
             return min(end, number.start())

@@ -1,4 +1,4 @@
-"""Entry lines: a line of a listing, made to fit a terminal."""
+"""Entry lines: lines of a listing, fitted to a terminal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dbt.adapters.vcs.layout.spans import Line, Span
 _PIECES: Final = re.compile(r"\s+|\S+")
 _INDENT: Final = 4
 _READABLE: Final = 8
-"""What gives way keeps as much."""
+"""The span that is shortened keeps at least this width."""
 
 
 def fitted_entry(entry: Line, room: int) -> Iterator[Line]:
-    """Yield a printable entry as one line, or several, no wider than a room of 1 or more.
+    """Yield a printable entry as one or more lines no wider than `room`, which is at least 1.
 
-    First the span that gives way is shortened; if that is not enough, the line is wrapped
-    between words. A word that doesn't fit a line is shortened.
+    First the span `gives` is shortened. If that is not enough, the line is wrapped between words.
+    A word that doesn't fit on a line is shortened.
     """
     wide = sum(cell_width(span.text) for span in entry.spans) - room
     if wide > 0 and entry.gives is not None:
@@ -36,7 +36,7 @@ def fitted_entry(entry: Line, room: int) -> Iterator[Line]:
 
 
 def _wrapped(entry: Line, room: int) -> Iterator[Line]:
-    """Yield an entry in several lines, all but the first indented."""
+    """Yield an entry as several lines; all but the first are indented."""
     indent = min(_INDENT, room // 4)
     line: list[Span] = []
     used = 0
@@ -58,7 +58,7 @@ def _wrapped(entry: Line, room: int) -> Iterator[Line]:
 
 
 def _words(entry: Line) -> Iterator[list[Span]]:
-    """Yield words, and blanks between them, each as the spans that it is made of."""
+    """Yield words and the blanks between them, each as a list of spans."""
     word: list[Span] = []
     for span in entry.spans:
         for piece in _PIECES.findall(span.text):

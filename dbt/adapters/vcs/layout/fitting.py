@@ -1,4 +1,4 @@
-"""Fitting: which columns of a grid a terminal has room for, and how wide each is."""
+"""Fitting: which columns of a grid fit on a terminal, and how wide each is."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ GAP: Final = 2
 """Blanks between two columns."""
 
 _READABLE: Final = 16
-"""A text is not shortened below this."""
+"""Text is not shortened below this width."""
 
 
 class Column(NamedTuple):
-    """What is known of a column.
+    """Properties of a column.
 
     Attributes:
-        width: Of its widest cell, the head included.
+        width: Width of its widest cell, including the head.
         is_whole: True if no cell may be shortened.
-        is_first: True if it is to be shown before others.
+        is_first: True if it is shown before others.
     """
 
     width: int
@@ -27,16 +27,16 @@ class Column(NamedTuple):
 
     @property
     def least(self) -> int:
-        """The width that it can't go below."""
+        """The smallest width it can have."""
         return self.width if self.is_whole else min(self.width, _READABLE)
 
 
 class Fit(NamedTuple):
-    """Columns that are shown.
+    """The columns to show.
 
     Attributes:
-        places: Their numbers, in the order in which they are shown.
-        widths: A width for each.
+        places: Their numbers, in display order.
+        widths: The width of each.
         is_part: True if other columns are left out.
     """
 
@@ -46,7 +46,7 @@ class Fit(NamedTuple):
 
 
 def fit(columns: Sequence[Column], room: int) -> Fit | None:
-    """Return what to show of columns in a room; None if rows have to be shown in another way.
+    """Return the columns to show within a width; None if no grid fits.
 
     | what fits                                  | what is shown                               |
     |--------------------------------------------|---------------------------------------------|
@@ -74,7 +74,7 @@ def fit(columns: Sequence[Column], room: int) -> Fit | None:
 
 
 def _widths(columns: Sequence[Column], room: int) -> tuple[int, ...] | None:
-    """Return a width for each column, the widest texts shortened first; None if there is none."""
+    """Return a width for each column, shortening the widest first; None if they can't fit."""
     room -= GAP * (len(columns) - 1)
     if sum(column.least for column in columns) > room:
         return None

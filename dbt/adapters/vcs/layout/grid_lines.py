@@ -1,4 +1,4 @@
-"""Grid lines: rows as aligned lines, read a page at a time, so that any number can be printed."""
+"""Grid lines: rows as aligned lines, read page by page, so any number can be printed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dbt.adapters.vcs.layout.fitting import GAP, Column, Fit, fit
 from dbt.adapters.vcs.layout.spans import Grid, Line, Span
 
 PAGE: Final = 200
-"""Rows that are read before the first of them is printed: columns are as wide as theirs."""
+"""Number of rows read before the first is printed; they determine the column widths."""
 
 _GAP: Final = " " * GAP
 
@@ -30,7 +30,7 @@ Row = tuple[Span, ...]
 def plain_grid(grid: Grid) -> Iterator[str]:
     """Yield a grid as text of any width, with nothing left out.
 
-    A column becomes wider where a later page needs it.
+    A column becomes wider if a later page needs it.
     """
     heads = [printable(head) for head in grid.heads]
     widths = [cell_width(head) for head in heads]
@@ -54,10 +54,10 @@ def plain_grid(grid: Grid) -> Iterator[str]:
 
 
 def fitted_grid(grid: Grid, room: int) -> Iterator[Line]:
-    """Yield a grid as lines that are no wider than a room of 1 or more.
+    """Yield a grid as lines no wider than `room`, which is at least 1.
 
-    Each page is laid out for itself: as `fitting.fit` says, and where that finds no way a line a
-    column. Heads are repeated when other columns are shown than before.
+    Each page is laid out separately by `fitting.fit`, or with one line per column if no grid fits.
+    The heads are repeated when the columns shown change.
     """
     heads = [printable(head) for head in grid.heads]
     last: Fit | None = None
@@ -83,7 +83,7 @@ def _pages(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _texts(page: Sequence[Row], count: int) -> list[Sequence[str]]:
-    """Return the printable texts of each column."""
+    """Return the printable text of each column's cells."""
     return [all_printable([row[place].text for row in page]) for place in range(count)]
 
 
@@ -103,7 +103,7 @@ def _fit(
     room: int,
     last: Fit | None,
 ) -> Fit | None:
-    """Return what to show of a page, as the page before if that is possible."""
+    """Return the columns to show of a page, the same as for the page before if possible."""
     natural = [
         max(cell_width(head), widest(column)) for head, column in zip(heads, texts, strict=True)
     ]
@@ -157,7 +157,7 @@ def _records(
     *,
     is_begun: bool,
 ) -> Iterator[Line]:
-    """Yield a line a column, and an empty one between rows."""
+    """Yield one line per column, and an empty line between rows."""
     width = min(max(map(cell_width, heads)), max(1, (room - GAP) // 2))
     left = room - width - GAP
     for number, row in enumerate(page):

@@ -1,4 +1,4 @@
-"""Spans: styled text, and the lines and grids that answers are made of."""
+"""Spans: styled text, and the lines and grids that output consists of."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Span(NamedTuple):
     Attributes:
         text: The text.
         style: How a terminal shows it.
-        marked: In a grid: it is what the reader looks for, a value that changed. Where not all
-            columns fit, those with a marked cell are shown first.
+        marked: In a grid, true for a changed value. If not all columns fit, those with a marked
+            cell are shown first.
     """
 
     text: str
@@ -28,13 +28,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Spans one after the other.
+    """A sequence of spans.
 
     Attributes:
         spans: The spans.
-        is_entry: True for a line of a listing, which is made to fit a terminal. A sentence is
-            left to the terminal to wrap, so that a command in it can be copied.
-        gives: Number of the span of an entry that is shortened before the line is wrapped.
+        is_entry: True for a line of a listing, which is fitted to the terminal. A sentence is left
+            for the terminal to wrap, so that commands in it can be copied.
+        gives: Index of the entry's span that is shortened before the line is wrapped.
     """
 
     spans: tuple[Span, ...]
@@ -48,12 +48,12 @@ class Grid:
 
     Attributes:
         heads: Names of the columns.
-        rows: As many cells each as there are heads. They may be computed as they are read, and
-            are read once.
-        right: Columns that are aligned to the right; they are never shortened.
+        rows: One cell per head in each row. They can be computed lazily, and are read once.
+        right: Columns that are right-aligned; they are never shortened.
         whole: Other columns that are never shortened, such as names.
-        first: Columns that are shown first where not all fit. Without any, and without a marked
-            cell, no column is left out: rows that don't fit are printed a line a column.
+        first: Columns that are shown first if not all fit. If there are none, and no cell is
+            marked, no column is left out: rows that don't fit are printed with one line per
+            column.
     """
 
     heads: tuple[str, ...]
@@ -67,17 +67,17 @@ Block: TypeAlias = Line | Grid
 
 
 def line(*parts: str | Span) -> Line:
-    """Return a sentence of spans; bare text is plain."""
+    """Return spans as a sentence; plain strings have no style."""
     return Line(_spans(parts))
 
 
 def entry(*parts: str | Span, gives: int | None = None) -> Line:
-    """Return a line of a listing; bare text is plain. `gives` is as for `Line`."""
+    """Return a line of a listing; plain strings have no style. `gives` is as in `Line`."""
     return Line(_spans(parts), is_entry=True, gives=gives)
 
 
 def short(id: CommitId) -> Span:
-    """Return the first digits of a commit's id."""
+    """Return the first digits of a commit id."""
     return Span(id[:12], "commit")
 
 

@@ -1,4 +1,4 @@
-"""Layout: lines and grids of text with styles, for a terminal, a file or dbt's log alike."""
+"""Layout: lines and grids of styled text, for a terminal, a file or dbt's log."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def plain_lines(blocks: Iterable[Block]) -> list[str]:
-    """Return blocks as text without styles, a line each, of any width."""
+    """Return blocks as unstyled lines of any width."""
     return list(plain_text(blocks))
 
 
 def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
-    """Yield blocks as text without styles, a line each, as they come; nothing is left out."""
+    """Yield blocks as unstyled lines of any width as they are read; nothing is left out."""
     for block in blocks:
         if isinstance(block, Line):
             yield "".join(printable(span.text) for span in block.spans).rstrip()
@@ -57,10 +57,10 @@ def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[Line]:
-    """Yield blocks as lines for a terminal that has room for so many columns, as they come.
+    """Yield blocks, as they are read, as lines for a terminal with `room` columns.
 
-    Their text is printable. Lines of listings and of grids are no wider than the room, and have
-    `…` where something is left out; a sentence may be wider.
+    Their text is printable. Lines of listings and grids are no wider than `room`, with `…` where
+    something is left out; a sentence can be wider.
     """
     for block in blocks:
         if isinstance(block, Grid):
@@ -78,17 +78,17 @@ def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[Line]:
 
 
 def brief(text: str, length: int = 100) -> str:
-    """Return a text that fits a list: its end is left out if it is longer."""
+    """Return text for a list, cut at the end if it is longer than `length`."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def local_time(moment: datetime) -> str:
-    """Return an instant in local time, to the second, in a form that `main@{...}` takes too."""
+    """Return a time in local time, to the second, in a form that `main@{...}` also accepts."""
     return moment.astimezone().isoformat(sep=" ", timespec="seconds")
 
 
 def age(moment: datetime, now: datetime) -> str:
-    """Return how long ago an instant was, in its largest whole unit."""
+    """Return how long ago a time was, in its largest whole unit."""
     gone = now - moment
     for length, unit in _AGES:
         if gone >= length:
@@ -97,7 +97,7 @@ def age(moment: datetime, now: datetime) -> str:
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number of things: `1 row`, `2,000 rows`."""
+    """Return a count with its noun: `1 row`, `2,000 rows`."""
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 

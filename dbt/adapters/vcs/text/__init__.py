@@ -1,1 +1,1 @@
-"""What a person is told: each answer of the verbs as lines and grids."""
+"""Output for people: the result of each verb as lines and grids."""

@@ -1,4 +1,4 @@
-"""Branches in words."""
+"""Text about branches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def branches_text(branches: Iterable[BranchSummary], now: datetime) -> Iterator[Block]:
-    """Tell of branches; the default one has a star, a protected one an exclamation mark."""
+    """Yield a list of branches; `*` marks the default one, `!` a protected one."""
     yield Grid(
         heads=("", "BRANCH", "HEAD", "AGE", "AHEAD", "BEHIND", "LAST COMMIT"),
         rows=(
@@ -38,27 +38,27 @@ def branches_text(branches: Iterable[BranchSummary], now: datetime) -> Iterator[
 
 
 def branch_created_text(branch: BranchSummary) -> Iterator[Block]:
-    """Tell that a branch was made."""
+    """Yield the line for a branch that was created."""
     yield line("Created branch ", Span(branch.name, "name"), " at ", short(branch.head), ".")
 
 
 def branch_protected_text(branch: BranchSummary) -> Iterator[Block]:
-    """Tell what a branch demands of a change now."""
+    """Yield the line that says which changes a branch accepts now."""
     name = Span(branch.name, "name")
     if not branch.is_protected:
-        yield line(name, " takes any change again.")
+        yield line(name, " accepts any change again.")
         return
     what = f" on which {' and '.join(branch.require)} passed" if branch.require else ""
-    yield line(name, f" is protected: it takes promotions alone{what}.")
+    yield line(name, f" is protected: it accepts only promotions{what}.")
 
 
 def branch_deleted_text(name: str, head: CommitId) -> Iterator[Block]:
-    """Tell that a branch was deleted, and how to have it back."""
+    """Yield the lines for a deleted branch, with the command that restores it."""
     yield line("Deleted branch ", Span(name, "name"), ", which was at ", short(head), ".")
-    yield line(f"To have it back: dbt-vcs branch undelete {shlex.quote(name)}")
+    yield line(f"To restore it: dbt-vcs branch undelete {shlex.quote(name)}")
 
 
 def branch_renamed_text(old: str, branch: BranchSummary) -> Iterator[Block]:
-    """Tell that a branch has another name."""
+    """Yield the line for a renamed branch."""
     new = Span(branch.name, "name")
     yield line("Renamed branch ", Span(old, "name"), " to ", new, ", at ", short(branch.head), ".")

@@ -1,4 +1,4 @@
-"""Changes in words, as a run tells them in dbt's log."""
+"""Text about changes, as a run writes it to dbt's log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed"
 
 
 def changes_text(changes: Sequence[ChangeSummary]) -> Iterator[Block]:
-    """Tell what changed, a line each, as a run tells it in dbt's log."""
+    """Yield one line per change, as a run writes it to dbt's log."""
     for change in changes:
         how = f"  {change.how:<8}"
         yield entry(Span(how, _STYLES[change.how]), str(change).removeprefix(how))

@@ -1,4 +1,4 @@
-"""Commits in words: the log, and a single one with the run that it publishes."""
+"""Text about commits: the log, and a single commit with the run that it publishes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BAD_NODES: Final = frozenset({"error", "fail", "runtime error"})
 
 
 def log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
-    """Tell of commits, a line each."""
+    """Yield one line per commit."""
     for item in entries:
         names = Span(f" ({', '.join(item.names)})", "name") if item.names else Span("")
         when = f"  {item.author}, {age(item.committed_at, now)}"
@@ -40,7 +40,7 @@ def log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
 
 
 def commit_text(commit: CommitDetail, now: datetime) -> Iterator[Block]:
-    """Tell of one commit."""
+    """Yield all details of one commit."""
     names = Span(f" ({', '.join(commit.names)})" if commit.names else "", "name")
     yield line(Span(f"commit {commit.id}", "commit"), names)
     if len(commit.parents) > 1:

@@ -1,4 +1,4 @@
-"""Conflicts of a merge in words."""
+"""Text about the conflicts of a merge."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from dbt.adapters.vcs.verbs.reading.waiting_merges import OpenMergeReport
 
 _OWN: Final = ("our_diff_type", "their_diff_type", "resolution")
-"""Columns that a table of conflicts has beside those of the table."""
+"""Columns of a conflict table in addition to those of the table itself."""
 
 
 def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
-    """Tell what conflicts, the rows that were asked for, and how to go on."""
+    """Yield the conflicts, the requested rows and the next step."""
     target = Span(report.target, "name")
     if report.source is None:
-        yield line("No merge into ", target, " waits for conflicts to be resolved.")
+        yield line("No merge into ", target, " is waiting for conflicts to be resolved.")
         return
-    yield line("Merging ", Span(report.source, "name"), " into ", target, " waits for:")
+    yield line("Merging ", Span(report.source, "name"), " into ", target, " is waiting for:")
     yield Grid(
         heads=("RELATION", "CONFLICTS", "RESOLVED", "WHAT"),
         rows=tuple(
@@ -47,7 +47,7 @@ def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
 
 
 def _rows(report: OpenMergeReport) -> Grid:
-    """Return the rows in conflict; the key and the values on which the sides differ come first."""
+    """Return the rows in conflict; the key and the values that differ come first."""
     columns = report.rows.columns
     places = {name: place for place, name in enumerate(columns)}
     names = [name.removeprefix("our_") for name in columns if name.startswith("our_")]
@@ -75,9 +75,11 @@ def _rows(report: OpenMergeReport) -> Grid:
 
 
 def _next(report: OpenMergeReport) -> Iterator[Block]:
-    """Tell how what is left can be resolved: whole relations one by one, rows by their tables."""
+    """Yield how to resolve what is left: whole relations one by one, rows by table."""
     if not report.left:
-        yield line(f"None is left: dbt-vcs merge --continue {report.target} goes on.")
+        yield line(
+            f"No conflict is left. To finish the merge: dbt-vcs merge --continue {report.target}"
+        )
         return
     for item in report.relations:
         if item.whole and not item.resolved:
@@ -88,23 +90,27 @@ def _next(report: OpenMergeReport) -> Iterator[Block]:
             )
     if any(not item.whole for item in report.relations):
         yield line(
-            f"Rows in conflict are tables on the branch {report.branch}; see them, then choose: "
-            f"dbt-vcs conflicts {report.target} --relation NAME, dbt-vcs resolve NAME "
+            f"Rows in conflict are in tables on the branch {report.branch}. To show and resolve "
+            f"them: dbt-vcs conflicts {report.target} --relation NAME, dbt-vcs resolve NAME "
             f"--with ours|theirs|base|delete --into {report.target}, or for a row "
             "--key COLUMN=VALUE --set COLUMN=VALUE"
         )
 
 
 def resolved_text(resolution: Resolution) -> Iterator[Block]:
-    """Tell what was chosen, and what is left."""
+    """Yield what was chosen, and what is left."""
     is_custom = resolution.choice is Choice.CUSTOM
-    what = "values chosen by hand" if is_custom else str(resolution.choice)
+    what = "values given by hand" if is_custom else str(resolution.choice)
     yield line(f"Resolved {counted(resolution.count, 'conflict')} with {what}.")
     left = resolution.left
-    yield line(f"{left} left." if left else "None is left: dbt-vcs merge --continue goes on.")
+    yield line(
+        f"{left} left."
+        if left
+        else "No conflict is left. To finish the merge: dbt-vcs merge --continue"
+    )
 
 
 def aborted_text(merge: OpenMerge) -> Iterator[Block]:
-    """Tell that a merge was given up."""
+    """Yield the line for an aborted merge."""
     source, target = Span(merge.source, "name"), Span(merge.target, "name")
-    yield line("Gave up merging ", source, " into ", target, ", which stays as it is.")
+    yield line("Aborted the merge of ", source, " into ", target, ", which is unchanged.")

@@ -1,4 +1,4 @@
-"""Rows of a diff in a grid, with what changed in each marked."""
+"""Rows of a diff as a grid, with the changed values marked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = tuple[Any, ...]
 
 
 def diff_rows(report: DiffReport) -> Grid:
-    """Return the rows of a diff in any shape; the key and what changed come first."""
+    """Return the rows of a diff in any shape; the key and the changed values come first."""
     rows, first = report.rows, tuple[str, ...]()
     match report.heads[0]:
         case "_change_type":
@@ -35,16 +35,16 @@ def diff_rows(report: DiffReport) -> Grid:
             sides = (f"{side}_{name}" for name in report.key for side in ("from", "to"))
             cells, first = map(_wide, rows.values()), ("diff_type", *sides)
         case "diff_count":
-            # Which rows have one key is not known here: nothing says what matters.
+            # Rows aren't matched by key here, so there are no changed values to mark.
             cells = (_cells(row, _style(row)) for row in rows.values())
         case _:
-            # A three-way row has one kind for each side, and so no colour of its own.
+            # A three-way row has one kind of change per side, so it has no colour as a whole.
             cells, first = (_cells(row, "plain") for row in rows.values()), report.key
     return Grid(heads=report.heads, rows=cells, whole=rows.numeric, first=first)
 
 
 def _images(rows: Iterable[Row]) -> Iterator[tuple[Span, ...]]:
-    """Yield rows with what an update changed marked in both images, which follow each other."""
+    """Yield rows; an update's two images are adjacent, and changed values are marked in both."""
     reader = iter(rows)
     for row in reader:
         after = next(reader, None) if row[0] == "update_preimage" else None
@@ -57,7 +57,7 @@ def _images(rows: Iterable[Row]) -> Iterator[tuple[Span, ...]]:
 
 
 def _wide(row: Row) -> tuple[Span, ...]:
-    """Return a row with the values marked that a modification changed, both of them."""
+    """Return a row; the old and new values that a modification changed are marked."""
     if row[0] != "modified":
         return _cells(row, _style(row))
     pairs = zip(row[1::2], row[2::2], strict=True)

@@ -1,4 +1,4 @@
-"""Diffs in words: a line a relation, its columns, and the rows of one table."""
+"""Text about diffs: one line per relation, its columns, and the rows of one table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed"
 
 
 def diff_text(report: DiffReport) -> Iterator[Block]:
-    """Tell all that a diff found: relations, their columns, and rows if there are any."""
+    """Yield a whole diff: relations, their columns, and rows if there are any."""
     if report.is_equal:
         yield line(report.before, " and ", report.after, " are equal.")
         return
@@ -32,7 +32,7 @@ def diff_text(report: DiffReport) -> Iterator[Block]:
 
 
 def diff_summary_text(report: DiffReport) -> Iterator[Block]:
-    """Tell how much differs in all."""
+    """Yield the totals of a diff."""
     if report.is_equal:
         yield line(report.before, " and ", report.after, " are equal.")
     else:
@@ -40,7 +40,7 @@ def diff_summary_text(report: DiffReport) -> Iterator[Block]:
 
 
 def diff_schema_text(report: DiffReport) -> Iterator[Block]:
-    """Tell which columns differ."""
+    """Yield the columns that differ."""
     changed = [item for item in report.relations if item.columns]
     if not changed:
         yield line(f"No columns differ between {report.before} and {report.after}.")
@@ -71,7 +71,7 @@ def _column(item: ColumnDiff) -> str:
         case "dropped":
             return f"{item.column} dropped: {item.before}"
         case "moved":
-            return f"{item.column} moved: place {item.before} -> {item.after}"
+            return f"{item.column} moved: position {item.before} -> {item.after}"
     return f"{item.column} {item.kind}: {item.before} -> {item.after}"
 
 
@@ -79,7 +79,9 @@ def _totals(report: DiffReport) -> Iterator[Block]:
     relations = report.relations
     yield line(f"{counted(len(relations), 'relation')}, {rows_text(relations)} rows")
     if not all(item.is_exact for item in relations):
-        yield line(Span("Rows of large tables are compared in SQL: snapshot_diff().", "faint"))
+        yield line(
+            Span("To compare the rows of large tables, use snapshot_diff() in SQL.", "faint")
+        )
 
 
 def _rows(report: DiffReport) -> Iterator[Block]:
@@ -87,4 +89,9 @@ def _rows(report: DiffReport) -> Iterator[Block]:
         yield diff_rows(report)
     left = report.row_count - len(report.rows)
     if report.heads and left:
-        yield line(Span(f"{counted(left, 'more row')}: give --limit, with 0 for all.", "faint"))
+        yield line(
+            Span(
+                f"{counted(left, 'more row')}: use --limit to show more, or --limit 0 for all.",
+                "faint",
+            )
+        )

@@ -1,4 +1,4 @@
-"""Restores, reverts, clones, lineage and blame in words."""
+"""Text about restores, reverts, clones, lineage and blame."""
 
 from __future__ import annotations
 
@@ -31,17 +31,23 @@ if TYPE_CHECKING:
 
 
 def branch_undeleted_text(name: str, head: CommitId) -> Iterator[Block]:
-    """Tell that a deleted branch is there again."""
-    yield line("The branch ", Span(name, "name"), " is there again, at ", short(head), ".")
+    """Yield the line for a deleted branch that was restored."""
+    yield line("Restored branch ", Span(name, "name"), " at ", short(head), ".")
 
 
 def restore_text(report: RestoreReport) -> Iterator[Block]:
-    """Tell what a restore did, and which commits it took apart."""
+    """Yield what a restore did, and which commits it undid only in part."""
     what = Span(report.relation or "all", "name")
     where = Span(report.branch, "name")
-    to = f" to {report.revision}" if report.revision else " as it was when it was dropped"
+    to = (
+        f" to {report.revision}"
+        if report.revision
+        else " to its last version before it was dropped"
+    )
     if not report.changes:
-        yield line("Nothing to restore: ", what, " on ", where, f" is as at {report.revision}.")
+        yield line(
+            "Nothing to restore: ", what, " on ", where, f" is the same as at {report.revision}."
+        )
         return
     verb = "Would restore " if report.dry_run else "Restored "
     moved = () if report.dry_run else (": ", short(report.before), " -> ", short(report.after))
@@ -52,17 +58,19 @@ def restore_text(report: RestoreReport) -> Iterator[Block]:
             Span("Warning: ", "warn"),
             short(apart.commit),
             f" ({apart.summary}) changed {report.relation} together with "
-            f"{', '.join(apart.others)}, which stay as they are.",
+            f"{', '.join(apart.others)}, which were not restored.",
         )
     if report.apart:
         yield line(f"To restore all of them: dbt-vcs restore --all --to {report.revision}")
 
 
 def revert_text(report: RevertReport) -> Iterator[Block]:
-    """Tell what a revert did."""
+    """Yield what a revert did."""
     where = Span(report.branch, "name")
     if report.before == report.after:
-        yield line("Nothing to revert: ", where, " has nothing of ", short(report.commit), ".")
+        yield line(
+            "Nothing to revert: ", where, " has none of the changes of ", short(report.commit), "."
+        )
         return
     yield line(
         "Reverted ",
@@ -78,7 +86,7 @@ def revert_text(report: RevertReport) -> Iterator[Block]:
 
 
 def clone_text(report: CloneReport) -> Iterator[Block]:
-    """Tell what a clone did."""
+    """Yield what a clone did."""
     at = f" at {report.at}" if report.at else ""
     yield line(
         "Cloned ",
@@ -93,15 +101,15 @@ def clone_text(report: CloneReport) -> Iterator[Block]:
 
 
 def lineage_text(node: LineageNode, now: datetime, *, forward: bool) -> Iterator[Block]:
-    """Tell of a lineage as a tree, the version that was asked for first."""
+    """Yield a lineage as a tree, with the requested version first."""
     yield from _node_text(node, now, "")
     if not node.next:
-        what = "No version on this branch was made from it." if forward else "It read nothing."
+        what = "No version on this branch was built from it." if forward else "It read nothing."
         yield line(f"  {what}")
 
 
 def blame_text(report: BlameReport, now: datetime) -> Iterator[Block]:
-    """Tell which commit last changed a row."""
+    """Yield the commit that last changed a row."""
     key = ", ".join(f"{column}={value}" for column, value in report.key.items())
     yield entry(
         short(report.commit),
@@ -118,7 +126,7 @@ def blame_text(report: BlameReport, now: datetime) -> Iterator[Block]:
 
 
 def _blamed_rows(report: BlameReport) -> Grid:
-    """Return the row before (-) and after (+); the key and what changed come first."""
+    """Return the row before (-) and after (+); the key and the changed values come first."""
     sides: tuple[tuple[str, Mapping[str, str] | None, Style], ...] = (
         ("-", report.before, "bad"),
         ("+", report.after, "good"),

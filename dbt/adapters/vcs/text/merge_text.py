@@ -1,4 +1,4 @@
-"""Merges in words."""
+"""Text about merges."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def merge_text(report: MergeReport) -> Iterator[Block]:
-    """Tell what a merge did, or would do."""
+    """Yield what a merge did, or would do."""
     source, target = Span(report.source, "name"), Span(report.target, "name")
     if report.how == "up_to_date":
-        yield line(target, " is up to date: it has everything of ", source)
+        yield line(target, " is up to date: it contains everything from ", source)
         return
     if report.how == "conflict":
         yield line("Can't merge ", source, " into ", target, ": both changed")
         for name in report.conflicts:
             yield line(Span(f"  {name}", "bad"))
         if report.changes:
-            yield line("This alone would merge:")
+            yield line("Only these would merge:")
         yield from changes_text(report.changes)
         return
     word = "Would merge " if report.dry_run else "Merged "
-    how = "fast-forward" if report.how == "fast_forward" else "with what had landed there"
+    how = "fast-forward" if report.how == "fast_forward" else "merged with what was there"
     after = short(report.after) if report.after else Span("a new commit")
     yield line(word, source, " into ", target, f", {how}: ", short(report.before), " -> ", after)
     yield from changes_text(report.changes)

@@ -1,4 +1,4 @@
-"""Compactions in words."""
+"""Text about compactions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def optimize_text(report: OptimizeReport) -> Iterator[Block]:
-    """Tell what a compaction did."""
+    """Yield what a compaction did."""
     if report.commit is None:
         what = counted(report.looked_at, "table")
-        yield line(f"Nothing to do: {what} looked at, every block is well as it is.")
+        yield line(f"Nothing to do: {what} checked, and no block needs to be rewritten.")
         return
     yield Grid(
         heads=("TABLE", "BLOCKS", "SIZE", "DELETED ROWS DROPPED"),

@@ -1,4 +1,4 @@
-"""Rows in a grid."""
+"""Rows as a grid."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def rows_text(rows: RowSet, total: int) -> Iterator[Block]:
-    """Show rows as they are read, and how many there are if these are not all.
+    """Yield rows as they are read, and the total if these are not all.
 
-    Nothing is shown without columns.
+    Yields nothing if there are no columns.
     """
     if not rows.columns:
         return
@@ -29,7 +29,7 @@ def rows_text(rows: RowSet, total: int) -> Iterator[Block]:
 
 
 def cell_of(value: Any, style: Style = "plain", marked: bool = False) -> Span:
-    """Return the cell of a value; binary is shown in hex."""
+    """Return the cell for a value; binary is shown in hex."""
     if isinstance(value, str):
         return Span(value, style, marked)
     if value is None:

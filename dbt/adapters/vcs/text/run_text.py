@@ -1,4 +1,4 @@
-"""Runs in words."""
+"""Text about runs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ STATUS_STYLES: Final[dict[str, Style]] = {
 
 
 def runs_text(runs: Sequence[RunSummary], now: datetime) -> Iterator[Block]:
-    """Tell of runs."""
+    """Yield a list of runs."""
     if not runs:
-        yield line("No run has left a branch.")
+        yield line("There are no runs with a branch.")
         return
     yield Grid(
         heads=("RUN", "STATUS", "TARGET", "COMMAND", "AGE", "NOTE"),
@@ -47,7 +47,7 @@ def runs_text(runs: Sequence[RunSummary], now: datetime) -> Iterator[Block]:
 
 
 def discarded_text(runs: Sequence[RunSummary]) -> Iterator[Block]:
-    """Tell which runs were discarded."""
+    """Yield the runs that were discarded."""
     for run in runs:
         yield line("Discarded ", Span(run.branch, "name"), f" ({run.status}).")
     if not runs:

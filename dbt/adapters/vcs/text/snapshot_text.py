@@ -1,4 +1,4 @@
-"""Named snapshots in words."""
+"""Text about named snapshots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator[Block]:
-    """Tell of named snapshots."""
+    """Yield a list of named snapshots."""
     if not found:
         yield line("There are no named snapshots.")
         return
@@ -38,7 +38,7 @@ def snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator[
 
 
 def snapshot_created_text(item: SnapshotSummary) -> Iterator[Block]:
-    """Tell that a version was named."""
+    """Yield the line for a snapshot that was created."""
     yield line(
         "Created snapshot ",
         Span(item.name, "name"),
@@ -49,7 +49,7 @@ def snapshot_created_text(item: SnapshotSummary) -> Iterator[Block]:
 
 
 def snapshot_deleted_text(item: SnapshotSummary) -> Iterator[Block]:
-    """Tell that a name was let go of."""
+    """Yield the line for a snapshot that was deleted."""
     yield line(
         "Deleted snapshot ",
         Span(item.name, "name"),

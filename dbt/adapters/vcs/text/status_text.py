@@ -1,4 +1,4 @@
-"""A repository's status in words."""
+"""Text about a repository's status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
-    """Tell where a repository stands."""
+    """Yield the status of a repository."""
     yield line(Span("Repository  ", "heading"), status.repository)
     yield line(
         Span("            ", "heading"),
@@ -26,7 +26,7 @@ def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
         yield line(
             Span("Branch      ", "heading"),
             Span(status.branch, "name"),
-            " is not there yet: the first dbt run on it, or dbt-vcs branch create, makes it",
+            " does not exist yet: the first dbt run on it, or dbt-vcs branch create, creates it",
         )
     else:
         yield entry(
@@ -53,12 +53,12 @@ def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
             Span(str(merge.source), "name"),
             " into ",
             Span(merge.target, "name"),
-            f" waits, {left}: dbt-vcs conflicts {merge.target}"
+            f" is waiting, {left}: dbt-vcs conflicts {merge.target}"
             if merge.left
-            else f" waits, all is resolved: dbt-vcs merge --continue {merge.target}",
+            else f" is waiting, all resolved: dbt-vcs merge --continue {merge.target}",
         )
     if status.runs:
-        yield line(Span("Runs", "heading"), " that are not done with")
+        yield line(Span("Runs", "heading"), " that are not finished")
         yield from runs_text(status.runs, now)
     else:
-        yield line(Span("Runs        ", "heading"), "none is open, failed or waits")
+        yield line(Span("Runs        ", "heading"), "none is running, failed or waiting")

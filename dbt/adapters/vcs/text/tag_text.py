@@ -1,4 +1,4 @@
-"""Tags in words."""
+"""Text about tags."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:
-    """Tell of tags."""
+    """Yield a list of tags."""
     if not tags:
         yield line("There are no tags.")
         return
@@ -36,17 +36,17 @@ def tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:
 
 
 def tag_created_text(tag: TagSummary) -> Iterator[Block]:
-    """Tell that a tag was made."""
+    """Yield the line for a tag that was created."""
     yield line("Created tag ", Span(tag.name, "name"), " at ", short(tag.commit), ".")
 
 
 def tag_deleted_text(name: str, commit: CommitId | None) -> Iterator[Block]:
-    """Tell that a tag was deleted."""
+    """Yield the line for a tag that was deleted."""
     where = f", which was at {commit[:12]}" if commit else ""
     yield line("Deleted tag ", Span(name, "name"), f"{where}.")
 
 
 def tag_renamed_text(old: str, tag: TagSummary) -> Iterator[Block]:
-    """Tell that a tag has another name."""
+    """Yield the line for a renamed tag."""
     new = Span(tag.name, "name")
     yield line("Renamed tag ", Span(old, "name"), " to ", new, ", at ", short(tag.commit), ".")

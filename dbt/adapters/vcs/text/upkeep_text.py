@@ -1,4 +1,4 @@
-"""Collections and checks in words."""
+"""Text about garbage collection and checks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ _SHOWN: Final = 10
 
 
 def gc_text(report: GcReport) -> Iterator[Block]:
-    """Tell what a collection did."""
+    """Yield what a garbage collection did."""
     for name in report.runs:
-        yield line("Discarded ", Span(name, "name"), ", which had outlived the retention.")
+        yield line(
+            "Discarded ", Span(name, "name"), ", which was older than the retention period."
+        )
     verb = "Would delete" if report.dry_run else "Deleted"
     yield line(
         f"{verb} {counted(report.files, 'data file')} and "
@@ -27,48 +29,48 @@ def gc_text(report: GcReport) -> Iterator[Block]:
     )
     yield line(
         f"Kept {counted(report.kept_files, 'data file')} ({size(report.kept_bytes)}) and "
-        f"{counted(report.kept_objects, 'manifest')}; history without a name is kept for "
+        f"{counted(report.kept_objects, 'manifest')}; unnamed history is kept for "
         f"{report.keep_days:g} days."
     )
     if report.young:
         yield line(
-            f"Left {counted(report.young, 'file')} alone that nothing needs and that may be of "
-            "a writer at work: a later collection looks again."
+            f"Left {counted(report.young, 'unused file')} alone that may belong to a running "
+            "writer; a later gc checks again."
         )
 
 
 def losses_text(losses: Losses) -> Iterator[Block]:
-    """Tell what nobody can have back once a collection has run with a shorter retention."""
+    """Yield what can no longer be restored after a collection with a shorter retention."""
     yield line(
-        f"With a retention of {losses.days:g} days a collection (dbt-vcs gc) takes away for good, "
-        "once it is a day old:"
+        f"With a retention of {losses.days:g} days, dbt-vcs gc deletes for good, once it is "
+        "a day old:"
     )
     if losses.files:
         yield line(
             f"  {counted(losses.files, 'data file')} ({size(losses.bytes)}) of history without a "
-            "name, which restore, diff and time travel read now"
+            "name, which restore, diff and time travel can read now"
         )
     if losses.branches:
         yield line(
             f"  {_named('the deleted branch', 'the deleted branches', losses.branches)}, "
-            "which branch undelete brings back now"
+            "which branch undelete can restore now"
         )
     if losses.runs:
         yield line(
             f"  {_named('the branch', 'the branches', losses.runs)}, "
-            "which dbt retry and runs publish go on with now"
+            "which dbt retry and runs publish can use now"
         )
     if losses.at_work:
         yield line(
-            f"  what {_named('the run at work', 'the runs at work', losses.at_work)} and other "
-            "readers go on reading for longer than that, if it is replaced meanwhile"
+            f"  what {_named('the running run', 'the running runs', losses.at_work)} and other "
+            "readers read for longer than that, if it is replaced in the meantime"
         )
     yield line("To keep something, give it a name first: dbt-vcs tag create NAME REVISION")
 
 
 def unconfirmed(told: Iterable[str], how: str) -> str:
-    """Return why a retention was not shortened, after what `losses_text` told, and how it is."""
-    return "\n".join([*told, f"Nothing was changed. If that is meant, say so: {how}"])
+    """Return the error for a retention that was not shortened: the losses and how to confirm."""
+    return "\n".join([*told, f"Nothing was changed. To do it anyway: {how}"])
 
 
 def _named(one: str, many: str, names: Sequence[str]) -> str:
@@ -77,30 +79,30 @@ def _named(one: str, many: str, names: Sequence[str]) -> str:
 
 
 def retention_text(days: float) -> Iterator[Block]:
-    """Tell of a retention that was set."""
-    yield line(f"History without a name is kept for {days:g} days.")
+    """Yield the line for a retention that was set."""
+    yield line(f"Unnamed history is kept for {days:g} days.")
 
 
 def problem_text(problem: str) -> Iterator[Block]:
-    """Tell of one thing that is wrong with a repository."""
+    """Yield one problem found in a repository."""
     yield line(Span(problem, "bad"))
 
 
 def fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Block]:
-    """Tell what was found in a repository, without what has been told already."""
+    """Yield the summary of a check, without the problems that were already shown."""
     for problem in report.problems if with_problems else ():
         yield from problem_text(problem)
     yield line(
-        f"Looked at {counted(report.commits, 'commit')}, "
+        f"Checked {counted(report.commits, 'commit')}, "
         f"{counted(report.objects, 'manifest')} and {counted(report.files, 'data file')} "
         f"({size(report.bytes)})."
     )
     if report.orphans:
         yield line(
-            f"{counted(report.orphans, 'file')} ({size(report.orphan_bytes)}) are needed by "
-            "nothing; dbt-vcs gc deletes them once they are a day old."
+            f"{counted(report.orphans, 'file')} ({size(report.orphan_bytes)}) are not "
+            "needed; dbt-vcs gc deletes them once they are a day old."
         )
     if report.problems:
         yield line(Span(f"{counted(len(report.problems), 'problem')}.", "bad"))
     else:
-        yield line(Span("All is well.", "good"))
+        yield line(Span("No problems found.", "good"))

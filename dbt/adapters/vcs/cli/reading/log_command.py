@@ -40,6 +40,7 @@ def log(session: Session, revision: str | None, limit: int, relation: str | None
         yield from log_text(shown, session.now)
         if next(found, None) is not None:
             option = session.spelled("--limit")
-            yield line(Span(f"There are older ones: give {option}, with 0 for all.", "faint"))
+            more = f"There are older commits: use {option} to show more, or {option} 0 for all."
+            yield line(Span(more, "faint"))
 
     session.show(shown, blocks())

@@ -121,7 +121,7 @@ def find_open_merge(repository: Repository, target: str) -> OpenMerge:
     found = open_merge_of(branch) if branch else None
     if found is None:
         raise NotFoundError(
-            f"No merge into {target!r} waits for conflicts to be resolved. "
+            f"No merge into {target!r} is waiting for conflicts to be resolved. "
             f"Begin one: dbt-vcs merge <source> {target}"
         )
     return found

@@ -46,7 +46,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"model"},
         {"codec"},
         {"store", "history", "plan"},
-        {"header", "treereader", "commit_graph", "divergence", "retry"},
+        {"header", "treereader", "commit_graph", "divergence", "retry", "presence"},
         {"branches"},
         {"landing", "resolver", "snapshotnames"},
         {"repository"},

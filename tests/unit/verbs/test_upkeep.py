@@ -17,6 +17,8 @@ from dbt.adapters.vcs.core.retention import DAY, change_retention, read_retentio
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.promote import promote
 from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.verbs.reading.log import read_log
 from dbt.adapters.vcs.verbs.refs.branch import create_branch, delete_branch
@@ -74,6 +76,52 @@ def test_replaced_rows_go_after_the_retention(tables: Tables) -> None:
     assert len(read_log(repository, "main", relation="shop.a")) == 2
 
 
+def test_a_merge_does_not_bring_back_rows_that_were_collected(tables: Tables) -> None:
+    repository = tables.warehouse.repository
+    for number in range(4):
+        tables.put(a=tables.entry([tables.block({1: f"v{number}"})]))
+        if number == 0:
+            tables.warehouse.branch("release/1")
+        later(tables, 3)
+    later(tables, 9)
+    assert collect(repository, author="gc").files == 2
+    before = tables.warehouse.head("release/1")
+    with pytest.raises(NotFoundError, match=r"collected \(data/"):
+        merge(repository, "main~2", "release/1", author="bob")
+    with pytest.raises(NotFoundError, match=r"collected \(data/"):
+        promote(repository, "main~2", "release/1", author="bob")
+    assert tables.warehouse.head("release/1") == before
+    assert check_repository(repository).problems == ()
+    merge(repository, "main", "release/1", author="bob")
+    assert check_repository(repository).problems == ()
+
+
+def test_an_old_commit_that_is_merged_is_kept_from_a_collection(tables: Tables) -> None:
+    repository = tables.warehouse.repository
+    tables.put(a=tables.entry([tables.block({1: "a"})]))
+    tables.warehouse.branch("release/1")
+    tables.put(a=tables.entry([tables.block({1: "b"})]))
+    tables.put(a=tables.entry([tables.block({1: "c"})]))
+    later(tables, 30)
+    merge(repository, "main~1", "release/1", author="bob")
+    collect(repository, author="gc")
+    assert check_repository(repository).problems == ()
+    assert tables.warehouse.rows("a", "release/1")[0]["name"] == "b"
+
+
+def test_a_landing_looks_for_the_files_that_it_names(tables: Tables) -> None:
+    warehouse = tables.warehouse
+    tables.put(a=tables.entry([tables.block({1: "a"})]))
+    warehouse.branch("dev")
+    lost = tables.block({2: "b"})
+    tables.put("dev", b=tables.entry([tables.block({3: "c"}), lost]))
+    warehouse.blobs.delete(lost.path)
+    before = warehouse.head()
+    with pytest.raises(NotFoundError, match=f"{lost.path} is needed"):
+        merge(warehouse.repository, "dev", "main", author="bob")
+    assert warehouse.head() == before
+
+
 @pytest.mark.parametrize("how", ["tag", "snapshot", "branch"])
 def test_what_has_a_name_is_kept(tables: Tables, how: str) -> None:
     replaced(tables)
@@ -106,7 +154,7 @@ def test_what_is_gone_is_not_brought_back(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     # Whether each file is asked for, or all are listed.
-    monkeypatch.setattr("dbt.adapters.vcs.core.retention._MANY", many)
+    monkeypatch.setattr("dbt.adapters.vcs.core.presence._MANY", many)
     replaced(tables)
     repository = tables.warehouse.repository
     old = repository.resolve("main~1")
@@ -134,7 +182,7 @@ def test_what_is_gone_is_not_brought_back(
 def test_old_versions_come_back_while_they_are_there_and_stay(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    monkeypatch.setattr("dbt.adapters.vcs.core.retention._MANY", many)
+    monkeypatch.setattr("dbt.adapters.vcs.core.presence._MANY", many)
     replaced(tables)
     repository = tables.warehouse.repository
     later(tables, 30)

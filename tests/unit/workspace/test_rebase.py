@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, TableId
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -55,6 +55,7 @@ def append(overlay: Overlay, path: str) -> None:
     entry = overlay.require(AUDIT)
     assert isinstance(entry, TableEntry)
     before = overlay.snapshot(entry.snapshot)
+    overlay.repository.blobs.create(path, b"1")
     added = put_segments(overlay.repository, [Block(path=path, rows=1, bytes=1)])
     overlay.put_table(
         AUDIT,
@@ -118,6 +119,7 @@ def test_a_rebuild_does_not_follow_an_insert(line: BranchLine) -> None:
     first, second = begin(repository), begin(repository)
     append(first, "x")
     before = second.require_table(AUDIT)
+    repository.blobs.create("new", b"1")
     rebuilt = put_segments(repository, [Block(path="new", rows=1, bytes=1)])
     second.put_table(AUDIT, msgspec.structs.replace(before, segments=rebuilt))
     line.land(first, "append")
@@ -163,3 +165,15 @@ def test_an_insert_that_read_other_tables_follows(line: BranchLine) -> None:
     line.land(second, "append")
 
     assert paths(repository) == ["x", "y"]
+
+
+def test_an_insert_whose_file_is_gone_does_not_land(line: BranchLine) -> None:
+    repository = line._repository
+    overlay = begin(repository)
+    append(overlay, "a0")
+    repository.blobs.delete("a0")
+    before = line.head()
+
+    with pytest.raises(NotFoundError, match="The data file a0 is needed"):
+        line.land(overlay, "append")
+    assert line.head() == before

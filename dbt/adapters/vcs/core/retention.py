@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.branches import Names
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, RetryError, VcsError
-from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
-from dbt.adapters.vcs.core.plan.collect import files_of, versions_of
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId, datetime_of
+from dbt.adapters.vcs.core.plan.collect import versions_of
+from dbt.adapters.vcs.core.presence import files_of_versions, missing_file, newly_named
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
-from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.refs import Ref
 
 DAY: Final = 24 * 3_600 * 1_000_000
@@ -35,9 +35,6 @@ LEASE: Final = Micros(3_600 * 1_000_000)
 
 PINS: Final = "pins"
 """The space of what is being brought back; nothing reads it but a collection."""
-
-_MANY: Final = 1_000
-"""Files of one table from which on listing them costs less than asking for each."""
 
 _SPACE: Final = "options"
 _NAME: Final = "retention"
@@ -136,6 +133,39 @@ def hold_commit(repository: Repository, commit: CommitId, *, author: str) -> Non
     hold(repository, commit, versions, author=author, known=known)
 
 
+def hold_work(repository: Repository, commit: CommitId, *, onto: CommitId, author: str) -> None:
+    """Do what `hold` does for what a commit shows and `onto` doesn't, before a merge reads it.
+
+    Nothing is done for the head of a branch or a tag: those are kept whatever their age.
+
+    Raises:
+        NotFoundError: Some of its files have been collected.
+        RetryError: A collection is at work.
+    """
+    named = {branch.head for branch in repository.branches()}
+    named.update(tag.commit for tag in repository.tags())
+    if commit in named:
+        return
+    read = repository.objects
+    shown = set(versions_of(read, read.commit(onto).tree))
+    versions = [id for id in versions_of(read, read.commit(commit).tree) if id not in shown]
+    hold(repository, commit, versions, author=author, known=onto)
+
+
+def check_present(repository: Repository, before: TreeId, after: TreeId) -> None:
+    """Check that every file that one tree's tables name, and another one's don't, is there.
+
+    Raises:
+        NotFoundError: One is missing.
+    """
+    missing = missing_file(repository.blobs, newly_named(repository.objects, before, after))
+    if missing is not None:
+        raise NotFoundError(
+            f"The data file {missing} is needed and not in {repository.uri}. Nothing was changed. "
+            "Restore it from a backup of the repository; dbt-vcs fsck lists all that is missing."
+        )
+
+
 def _check(repository: Repository, snapshots: Collection[SnapshotId]) -> None:
     if read_retention(repository).at_work_until > repository.clock():
         raise RetryError(
@@ -143,31 +173,10 @@ def _check(repository: Repository, snapshots: Collection[SnapshotId]) -> None:
             "be brought back. Nothing was changed; try again when it has ended."
         )
     for id in snapshots:
-        segments = repository.objects.snapshot(id).segments
-        files = [path for ref in segments for path in files_of(repository.objects.segment(ref.id))]
-        missing = _missing(repository.blobs, files)
+        files = files_of_versions(repository.objects, [id])
+        missing = missing_file(repository.blobs, files)
         if missing is not None:
             raise NotFoundError(_gone(repository, id, missing))
-
-
-def _missing(blobs: Blobs, paths: Collection[str]) -> str | None:
-    """Return a file that is missing; None if all exist.
-
-    For many files the folders of their tables are listed: one listing covers a thousand files.
-    """
-    tables: dict[str, list[str]] = {}
-    for path in paths:
-        tables.setdefault("/".join(path.split("/", 2)[:2]), []).append(path)
-    for folder, files in tables.items():
-        if len(files) < _MANY:
-            gone = (path for path in files if not blobs.exists(path))
-        else:
-            there = {info.path for info in blobs.walk(folder)}
-            gone = (path for path in files if path not in there)
-        first = next(gone, None)
-        if first is not None:
-            return first
-    return None
 
 
 def _is_kept(repository: Repository, commit: CommitId, known: CommitId) -> bool:

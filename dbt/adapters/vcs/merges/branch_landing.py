@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.retention import check_present, hold_work
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.engines.port import Sessions
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
@@ -52,7 +53,7 @@ def land_work(
     """Merge work into a branch; keep undecided conflicts for somebody to resolve.
 
     Raises:
-        NotFoundError: There is no such branch.
+        NotFoundError: There is no such branch, or rows of the work have been collected.
         ProtectedError: The branch only takes promotions, and this is not one.
         ConflictError: The terms are not met, or both sides changed the same thing differently. The
             branch was not changed.
@@ -60,6 +61,8 @@ def land_work(
     """
 
     def plan(branch: Branch) -> MergePlan:
+        if work.joins:
+            hold_work(repository, work.commit, onto=branch.head, author=author)
         return plan_merge(repository, work, branch, sessions)
 
     what = f"merge {work.source!r} into {target!r}"
@@ -146,15 +149,17 @@ def _put(
     work, target = plan.work, plan.target
     if plan.how == "up_to_date":
         return target.head, target.head
+    shown = repository.tree(target.head).id
+    tree = repository.objects.commit(work.commit).tree
+    if plan.combination is not None:
+        tree = repository.edit(shown, plan.combination.changes)
+    check_present(repository, shown, tree)
     if plan.how == "fast_forward" and work.joins and not terms.metadata:
         note = terms.message or f"{work.source}: fast-forward"
         moved = repository.move_branch(
             target, work.commit, author=author, action="merge", note=note, promotes=terms.promotes
         )
         return None if moved is None else (target.head, moved.head)
-    tree = repository.objects.commit(work.commit).tree
-    if plan.combination is not None:
-        tree = repository.edit(repository.tree(target.head).id, plan.combination.changes)
     run = work.record or (record_of(repository, work.run) if work.run else None)
     try:
         landed = repository.land(

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Landed, Repository
+from dbt.adapters.vcs.core.retention import check_present
 from dbt.adapters.vcs.workspace.rebase import rebased
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
@@ -73,13 +74,16 @@ class BranchLine:
 
         Raises:
             ConflictError: Both sides changed a relation other than by inserts.
+            NotFoundError: A file of the overlay's tables is missing.
         """
         moved = rebased(overlay, self.head())
+        tree = self._repository.edit(moved.tree.id, moved.changes)
+        check_present(self._repository, moved.tree.id, tree)
         return self._repository.land(
             Proposal(
                 branch=self._branch,
                 base=moved.base,
-                tree=self._repository.edit(moved.tree.id, moved.changes),
+                tree=tree,
                 author=self._author,
                 message=message,
                 run=run,

@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.ids import CommitId, Micros
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Landed, Repository
+from dbt.adapters.vcs.core.retention import check_present
 from dbt.adapters.vcs.runs.run_branch import LEASE, RunBranch, Status, this_process
 from dbt.adapters.vcs.workspace.rebase import rebased
 from dbt.adapters.vcs.worktree.overlay import Overlay
@@ -89,16 +90,19 @@ class RunLine:
         Raises:
             ConflictError: Two nodes of the run changed the same relation other than by
                 inserts.
+            NotFoundError: A file of the overlay's tables is missing.
         """
         with self._lock:
-            self._make()
             moved = rebased(overlay, self.run.head)
+            tree = self._repository.edit(moved.tree.id, moved.changes)
+            check_present(self._repository, moved.tree.id, tree)
+            self._make()
             self._renew()
             landed = self._repository.land(
                 Proposal(
                     branch=self.run.name,
                     base=moved.base,
-                    tree=self._repository.edit(moved.tree.id, moved.changes),
+                    tree=tree,
                     author=self._author,
                     message=message,
                     run=run,

@@ -17,8 +17,19 @@ _QUERY = re.compile(r"select \* from (\w+)\.(\w+)(?: limit (\d+))?")
 _TYPES = {"int64": "bigint", "string": "string"}
 
 
+class FakeRows:
+    """The rows of a query."""
+
+    def __init__(self, columns: tuple[Column, ...], rows: pa.Table) -> None:
+        self.columns = columns
+        self._rows = rows
+
+    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self._rows.slice(0, limit).to_pylist()]
+
+
 class FakeSession:
-    """The part of `Session` that a table made of a query needs; else an AttributeError."""
+    """The part of `Session` that queries and tables made of them need; else an AttributeError."""
 
     is_shared = False
 
@@ -26,8 +37,9 @@ class FakeSession:
         self._blobs = blobs
         self._shown: dict[RelationName, pa.Table] = {}
 
-    def query(self, text: str) -> None:
-        assert text.startswith("use ")
+    def query(self, text: str) -> FakeRows:
+        rows = pa.table({}) if text.startswith("use ") else self._rows(text)
+        return FakeRows(_columns(rows), rows)
 
     def ensure_schema(self, schema: str) -> None:
         pass
@@ -58,8 +70,7 @@ class FakeSession:
         self._shown[name] = rows.rename_columns([field.name for field in mount.fields])
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
-        schema = self._rows(query_text).schema
-        return tuple(Column(name=field.name, type=_TYPES[str(field.type)]) for field in schema)
+        return _columns(self._rows(query_text))
 
     def write(self, query_text: str, destination: Destination, *, analysing: Any) -> Written:
         ids, folder = destination.ids, destination.folder
@@ -87,3 +98,7 @@ class FakeEngine:
 
     def close(self) -> None:
         pass
+
+
+def _columns(rows: pa.Table) -> tuple[Column, ...]:
+    return tuple(Column(name=field.name, type=_TYPES[str(field.type)]) for field in rows.schema)

@@ -8,15 +8,29 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).parents[3]
-PAGE = CHECKOUT / "CONTRIBUTING.md"
-PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)`|\]\(([^)#:]+)\)")
-PATHS = sorted({a or b for a, b in PATH.findall(PAGE.read_text(encoding="utf-8"))})
+PACKAGE = CHECKOUT / "dbt/adapters/vcs"
+PAGES = [CHECKOUT / name for name in ("CONTRIBUTING.md", "docs/architecture.md")]
+PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)`")
+PATHS = [
+    pytest.param(path, id=f"{page.name}: {path}")
+    for page in PAGES
+    for path in sorted(set(PATH.findall(page.read_text(encoding="utf-8"))))
+]
+LINK = re.compile(r"\]\(([^)#:]+)[^)]*\)")
 
 
-def test_the_page_names_paths() -> None:
-    assert len(PATHS) > 15
+def test_the_pages_name_paths() -> None:
+    assert len(PATHS) > 50
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_named_path_exists(path: str) -> None:
-    assert (CHECKOUT / path).exists()
+    """A path begins at the checkout, or at the package where the page is about its rooms."""
+    assert (CHECKOUT / path).exists() or (PACKAGE / path).exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_linked_page_exists(page: Path) -> None:
+    linked = LINK.findall(page.read_text(encoding="utf-8"))
+    assert linked
+    assert all((page.parent / link).exists() for link in linked)

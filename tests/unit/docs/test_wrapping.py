@@ -14,7 +14,6 @@ FENCE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
 # A table's row, a picture, or one word behind the mark of a list.
 UNBREAKABLE = re.compile(r"^ *(?:\||!\[|(?:[-*] |\d+\. )?(?:\S+|`[^`]+`\S*)$)")
 PENDING = {
-    "architecture",
     "cli",
     "comparison",
     "concurrency",

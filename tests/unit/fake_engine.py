@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +13,15 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store import Blobs
-from dbt.adapters.vcs.engines.port import Column, Destination, TableMount, Written
+from dbt.adapters.vcs.engines.port import (
+    Analysing,
+    Column,
+    Destination,
+    Session,
+    Sign,
+    TableMount,
+    Written,
+)
 
 _QUERY = re.compile(r"select \* from (\w+)\.(\w+)(?: limit (\d+))?")
 _TYPES = {"int64": "bigint", "string": "string"}
@@ -20,16 +30,30 @@ _TYPES = {"int64": "bigint", "string": "string"}
 class FakeRows:
     """The rows of a query."""
 
-    def __init__(self, columns: tuple[Column, ...], rows: pa.Table) -> None:
-        self.columns = columns
+    def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        schema = self._rows.schema
+        return tuple(Column(name=field.name, type=_TYPES[str(field.type)]) for field in schema)
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in self._rows.slice(0, limit).to_pylist()]
 
+    def run(self) -> None:
+        pass
+
+    def arrow(self) -> pa.Table:
+        return self._rows
+
+
+def _lacking(self: FakeSession, *_: Any, **__: Any) -> Any:
+    raise NotImplementedError("The fake engine makes tables of queries, and nothing else.")
+
 
 class FakeSession:
-    """The part of `Session` that queries and tables made of them need; else an AttributeError."""
+    """A session that has what a table made of a query needs."""
 
     is_shared = False
 
@@ -38,8 +62,7 @@ class FakeSession:
         self._shown: dict[RelationName, pa.Table] = {}
 
     def query(self, text: str) -> FakeRows:
-        rows = pa.table({}) if text.startswith("use ") else self._rows(text)
-        return FakeRows(_columns(rows), rows)
+        return FakeRows(pa.table({}) if text.startswith("use ") else self._rows(text))
 
     def ensure_schema(self, schema: str) -> None:
         pass
@@ -47,7 +70,9 @@ class FakeSession:
     def require_own(self) -> None:
         pass
 
-    def post(self, versions: Any, sign: Any) -> None:
+    def post(
+        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+    ) -> None:
         pass
 
     def close(self) -> None:
@@ -70,16 +95,18 @@ class FakeSession:
         self._shown[name] = rows.rename_columns([field.name for field in mount.fields])
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
-        return _columns(self._rows(query_text))
+        return self.query(query_text).columns
 
-    def write(self, query_text: str, destination: Destination, *, analysing: Any) -> Written:
-        ids, folder = destination.ids, destination.folder
+    def write(
+        self, query_text: str, destination: Destination, *, analysing: Analysing = nullcontext
+    ) -> Written:
         with analysing():
             columns, rows = self.columns_of(query_text), self._rows(query_text)
-        sink = pa.BufferOutputStream()
-        pq.write_table(rows.rename_columns(ids) if ids else rows, sink)
-        self._blobs.create(f"{folder}/part-0.parquet", sink.getvalue().to_pybytes())
-        return Written(columns=columns, files=(f"{folder}/part-0.parquet",))
+        named = rows.rename_columns(list(destination.ids)) if destination.ids else rows
+        sink, path = pa.BufferOutputStream(), f"{destination.folder}/part-0.parquet"
+        pq.write_table(named, sink)
+        self._blobs.create(path, sink.getvalue().to_pybytes())
+        return Written(columns=columns, files=(path,))
 
     def _rows(self, query_text: str) -> pa.Table:
         found = _QUERY.fullmatch(query_text)
@@ -88,17 +115,20 @@ class FakeSession:
         rows = self._shown[RelationName(found[1], found[2])]
         return rows.slice(0, int(found[3]) if found[3] else None)
 
+    insert = is_repeatable = relation_columns = signed = redacted = frames = cancel = _lacking
+    mount_view = mount_files = mount_physical = mount_located = mount_version = _lacking
+    mount_arrow = mount_deleted = unmount = mount_function = unmount_function = _lacking
+    temporary_view = temporary_function = _lacking
+
 
 class FakeEngine:
+    """`Engine` without Java."""
+
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
-    def session(self, label: str) -> Any:
+    def session(self, label: str) -> Session:
         return FakeSession(self._blobs)
 
     def close(self) -> None:
         pass
-
-
-def _columns(rows: pa.Table) -> tuple[Column, ...]:
-    return tuple(Column(name=field.name, type=_TYPES[str(field.type)]) for field in rows.schema)

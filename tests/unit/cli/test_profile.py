@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from dbt.adapters.vcs.cli.command_session import Session
 from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.profile import read_target
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store import Blobs
+from dbt.adapters.vcs.engines import factory
+from dbt.adapters.vcs.engines.port import Engine
 from tests.unit.cli.conftest import Call
+from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse
 
 PROFILES = """
@@ -30,6 +36,7 @@ shop:
         allow_http: true
         timeout: 5
     plain: {type: vcs, schema: analytics}
+    far: {type: vcs, schema: analytics, method: far, spark_config: {spark.master: "local[3]"}}
     spark: {type: spark, schema: analytics}
     odd: 7
 """
@@ -159,6 +166,24 @@ def test_a_location_has_the_default_that_dbt_gives_it(project: Path) -> None:
     assert read_target(Settings(profile_target="plain")).repository == str(project / "warehouse")
 
 
+def test_a_command_computes_rows_where_the_profile_says(
+    project: Path, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Mapping[str, object]] = []
+
+    def far(blobs: Blobs, **settings: object) -> Engine:
+        made.append(settings)
+        return FakeEngine(blobs)
+
+    session = Session(Settings(profile_target="far"))
+    with pytest.raises(InputError, match="method: far is not supported"):
+        session.engine()
+    monkeypatch.setattr(factory, "_MAKERS", {"far": far})
+    monkeypatch.setattr(factory, "METHODS", ("far",))
+    assert isinstance(session.engine(), FakeEngine)
+    assert [settings["settings"] for settings in made] == [{"spark.master": "local[3]"}]
+
+
 def test_storage_options_come_from_the_profile_and_the_command(
     call: Call, project: Path, warehouse: Warehouse
 ) -> None:
@@ -174,7 +199,7 @@ def test_storage_options_come_from_the_profile_and_the_command(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"profile_target": "nix"}, "no target 'nix' .*one of: dev, prod, plain, spark, odd"),
+        ({"profile_target": "nix"}, "no target 'nix' .*one of: dev, prod, plain, far, spark, odd"),
         ({"profile_target": "odd"}, "no target 'odd'"),
         ({"profile_target": "spark"}, "type: spark .*expected type: vcs"),
         ({"profile_target": "prod"}, "'SHOP_REPOSITORY' is not set"),

@@ -114,10 +114,19 @@ class Session:
         return branch
 
     def engine(self) -> Engine:
-        """Return an engine for what does not fit this process; nothing starts before its use."""
+        """Return an engine for what does not fit this process; nothing starts before its use.
+
+        Raises:
+            InputError: The profile names a method that there is no engine for.
+        """
         from dbt.adapters.vcs.engines.factory import make_engine
 
-        return make_engine(self.repository.blobs, storage_options=self.storage_options)
+        blobs, options, target = self.repository.blobs, self.storage_options, self.target
+        if target is None:
+            return make_engine(blobs, storage_options=options)
+        return make_engine(
+            blobs, method=target.method, settings=target.spark_config, storage_options=options
+        )
 
     @cached_property
     def author(self) -> str:

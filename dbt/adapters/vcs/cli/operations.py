@@ -60,6 +60,7 @@ class OperationSession(Session):
 
     def __init__(self, caller: Caller, command: click.Command) -> None:
         super().__init__(Settings())
+        self.target = None
         self.repository = caller.repository
         self.branch = caller.branch
         self.author = caller.author

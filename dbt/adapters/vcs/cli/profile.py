@@ -28,6 +28,7 @@ class ProfileTarget:
         branch: The branch that the target publishes to.
         schema: The schema of unqualified names.
         storage_options: Settings of the object store.
+        method: Where rows are computed, one of `engines.factory.METHODS`.
         spark_config: Settings of Spark.
         project: Folder of the dbt project.
     """
@@ -36,6 +37,7 @@ class ProfileTarget:
     branch: str
     schema: str
     storage_options: Mapping[str, str]
+    method: str
     spark_config: Mapping[str, str]
     project: Path
 
@@ -78,6 +80,7 @@ def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> Prof
         branch=str(render(found.get("branch", "main"), f"branch in {place}")),
         schema=str(render(found.get("schema", "default"), f"schema in {place}")),
         storage_options=_settings(found, "storage_options", place),
+        method=str(render(found.get("method", "session"), f"method in {place}")),
         spark_config=_settings(found, "spark_config", place),
         project=project,
     )

@@ -115,10 +115,10 @@ class FakeSession:
         rows = self._shown[RelationName(found[1], found[2])]
         return rows.slice(0, int(found[3]) if found[3] else None)
 
-    insert = is_repeatable = relation_columns = signed = redacted = frames = cancel = _lacking
+    insert = is_repeatable = relation_columns = check_default = signed = redacted = _lacking
     mount_view = mount_files = mount_physical = mount_located = mount_version = _lacking
     mount_arrow = mount_deleted = unmount = mount_function = unmount_function = _lacking
-    temporary_view = temporary_function = _lacking
+    temporary_view = temporary_function = frames = cancel = _lacking
 
 
 class FakeEngine:

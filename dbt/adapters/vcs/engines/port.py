@@ -170,6 +170,15 @@ class Queries(Protocol):
     def is_repeatable(self, query_text: str) -> bool:
         """Tell by analysis alone whether a query run twice is known to give the same rows."""
 
+    def check_default(self, expression: str, type: str) -> None:
+        """Require that an expression can be the default of a column of a type.
+
+        It reads no column and no table, and its type can be stored as the column's.
+
+        Raises:
+            EngineError: It can't.
+        """
+
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
         """Return the columns of a mounted relation, or of a temporary view named by one word."""
 

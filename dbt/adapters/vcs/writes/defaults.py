@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.schema import fitted
-from dbt.adapters.vcs.engines.port import PRIVATE
-from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
 
@@ -36,17 +32,13 @@ def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
     Raises:
         InputError: It is not such an expression.
     """
-    table = quoted_relation(RelationName(PRIVATE, f"d_{uuid.uuid4().hex}"))
-    scope.session.ensure_schema(PRIVATE)
     try:
-        # Only DDL applies all of these rules; it makes an empty folder and no file.
-        scope.session.query(f"create table {table} (c {type_} default {default}) using parquet")
+        scope.session.check_default(default, type_)
     except EngineError as error:
         raise InputError(
             f"The default of the column {column} is no expression of type {type_} that needs no "
             f"row: {default}. Spark says: {error}"
         ) from error
-    scope.session.query(f"drop table {table}")
 
 
 def initial_value(scope: Scope, column: ColumnDef) -> str | None:

@@ -81,6 +81,16 @@ class SparkView:
             plan = self._analysed(query_text)
             return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
 
+    def check_default(self, expression: str, type: str) -> None:
+        """Require that an expression can be the default of a column of a type."""
+        table = quoted_relation(RelationName(PRIVATE, f"d_{uuid.uuid4().hex}"))
+        # Only DDL applies all of Spark's rules; it makes an empty folder and no file.
+        text = f"create table {table} (c {type} default {expression}) using parquet"
+        with sending(text), self._jobs.run():
+            self._catalog.ensure_schema(self._spark, PRIVATE)
+            self._spark.sql(text)
+            self._spark.sql(f"drop table {table}")
+
     def write(
         self,
         query_text: str,

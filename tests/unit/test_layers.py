@@ -61,7 +61,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"commit"},
     ),
     "core.store": (
-        {"batches", "blobs", "branch_names", "cache", "each", "failures"},
+        {"blobs", "branch_names", "cache", "each", "failures"},
         {"cloud", "memory", "objects", "refs"},
         {"local"},
         {"opening"},

@@ -13,8 +13,8 @@ from obstore.store import ObjectStore
 
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import micros_of
-from dbt.adapters.vcs.core.store.batches import Parallel
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
+from dbt.adapters.vcs.core.store.each import Parallel
 from dbt.adapters.vcs.core.store.failures import translated
 
 

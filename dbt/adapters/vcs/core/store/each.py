@@ -1,22 +1,40 @@
-"""Many small reads at once: on an object store they mostly wait."""
+"""Many calls of the store at once, since most of each is waiting."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final, TypeVar
 
-A = TypeVar("A")
-B = TypeVar("B")
+_THREADS: Final = 16
 
-_MANY: Final = 16
-_READERS: Final = 16
+T = TypeVar("T")
+R = TypeVar("R")
 
 
-def each(read: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """Return the result of `read` for each item, in their order."""
-    wanted = list(items)
-    if len(wanted) < _MANY:
-        return [read(item) for item in wanted]
-    with ThreadPoolExecutor(_READERS) as pool:
-        return list(pool.map(read, wanted))
+class Parallel:
+    """Threads that are started when first needed and kept; safe to share."""
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+        self._pool = ThreadPoolExecutor(
+            _THREADS, "vcs-store", initializer=partial(setattr, self._here, "is_one", True)
+        )
+
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """Return the results in order of the items; raises the first error after all ended."""
+        wanted = list(items)
+        # Threads that waited for threads of their own pool could wait forever.
+        if len(wanted) < 2 or hasattr(self._here, "is_one"):
+            return [function(item) for item in wanted]
+        futures = [self._pool.submit(function, item) for item in wanted]
+        errors = [error for future in futures if (error := future.exception()) is not None]
+        if errors:
+            raise errors[0]
+        return [future.result() for future in futures]
+
+
+each: Final = Parallel().map
+"""For what reads a repository; stores have threads of their own, which never wait for others."""

@@ -14,9 +14,9 @@ from typing import BinaryIO
 from obstore.store import LocalStore
 
 from dbt.adapters.vcs.core.errors import StorageError
-from dbt.adapters.vcs.core.store.batches import Parallel
 from dbt.adapters.vcs.core.store.blobs import check_path
 from dbt.adapters.vcs.core.store.cloud import CloudBlobs
+from dbt.adapters.vcs.core.store.each import Parallel
 from dbt.adapters.vcs.core.store.failures import translated
 
 _OF_A_WRITE = "w="

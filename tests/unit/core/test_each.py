@@ -1,0 +1,36 @@
+"""Many calls at once."""
+
+import threading
+
+import pytest
+
+from dbt.adapters.vcs.core.store.each import Parallel, each
+
+
+def test_threads_are_kept_for_the_next_call() -> None:
+    parallel = Parallel()
+    start = threading.Barrier(16)
+
+    def meet(_: int) -> threading.Thread:
+        start.wait(10)
+        return threading.current_thread()
+
+    assert set(parallel.map(meet, range(16))) == set(parallel.map(meet, range(16)))
+
+
+def test_calls_inside_calls_end() -> None:
+    found = each(lambda one: each(lambda other: (one, other), range(20)), range(40))
+    assert found == [[(one, other) for other in range(20)] for one in range(40)]
+
+
+def test_the_first_error_is_raised_after_all_calls_ended() -> None:
+    ended: list[int] = []
+
+    def call(number: int) -> None:
+        if number % 3 == 1:
+            raise ValueError(str(number))
+        ended.append(number)
+
+    with pytest.raises(ValueError, match=r"^1$"):
+        each(call, range(30))
+    assert sorted(ended) == [number for number in range(30) if number % 3 != 1]

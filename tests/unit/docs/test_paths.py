@@ -9,7 +9,9 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[3]
 PACKAGE = CHECKOUT / "dbt/adapters/vcs"
-PAGES = [CHECKOUT / name for name in ("CONTRIBUTING.md", "docs/architecture.md")]
+PAGES = [
+    CHECKOUT / name for name in ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md")
+]
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)`")
 PATHS = [
     pytest.param(path, id=f"{page.name}: {path}")

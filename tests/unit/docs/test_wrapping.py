@@ -18,7 +18,6 @@ PENDING = {
     "concurrency",
     "conformance",
     "format",
-    "glossary",
     "operations",
     "performance",
     "releasing",

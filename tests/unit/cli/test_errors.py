@@ -211,7 +211,7 @@ def test_what_nobody_expects_is_a_message_too(vcs: Call, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Repository, "branches", fail)
     text = said(vcs, "branch", code=2)
-    assert "does not expect: KeyError: 'x'" in text
+    assert "failed unexpectedly: KeyError: 'x'" in text
     assert "--debug" in text
 
 

@@ -36,34 +36,34 @@ def test_a_merge_that_waits_is_not_touched_with_options_that_do_not_fit(
     vcs("resolve", "--all", "--with", "ours", "--into", "dev")
     refs = {branch.name: branch.head for branch in warehouse.repository.branches()}
     said = vcs("merge", form, "dev", *shlex.split(option), code=2).output
-    assert f"{option.split()[0]} does not go with {form}" in said
+    assert f"{option.split()[0]} can't be used with {form}" in said
     assert refs == {branch.name: branch.head for branch in warehouse.repository.branches()}
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("merge --continue --abort dev", "--continue does not go with --abort"),
-        ("merge --continue main dev", "Give --continue the target only"),
-        ("gc --force", "--force goes with --retention only"),
-        ("gc --retention 3 --dry-run", "--dry-run does not go with --retention"),
-        ("runs discard --expired --force", "--force does not go with --expired"),
-        ("conflicts dev --limit 3", "--limit does not go with conflicts of no RELATION"),
-        ("diff --stat --summary", "--summary does not go with --stat"),
-        ("diff --schema --limit 3", "--limit does not go with --schema"),
-        ("diff --stat --shape wide main shop.a", "--shape does not go with --stat"),
-        ("diff main dev --limit 3", "--limit does not go with a diff that shows no rows"),
-        ("branch --all create x", "--all does not go with create"),
-        ("branch --all list", "Give --all after list"),
-        ("branch --json create x", "--json does not go with create"),
-        ("tag --json v1", "--json does not go with create"),
-        ("tag --jsonl delete v1", "--jsonl does not go with delete"),
-        ("snapshot --json delete shop.a s", "--json does not go with delete"),
-        ("runs --json discard r1", "--json does not go with discard"),
+        ("merge --continue --abort dev", "--continue can't be used with --abort"),
+        ("merge --continue main dev", "--continue takes only the target"),
+        ("gc --force", "--force can only be used with --retention"),
+        ("gc --retention 3 --dry-run", "--dry-run can't be used with --retention"),
+        ("runs discard --expired --force", "--force can't be used with --expired"),
+        ("conflicts dev --limit 3", "--limit can't be used with conflicts without --relation"),
+        ("diff --stat --summary", "--summary can't be used with --stat"),
+        ("diff --schema --limit 3", "--limit can't be used with --schema"),
+        ("diff --stat --shape wide main shop.a", "--shape can't be used with --stat"),
+        ("diff main dev --limit 3", "--limit can't be used with a diff without rows"),
+        ("branch --all create x", "--all can't be used with create"),
+        ("branch --all list", "Put --all after list"),
+        ("branch --json create x", "--json can't be used with create"),
+        ("tag --json v1", "--json can't be used with create"),
+        ("tag --jsonl delete v1", "--jsonl can't be used with delete"),
+        ("snapshot --json delete shop.a s", "--json can't be used with delete"),
+        ("runs --json discard r1", "--json can't be used with discard"),
         ("status --json --jsonl", "Give either --json or --jsonl"),
         ("branch --jsonl list --json", "Give either --json or --jsonl"),
-        ("status --target prod", "--target does not go with --repository"),
-        ("log --profile shop", "--profile does not go with --repository"),
+        ("status --target prod", "--target can't be used with --repository"),
+        ("log --profile shop", "--profile can't be used with --repository"),
         ("init elsewhere", "Give either LOCATION or --repository"),
     ],
 )
@@ -88,11 +88,11 @@ def test_json_before_the_name_of_a_command_that_prints_it_is_taken(
         (
             "merge",
             {"action": "continue", "target": "dev", "dry_run": True},
-            "dry_run: true does not go with action: continue",
+            "dry_run: true can't be used with action: continue",
         ),
-        ("gc", {"force": True}, "force: true goes with retention only"),
-        ("gc", {"retention": 3, "dry_run": True}, "dry_run: true does not go with retention"),
-        ("diff", {"output": "stat", "limit": 3}, "limit does not go with output: stat"),
+        ("gc", {"force": True}, "force: true can only be used with retention"),
+        ("gc", {"retention": 3, "dry_run": True}, "dry_run: true can't be used with retention"),
+        ("diff", {"output": "stat", "limit": 3}, "limit can't be used with output: stat"),
         ("branch", {"action": "list", "name": "x"}, "branch list has no argument 'name'"),
         ("branch", {"action": "rename", "name": "x", "at": "y"}, "it takes name, to"),
         ("resolve", {"relation": "shop.a", "all": True}, "resolve has no argument 'all'"),
@@ -122,4 +122,6 @@ def test_a_target_is_not_ignored_for_a_variable(
     call: Call, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DBT_VCS_REPOSITORY", "warehouse")
-    assert "--target does not go with DBT_VCS_REPOSITORY" in call("log", "-t", "x", code=2).output
+    assert (
+        "--target can't be used with DBT_VCS_REPOSITORY" in call("log", "-t", "x", code=2).output
+    )

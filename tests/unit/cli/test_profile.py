@@ -219,7 +219,7 @@ def test_what_is_missing_is_named(project: Path, options: dict[str, str], messag
         ("dbt_project.yml", "name: shop", "names no profile"),
         ("dbt_project.yml", "- a", "no mapping"),
         ("dbt_project.yml", "", "names no profile"),
-        ("profiles.yml", "shop: {outputs: {dev: {", "line 2 is no YAML"),
+        ("profiles.yml", "shop: {outputs: {dev: {", "line 2 is not valid YAML"),
         ("profiles.yml", "shop: 7", "no profile 'shop'"),
         ("profiles.yml", "shop: {target: dev}", "no outputs"),
         (
@@ -235,7 +235,7 @@ def test_what_is_missing_is_named(project: Path, options: dict[str, str], messag
         (
             "profiles.yml",
             "shop: {outputs: {default: {type: vcs, storage_options: [x]}}}",
-            "no mapping of names to values",
+            "must map names to values",
         ),
     ],
 )

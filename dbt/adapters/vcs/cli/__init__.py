@@ -1,4 +1,4 @@
-"""The command `dbt-vcs`: no dbt, no Spark and no Java, so it answers at once."""
+"""The command `dbt-vcs`, which loads neither dbt, Spark nor Java, so it answers at once."""
 
 from dbt.adapters.vcs.cli.root import main
 

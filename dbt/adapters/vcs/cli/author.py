@@ -1,4 +1,4 @@
-"""The author: whom a change is recorded for."""
+"""The author: the person recorded as the author of a change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dbt.adapters.vcs import variables
 
 
 def find_author() -> str:
-    """Return DBT_VCS_AUTHOR, else the name of the user, as runs of dbt are recorded for too."""
+    """Return DBT_VCS_AUTHOR or else the user name, as for dbt runs."""
     return os.environ.get(variables.AUTHOR) or _user()
 
 

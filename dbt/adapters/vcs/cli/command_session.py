@@ -1,4 +1,4 @@
-"""A session: the repository that a command works on, opened when it is first asked for."""
+"""A session: the repository that a command works on, opened on first use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.layout.styled import Block
 
-# A session loads what a command asks it for when it does: most only read, and start at once.
+# Modules are imported when they are first needed: most commands only read, and start at once.
 if TYPE_CHECKING:
     from dbt.adapters.vcs.cli.profile import ProfileTarget
     from dbt.adapters.vcs.engines.port import Engine
@@ -35,17 +35,17 @@ R = TypeVar("R")
 
 
 class Session:
-    """What a command needs of where it is called."""
+    """The environment of a command."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
     @cached_property
     def target(self) -> ProfileTarget | None:
-        """The target of the dbt profile, None if the repository is given in another way.
+        """The target of the dbt profile; None if the repository is given in another way.
 
         Raises:
-            click.UsageError: It is given in another way, and options choose a target, too.
+            click.UsageError: It is given in another way, but options also choose a target.
             VcsError: The profile has no such target.
         """
         if not self._given:
@@ -57,7 +57,7 @@ class Session:
             if getattr(self.settings, name) is not None:
                 option = "--" + name.removeprefix("profile_").replace("_", "-")
                 raise click.UsageError(
-                    f"{option} does not go with {given}, which says where the repository is."
+                    f"{option} can't be used with {given}, which already gives the repository."
                 )
         return None
 
@@ -66,12 +66,12 @@ class Session:
         return self.settings.repository or os.environ.get(variables.REPOSITORY)
 
     def blobs(self) -> Blobs:
-        """Return the store that is meant; there may be no repository in it."""
+        """Return the store; there may be no repository in it yet."""
         return open_blobs(self.location, self.storage_options)
 
     @property
     def location(self) -> str:
-        """Where the repository is meant to be."""
+        """Location of the repository, which may not exist yet."""
         return self._given or (self.target.repository if self.target else "")
 
     @property
@@ -85,39 +85,39 @@ class Session:
         """The repository.
 
         Raises:
-            VcsError: There is none, or it can't be opened.
+            VcsError: It does not exist, or it can't be opened.
         """
         return Repository.open(self.blobs())
 
     @cached_property
     def branch(self) -> str:
-        """The branch that is meant where none is given: the profile's, else the default one."""
+        """The branch to use if none is given: the profile's, else the default branch."""
         return self.target.branch if self.target else self.repository.default_branch
 
     @cached_property
     def rules(self) -> Rules:
-        """What the project's vcs.yml says; nothing where the repository was given alone."""
+        """The rules in the project's vcs.yml; none if only the repository was given."""
         from dbt.adapters.vcs.merges.protection import Rules, read_rules
 
         return read_rules(self.target.project) if self.target else Rules()
 
     def policy(self, on_conflict: str | None) -> Policy:
-        """Return the project's policy, overridden for every relation by what was asked for."""
+        """Return the project's policy, with the given mode for every relation."""
         from dbt.adapters.vcs.merges.conflicts.policy import Mode
 
         override = Mode.of(on_conflict, "--on-conflict") if on_conflict else None
         return replace(self.rules.policy, override=override)
 
     def bound(self, branch: str) -> str:
-        """Return a branch that is to be changed, bound by the project's rules from now on."""
+        """Return a branch to change, after applying the project's rules to it."""
         self.rules.apply(self.repository, branch, author=self.author)
         return branch
 
     def engine(self) -> Engine:
-        """Return an engine for what does not fit this process; nothing starts before its use.
+        """Return an engine for work too large for this process; it starts on first use.
 
         Raises:
-            InputError: The profile names a method that there is no engine for.
+            InputError: There is no engine for the method that the profile names.
         """
         from dbt.adapters.vcs.engines.factory import make_engine
 
@@ -130,25 +130,25 @@ class Session:
 
     @cached_property
     def author(self) -> str:
-        """Whom changes are recorded for."""
+        """The author of changes."""
         return find_author()
 
     @cached_property
     def now(self) -> datetime:
-        """The moment that ages are counted from."""
+        """The time that ages are relative to."""
         return datetime_of(self.repository.clock())
 
     @property
     def prints_json(self) -> bool:
-        """True if a machine reads what is printed."""
+        """True if the output is JSON."""
         return self.settings.json or self.settings.jsonl
 
     def show(
         self, value: Any, blocks: Iterable[Block], items: Iterable[Any] | None = None
     ) -> None:
-        """Print an answer: the value as JSON if that was asked for, else the blocks.
+        """Print a result: the value as JSON if requested, otherwise the blocks.
 
-        What the value lists is a line each of --jsonl: the items, if it is not a list itself.
+        With --jsonl each item of the value is one line; `items` are these if the value is no list.
         """
         if self.settings.jsonl:
             print_jsonl(items if items is not None else value if is_listing(value) else [value])
@@ -162,24 +162,24 @@ class Session:
         print_blocks(blocks)
 
     def warn(self, lines: Iterable[str]) -> None:
-        """Print what a person should know, beside the answer."""
+        """Print warnings, separate from the result."""
         for text in lines:
             click.echo(text, err=True)
 
     @property
     def can_ask(self) -> bool:
-        """True if a person is there to answer a question."""
+        """True if somebody can answer a question."""
         return sys.stdin.isatty() and not self.prints_json
 
     def spelled(self, text: str) -> str:
-        """Return a sentence that names options as the caller gives them."""
+        """Return a sentence with its options written the way the caller passes them."""
         return text
 
 
 def with_session(command: Callable[Concatenate[Session, P], R]) -> Callable[P, R]:
-    """Give a command a session as its first argument, and the options that say which one.
+    """Pass a session as the command's first argument, and add the options that select it.
 
-    A caller that is no command line gives one of its own, as the object of click's context.
+    A caller other than the command line passes its own session as the object of click's context.
     """
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -13,10 +13,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def on_conflict_option(command: F) -> F:
-    """Give a command the option --on-conflict."""
+    """Add the option --on-conflict to a command."""
     return click.option(
         "--on-conflict",
         type=click.Choice([mode.value for mode in Mode]),
-        help="What to do where both sides changed one row differently.  [default: vcs.yml, else "
-        "what the table says, else fail]",
+        help="What to do if both sides changed a row differently.  [default: vcs.yml, else the "
+        "table's own setting, else fail]",
     )(command)

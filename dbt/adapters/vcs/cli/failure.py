@@ -13,17 +13,17 @@ from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, VcsError
 from dbt.adapters.vcs.layout.styled import printable
 
 NOT_DONE: Final = 1
-"""What was asked for is not there, or conflicts."""
+"""Something was not found, or there is a conflict."""
 
 FAILED: Final = 2
-"""The command line is wrong, or the work could not be done."""
+"""The command line is wrong, or the command failed."""
 
 STOPPED: Final = 130
 """Stopped by Ctrl-C."""
 
 
 class Failure(click.ClickException):
-    """A message for a person."""
+    """An error message for a person."""
 
     exit_code = FAILED
 
@@ -34,16 +34,16 @@ class Failure(click.ClickException):
 
 
 class NotDone(Failure):
-    """A message about something that is not there, or that conflicts."""
+    """An error message about something that was not found, or about a conflict."""
 
     exit_code = NOT_DONE
 
 
 class ShownFailure(click.exceptions.Exit):
-    """The end of a command that has shown what is wrong, as its answer.
+    """Ends a command whose output already shows what is wrong.
 
     Attributes:
-        kind: The error that the answer stands for, for callers who get no exit code.
+        kind: The equivalent error, for callers that don't get an exit code.
     """
 
     def __init__(self, kind: type[VcsError]) -> None:
@@ -52,7 +52,7 @@ class ShownFailure(click.exceptions.Exit):
 
 
 def told_of(error: VcsError, exit_code: int) -> dict[str, Any]:
-    """Return what a machine is told of an error: `error` (its kind), `message`, `exit_code`."""
+    """Return an error as JSON values: `error` (its kind), `message`, `exit_code`."""
     kind = next(item for item in type(error).__mro__ if item.__module__ == VcsError.__module__)
     name = kind.__name__.removesuffix("Error").lower()
     return {"error": name, "message": str(error), "exit_code": exit_code}
@@ -60,7 +60,7 @@ def told_of(error: VcsError, exit_code: int) -> dict[str, Any]:
 
 @contextmanager
 def failing_plainly() -> Iterator[None]:
-    """Turn what is raised inside the block into what click prints without a traceback."""
+    """Turn exceptions raised inside the block into ones that click prints without a traceback."""
     try:
         yield
     except (NotFoundError, ConflictError) as error:
@@ -74,10 +74,10 @@ def failing_plainly() -> Iterator[None]:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
-            # The reader, `head` for instance, has gone: click ends quietly.
+            # The reader, such as `head`, has gone: click exits quietly.
             raise
         raise Failure(
-            f"dbt-vcs met something it does not expect: {type(error).__name__}: {error}. "
+            f"dbt-vcs failed unexpectedly: {type(error).__name__}: {error}. "
             "Nothing is known to be damaged. Run it again with --debug to see where, and report "
             "that."
         ) from error

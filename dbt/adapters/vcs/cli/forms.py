@@ -1,4 +1,4 @@
-"""Forms of a command: the options that one of them doesn't know are refused, never ignored."""
+"""Forms of a command: an option that doesn't apply to a form is refused, never ignored."""
 
 from __future__ import annotations
 
@@ -9,37 +9,41 @@ import click
 from click.core import ParameterSource
 
 _SOURCES: Final = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-"""Where what a person gave comes from: a command line, or the arguments of an operation."""
+"""Sources of parameters that the caller gave: a command line, or arguments of an operation."""
 
 
 def check_only(form: str, *known: str) -> None:
-    """Check that nothing was given to the command at work but the parameters of these names.
+    """Check that the current command was given no parameters other than these.
 
     Args:
-        form: How the command was called, for the message: `--continue`.
-        known: The names of the parameters that this form takes.
+        form: The form of the command, for the message: `--continue`.
+        known: The names of the parameters that this form accepts.
 
     Raises:
-        click.UsageError: Something else was given.
+        click.UsageError: Another parameter was given.
     """
     ctx = click.get_current_context()
     for param in _given(ctx):
         if param.expose_value and param.name not in known:
-            raise click.UsageError(f"{_shown(param)} does not go with {form}.", ctx)
+            raise click.UsageError(
+                f"{_shown(param)} can't be used with {form}. Leave it out.", ctx
+            )
 
 
 def check_before(ctx: click.Context, command: click.Command) -> None:
-    """Check that a command of a group takes what was given before its name.
+    """Check that a command of a group accepts the options given before its name.
 
     Raises:
-        click.UsageError: It doesn't, or takes it only after its name.
+        click.UsageError: It doesn't, or accepts them only after its name.
     """
     for param in _given(ctx):
         takes = any(set(param.opts) & set(own.opts) for own in command.params)
         if not takes:
-            raise click.UsageError(f"{_shown(param)} does not go with {command.name}.", ctx)
+            raise click.UsageError(
+                f"{_shown(param)} can't be used with {command.name}. Leave it out.", ctx
+            )
         if param.expose_value:
-            raise click.UsageError(f"Give {_shown(param)} after {command.name}.", ctx)
+            raise click.UsageError(f"Put {_shown(param)} after {command.name}.", ctx)
 
 
 def _given(ctx: click.Context) -> Iterator[click.Parameter]:

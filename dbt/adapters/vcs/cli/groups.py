@@ -1,4 +1,4 @@
-"""Groups of commands: one that loads them when called, one that guesses."""
+"""Groups of commands: one that loads them lazily, one with a default command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.errors import VcsError
 
 
 class Lazy(NamedTuple):
-    """A command's module, which has it under the module's own name, and its one-line help."""
+    """A command's module, which defines it under the module's name, and its one-line help."""
 
     module: str
     help: str
@@ -24,7 +24,7 @@ class Lazy(NamedTuple):
 class RootGroup(click.Group):
     """Commands whose modules are loaded when they are called, so that help is instant.
 
-    Errors of all of them end here.
+    Their errors are handled here.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, Lazy], **kwargs: Any) -> None:
@@ -36,7 +36,7 @@ class RootGroup(click.Group):
         return list(self._lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, loaded now; None if there is none of the name."""
+        """Load and return a command; None if it does not exist."""
         if cmd_name not in self._lazy:
             return None
         module = import_module(self._lazy[cmd_name].module)
@@ -45,22 +45,22 @@ class RootGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands' help without loading them."""
+        """Write the commands' help without loading the commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, lazy.help) for name, lazy in self._lazy.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what it raises becomes a message and an exit code."""
+        """Run a command; its exceptions become a message and an exit code."""
         try:
             with failing_plainly():
                 return super().invoke(ctx)
         except click.ClickException as failure:
             settings = current_settings(ctx)
             if (settings.json or settings.jsonl) and isinstance(failure.__cause__, VcsError):
-                # Loading it takes a while, which help and completion need not wait for.
+                # Imported here because it is slow, and help and completion don't need it.
                 from dbt.adapters.vcs.cli.json_text import print_json, print_jsonl
 
-                # A scheduler reads stdout; the sentence for people goes to stderr all the same.
+                # A scheduler reads stdout; the message for people still goes to stderr.
                 told = told_of(failure.__cause__, failure.exit_code)
                 print_jsonl([told]) if settings.jsonl else print_json(told)
             if settings.debug and failure.__cause__ is not None:
@@ -69,10 +69,10 @@ class RootGroup(click.Group):
 
 
 class DefaultGroup(click.Group):
-    """Commands of which one is meant where the first argument names none.
+    """Commands with a default, used if the first argument names none of them.
 
     Attributes:
-        fallback: Its name; None to refuse such an argument.
+        fallback: Name of the default; None to refuse such an argument.
     """
 
     def __init__(self, *args: Any, fallback: str | None = None, **kwargs: Any) -> None:
@@ -82,10 +82,11 @@ class DefaultGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is meant, and its arguments.
+        """Return the command to run, and its arguments.
 
         Raises:
-            click.UsageError: There is none, or it doesn't take what was given before its name.
+            click.UsageError: There is none, or it doesn't accept the options given before its
+            name.
         """
         if self.fallback and args[0] not in self.commands:
             args = [self.fallback, *args]

@@ -1,4 +1,4 @@
-"""JSON text: values as JSON, rows that are computed as they are read one by one."""
+"""JSON text: values as JSON; lazily computed rows are written one by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbt.adapters.vcs.cli.output import print_lines
 
 _INDENT: Final = "  "
 _HELD: Final = (str, bytes, Mapping, list, tuple, set, frozenset)
-"""What is iterable and held in memory; what else is iterable is read as it is printed."""
+"""Iterables held in memory; any other iterable is read while it is printed."""
 
 
 def print_json(value: Any) -> None:
@@ -21,12 +21,12 @@ def print_json(value: Any) -> None:
 
 
 def print_jsonl(items: Iterable[Any]) -> None:
-    """Print values as JSON, each on a line."""
+    """Print values as JSON, one per line."""
     print_lines(msgspec.json.encode(item, enc_hook=list).decode() for item in items)
 
 
 def json_lines(value: Any) -> Iterator[str]:
-    """Yield a value as lines of JSON; what it holds is read as they come."""
+    """Yield a value as lines of JSON; its items are read as the lines are consumed."""
     if _is_read(value):
         yield from _listed("", value, "")
     elif is_dataclass(value) and not isinstance(value, type) and _reads(value):
@@ -45,12 +45,12 @@ def json_lines(value: Any) -> Iterator[str]:
 
 
 def is_listing(value: Any) -> bool:
-    """Tell whether a value is several ones: a list, or what is read as it is printed."""
+    """Return whether a value consists of several: a list, or a lazy iterable."""
     return isinstance(value, list | tuple) or _is_read(value)
 
 
 def _listed(head: str, items: Iterable[Any], comma: str, indent: str = "") -> Iterator[str]:
-    """Yield a list, keeping one element at a time."""
+    """Yield a list, keeping one element in memory at a time."""
     last: str | None = None
     for item in items:
         yield f"{head}[" if last is None else f"{last},"
@@ -64,7 +64,7 @@ def _listed(head: str, items: Iterable[Any], comma: str, indent: str = "") -> It
 
 def _indented(value: Any, indent: str) -> str:
     data = msgspec.json.encode(value, enc_hook=list)
-    # A line break inside a text is escaped, so those that are there are the layout's.
+    # Line breaks inside text are escaped, so any that occur come from the layout.
     return msgspec.json.format(data, indent=2).decode().replace("\n", f"\n{indent}")
 
 

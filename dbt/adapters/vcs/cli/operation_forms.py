@@ -1,4 +1,4 @@
-"""Forms of operations: commands whose arguments by name aren't the names of their parameters."""
+"""Forms of operations whose argument names differ from the parameters of their command."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dbt.adapters.vcs.core.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How arguments of an operation become parameters of its command.
+    """How the arguments of an operation become parameters of its command.
 
     Attributes:
-        arguments: Names of the arguments that stand for parameters.
-        replaced: Names of the parameters that they stand for.
-        modes: How the operation gives flags that it has no arguments for, by parameter.
-        convert: Returns parameters, of the arguments given.
+        arguments: Names of the arguments that replace parameters.
+        replaced: Names of the parameters that they replace.
+        modes: How the operation sets flags without an argument of their own, by parameter.
+        convert: Converts the given arguments to parameters.
     """
 
     arguments: tuple[str, ...] = ()
@@ -26,11 +26,11 @@ class Form:
     convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     def arguments_of(self, parameters: Sequence[str]) -> list[str]:
-        """Return the names of the arguments of a command with such parameters."""
+        """Return the argument names for a command with these parameters."""
         return [*self.arguments, *(name for name in parameters if name not in self.replaced)]
 
     def parameters_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters that arguments stand for."""
+        """Return the parameters that the arguments replace."""
         return dict(given) if self.convert is None else self.convert(dict(given))
 
 
@@ -48,13 +48,13 @@ def _diff(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _points(revisions: Any, relation: Any) -> list[Any]:
-    """Return revisions, which one text may hold several of, and the relation."""
+    """Return the revisions, of which one text can hold several, and the relation."""
     points = revisions.split() if isinstance(revisions, str) else [revisions]
     return [*points, relation] if relation != "" else points
 
 
 def _resolve(given: dict[str, Any]) -> dict[str, Any]:
-    # Without a relation an operation means all.
+    # Without a relation, an operation applies to all.
     return given if "relation" in given else {**given, "all": True}
 
 

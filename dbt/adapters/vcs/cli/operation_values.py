@@ -1,4 +1,4 @@
-"""Values of operations: what YAML or Jinja gave for an argument, in the form its option takes."""
+"""Values of operations: an argument from YAML or Jinja, in the form that its option accepts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dbt.adapters.vcs.rows.exact_values import Given
 
 
 def value_for(param: click.Parameter, value: Any) -> Any:
-    """Return a value as the parser of a command line would give it to a parameter.
+    """Return a value as the command line parser would pass it to a parameter.
 
-    None stands for one that is not given: so do `false` for a flag, an empty list or mapping,
-    and what the parameter has by default, which macros pass on.
+    None means not given. So do `false` for a flag, an empty list or mapping, and the parameter's
+    default, because macros pass these on.
 
     Raises:
-        InputError: The value is none that the parameter can take.
+        InputError: The parameter can't accept the value.
     """
     name = str(param.name)
     if isinstance(param, click.Option) and param.is_flag:
@@ -57,27 +57,27 @@ def _number(value: Any) -> str | None:
 
 
 def _word(name: str, value: Any) -> str:
-    """Return a text; YAML takes a commit id of digits alone for a number."""
+    """Return text; YAML reads a commit id that consists only of digits as a number."""
     if isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise InputError(
-        f"The argument {name!r} is {value!r}, which is no text. Put it in quotes: {name}: '...'"
+        f"The argument {name!r} is {value!r}, which is not text. Put it in quotes: {name}: '...'"
     )
 
 
 def _names(name: str, value: Any) -> Any:
-    """Return names given as a list; a text is split by the parameter's own type."""
+    """Return names given as a list; text is split by the parameter's own type."""
     if isinstance(value, list | tuple):
         return tuple(_word(name, item).strip() for item in value)
     return _word(name, value)
 
 
 def _pairs(name: str, type_: Pair, value: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the pairs of a mapping; what YAML read as a number or a date stays one if exact.
+    """Return the pairs of a mapping; a number or date from YAML stays one if it is exact.
 
-    As text it might be another value than what was written: `1.50` is read as 1.5, `yes` as true.
+    As text it could differ from what was written: YAML reads `1.50` as 1.5 and `yes` as true.
     """
     if not isinstance(value, Mapping):
         raise InputError(
@@ -100,6 +100,6 @@ def _exact(name: str, column: Any, value: Any) -> Given:
     if isinstance(value, int):
         return str(value)
     raise InputError(
-        f"The argument {name!r} has {value!r} for {column}, which is no single value. Put it in "
-        f"quotes: {name}: {{{column}: '...'}}"
+        f"The argument {name!r} has {value!r} for {column}, which is not a single value. Put it "
+        f"in quotes: {name}: {{{column}: '...'}}"
     )

@@ -1,4 +1,4 @@
-"""Operations: dbt's run-operations run the commands of `dbt-vcs`, with arguments by name."""
+"""Operations: `dbt run-operation` runs the commands of `dbt-vcs`, with named arguments."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.layout.styled import Block, plain_lines
 from dbt.adapters.vcs.merges.protection import Rules
 
-# dbt makes the repository and runs SQL by itself.
+# dbt creates the repository and runs SQL by itself.
 OPERATIONS: Final = tuple(name for name in COMMANDS if name not in ("init", "sql"))
-"""Names of the commands that are operations, too."""
+"""Names of the commands that are also operations."""
 
 _OPTION: Final = re.compile(r"--[a-z][a-z-]*")
 
-# Commands keep the first help option that they make, so it has to be that of the command line.
+# Commands cache the first help option that they create, so it must be the command line's.
 _ROOT: Final = click.Context(main, **main.context_settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who calls an operation, and where.
+    """The caller of an operation.
 
     Attributes:
         repository: The repository.
-        author: Whom changes are recorded for.
-        branch: The branch that is meant where none is given.
-        engine: Makes the engine; None for one with no settings.
-        rules: What the project asks of its branches and merges.
+        author: The author of changes.
+        branch: The branch to use if none is given.
+        engine: Creates the engine; None for one with no settings.
+        rules: The project's rules for branches and merges.
     """
 
     repository: Repository
@@ -52,10 +52,10 @@ class Caller:
 
 
 class OperationSession(Session):
-    """A session that is made from dbt's environment, and keeps what a command shows.
+    """A session that is created from dbt's environment and collects a command's output.
 
     Attributes:
-        lines: What was shown, as text.
+        lines: The output, as text.
     """
 
     def __init__(self, caller: Caller, command: click.Command) -> None:
@@ -76,7 +76,7 @@ class OperationSession(Session):
 
     @property
     def location(self) -> str:
-        """Where the repository is."""
+        """Location of the repository."""
         return self.repository.uri
 
     def engine(self) -> Engine:
@@ -86,37 +86,37 @@ class OperationSession(Session):
     def show(
         self, value: Any, blocks: Iterable[Block], items: Iterable[Any] | None = None
     ) -> None:
-        """Keep an answer as text."""
+        """Collect a result as text."""
         self.say(blocks)
 
     def say(self, blocks: Iterable[Block]) -> None:
-        """Keep what was done as text."""
+        """Collect what was done as text."""
         self.lines.extend(plain_lines(blocks))
 
     def warn(self, lines: Iterable[str]) -> None:
-        """Keep what a person should know."""
+        """Collect warnings."""
         self.lines.extend(lines)
 
     @property
     def can_ask(self) -> bool:
-        """False: dbt runs by itself."""
+        """False: nobody can answer while dbt runs."""
         return False
 
     def spelled(self, text: str) -> str:
-        """Return a sentence with arguments in the place of options: `all: true` for `--all`."""
+        """Return a sentence with arguments instead of options: `all: true` for `--all`."""
         return _OPTION.sub(lambda found: self._options.get(found[0], found[0]), text)
 
 
 def run_operation(caller: Caller, verb: str, arguments: Mapping[str, Any]) -> list[str]:
-    """Run a command with arguments by name and return the lines that it shows.
+    """Run a command with named arguments and return its output lines.
 
-    Arguments that are None count as not given, and so do flags that are false. A group of
-    commands, such as `branch`, takes the command as `action`; without one it lists what exists.
+    Arguments that are None and flags that are false count as not given. A group of commands, such
+    as `branch`, takes the command as `action`; without one it lists what exists.
 
     Raises:
-        InputError: There is no such verb, or it takes no such argument; the message names those
-            that there are.
-        VcsError: What the command raises.
+        InputError: There is no such verb, or it has no such argument; the message names those that
+            exist.
+        VcsError: The command failed.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     command, title = _command_of(verb, given)
@@ -131,7 +131,7 @@ def run_operation(caller: Caller, verb: str, arguments: Mapping[str, Any]) -> li
 
 
 def _command_of(verb: str, given: dict[str, Any]) -> tuple[click.Command, str]:
-    """Return the command and what to call it; the argument that chose it is taken away."""
+    """Return the command and its name for messages; removes the argument that selects it."""
     found = main.get_command(_ROOT, verb) if verb in OPERATIONS else None
     if found is None:
         raise InputError(f"There is no verb {verb!r}; expected one of {', '.join(OPERATIONS)}.")
@@ -147,10 +147,10 @@ def _command_of(verb: str, given: dict[str, Any]) -> tuple[click.Command, str]:
 def _values(
     command: click.Command, title: str, form: Form, given: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return arguments as values of the command's parameters, by name."""
+    """Return the arguments as values of the command's parameters, by name."""
     params = [param for param in command.params if param.expose_value]
     known = form.arguments_of([str(param.name) for param in params])
-    # Macros pass flags on that were not set, whatever the action.
+    # Macros also pass flags that were not set, whatever the action.
     unknown = [name for name, value in given.items() if name not in known and value is not False]
     if unknown:
         takes = f"it takes {', '.join(known)}" if known else "it takes none"
@@ -169,13 +169,13 @@ def _values(
 
 @contextmanager
 def _failing_as_operation(session: OperationSession) -> Iterator[None]:
-    """Turn how a command ends on a command line into errors for callers from Python."""
+    """Turn the ways in which a command exits into errors for Python callers."""
     try:
         yield
     except ShownFailure as failure:
         raise failure.kind("\n".join(session.lines)) from None
     except click.exceptions.Exit:
-        # The exit code of `diff` says that something differs, which is no error.
+        # The exit code of `diff` says that something differs, which is not an error.
         pass
     except click.BadParameter as error:
         name = error.param.name if error.param else "?"
@@ -187,13 +187,13 @@ def _failing_as_operation(session: OperationSession) -> Iterator[None]:
             raise failure.__cause__ from None
         raise
     except VcsError as error:
-        # What was done before it failed is shown, too: a branch deleted of two.
+        # Also show what was done before the failure, such as the first of two branches deleted.
         error.args = ("\n".join([*session.lines, str(error)]), *error.args[1:])
         raise
 
 
 def _spelling(command: click.Command, param: click.Parameter) -> str:
-    """Return how an operation gives what an option says."""
+    """Return how an option is written as an argument of an operation."""
     mode = FORMS.get(str(command.name), Form()).modes.get(str(param.name))
     is_flag = isinstance(param, click.Option) and param.is_flag
     return mode or (f"{param.name}: true" if is_flag else str(param.name))

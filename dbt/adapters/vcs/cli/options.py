@@ -1,4 +1,4 @@
-"""Settings: what the options that every command takes say."""
+"""Settings: the values of the options that all commands share."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _KEY: Final = "dbt.adapters.vcs.cli.options"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the options say; None where nothing was said.
+    """The values of the options; None if not given.
 
     Attributes:
         repository: Location of the repository.
-        storage_options: Settings of the object store, name and value.
+        storage_options: Settings of the object store, as names and values.
         project_dir: Folder of the dbt project.
         profiles_dir: Folder of profiles.yml.
         profile: Name of the profile.
         profile_target: Name of the profile's target.
-        debug: True to let errors show where they come from.
+        debug: True to show tracebacks.
         json: True to print JSON.
-        jsonl: True to print JSON, a line each of what is listed.
+        jsonl: True to print JSON, one line per item.
     """
 
     repository: str | None = None
@@ -41,39 +41,39 @@ class Settings:
 
 
 def current_settings(ctx: click.Context) -> Settings:
-    """Return what the options, before and after the command's name, say so far."""
+    """Return the options seen so far, before and after the command's name."""
     found = ctx.meta.get(_KEY, Settings())
     assert isinstance(found, Settings)
     return found
 
 
 def common_options(command: F) -> F:
-    """Give a command the options that say which repository is meant."""
+    """Add the options that select the repository to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def json_option(command: F) -> F:
-    """Give a command the options --json and --jsonl."""
-    command = _flag("--jsonl", help="Print JSON, a line for each row or item.")(command)
-    return _flag("--json", help="Print JSON, for machines.")(command)
+    """Add the options --json and --jsonl to a command."""
+    command = _flag("--jsonl", help="Print JSON, one line per row or item.")(command)
+    return _flag("--json", help="Print JSON.")(command)
 
 
 def limit_option(default: int, noun: str = "Rows to show") -> Callable[[F], F]:
-    """Return what gives a command the option --limit, of which 0 means all."""
+    """Return a decorator that adds the option --limit, where 0 means all."""
     return click.option(
         "--limit",
         "-n",
         type=click.IntRange(min=0),
         default=default,
         show_default=True,
-        help=f"{noun} at most; 0 for all.",
+        help=f"{noun}, at most; 0 for all.",
     )
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    # The same option may stand before the command's name and after it: the last one given wins.
+    # The same option can be given before and after the command's name: the last one wins.
     if value is not None and value is not False and param.name is not None:
         other = {"json": "jsonl", "jsonl": "json"}.get(param.name)
         if other is not None and getattr(current_settings(ctx), other):
@@ -88,7 +88,7 @@ def _keep_storage_options(
     for text in value:
         name, equals, setting = text.partition("=")
         if not equals or not name:
-            # The text may be a secret that was given in a wrong form: it is not repeated.
+            # The text may be a secret in the wrong form, so it is not repeated.
             raise click.BadParameter("expected KEY=VALUE", ctx=ctx, param=param)
         known = (*known, (name, setting))
     ctx.meta[_KEY] = replace(current_settings(ctx), storage_options=known)
@@ -114,7 +114,7 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
         "--storage-option",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Setting of the object store; may be given several times.",
+        help="Setting of the object store; can be repeated.",
         expose_value=False,
         callback=_keep_storage_options,
     ),
@@ -128,13 +128,13 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
         metavar="FOLDER",
         help="Folder of profiles.yml.  [default: the current one, else ~/.dbt]",
     ),
-    _text("--profile", metavar="NAME", help="Profile, if not the one that the project names."),
+    _text("--profile", metavar="NAME", help="Profile, if not the one named in the project."),
     _text(
         "--target",
         "-t",
         "profile_target",
         metavar="NAME",
-        help="Target, if not the profile's own.",
+        help="Target, if not the profile's default.",
     ),
-    _flag("--debug", help="Show where an error comes from."),
+    _flag("--debug", help="Show the traceback of an error."),
 )

@@ -1,4 +1,4 @@
-"""Output: plain text for files and pipes, styled text that fits for a terminal, as it comes."""
+"""Output: plain text for files and pipes, fitted and styled text for terminals, streamed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _STYLES: Final[dict[Style, str]] = {
     "warn": "yellow",
 }
 _SOON: Final = 0.1
-"""Seconds after which lines are handed over that were gathered to be written together."""
+"""Seconds after which collected lines are flushed."""
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:
-    """Print blocks as they come, with styles and made to fit if a terminal reads them."""
+    """Print blocks as they are read, styled and fitted if the output is a terminal."""
     if sys.stdout.isatty():
-        # Loading it takes a while, which nobody notices but scripts.
+        # Imported here because it is slow to import, which scripts would notice.
         from rich.console import Console
 
         print_styled(blocks, Console(highlight=False))
@@ -38,14 +38,14 @@ def print_blocks(blocks: Iterable[Block]) -> None:
 
 
 def print_styled(blocks: Iterable[Block], console: Console) -> None:
-    """Print blocks on a terminal as they come."""
+    """Print blocks on a terminal as they are read."""
     from rich.color import ColorSystem
     from rich.style import Style as Look
 
     looks = {name: Look.parse(look) for name, look in _STYLES.items()}
     if console.no_color:
         looks = {name: look.without_color for name, look in looks.items()}
-    # The colours are those that every terminal has that has any.
+    # Only the basic colours, which every colour terminal has.
     system = None if console.color_system is None else ColorSystem.STANDARD
 
     def styled(line: Line) -> str:
@@ -57,7 +57,7 @@ def print_styled(blocks: Iterable[Block], console: Console) -> None:
 
 
 def print_lines(lines: Iterable[str], file: IO[str] | None = None) -> None:
-    """Print lines on standard output, or into a file, as they come; no more than one is kept."""
+    """Print lines to standard output or a file as they are read, keeping at most one in memory."""
     into = sys.stdout if file is None else file
     written = monotonic()
     for line in lines:

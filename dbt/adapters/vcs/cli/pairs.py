@@ -1,4 +1,4 @@
-"""Values that an option takes in a form of its own: `NAME=VALUE`, and names behind commas."""
+"""Option values with a special form: `NAME=VALUE`, and names separated by commas."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import click
 
 
 class Pair(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
-    """`NAME=VALUE`, as a pair; an option takes several, and the last one of a name counts.
+    """`NAME=VALUE` as a pair; if a name is repeated, the last value wins.
 
-    A pair is taken as it is, so that an operation may give values that are no texts.
+    A pair is accepted as it is, so that an operation can pass values that aren't text.
 
     Attributes:
         name: The form, for messages: `COLUMN=VALUE`.
-        is_exact: True if numbers, dates and NULL are kept as such; else all values are texts.
+        is_exact: True if numbers, dates and NULL are kept as such; otherwise all values are text.
     """
 
     def __init__(self, shape: str, *, is_exact: bool = False) -> None:
@@ -27,18 +27,18 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic in newer relea
         """Return a name and its value.
 
         Raises:
-            click.BadParameter: There is no name or no `=`.
+            click.BadParameter: The name or the `=` is missing.
         """
         if isinstance(value, tuple):
             return value
         name, equals, text = str(value).partition("=")
         if not name or not equals:
-            self.fail(f"found {value!r}, expected {self.name}", param, ctx)
+            self.fail(f"expected {self.name}, found {value!r}", param, ctx)
         return name, text
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]  # as above
-    """Names separated by commas, as a tuple of texts; a tuple is taken as it is."""
+    """Names separated by commas, as a tuple of strings; a tuple is accepted as it is."""
 
     name = "names"
 

@@ -1,4 +1,4 @@
-"""Profiles: what the dbt project in the current folder says of the repository, without dbt."""
+"""Profiles: the repository settings of the dbt project in the current folder, without dbt."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from dbt.adapters.vcs.cli.rendering import render
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.opening import located
 
-_HINT = "Say which one is meant: --repository <location>, or DBT_VCS_REPOSITORY."
+_HINT = "Set --repository <location> or DBT_VCS_REPOSITORY."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileTarget:
-    """What one target of a profile says.
+    """The settings of one target of a profile.
 
     Attributes:
         repository: Location, absolute if it is a folder.
         branch: The branch that the target publishes to.
-        schema: The schema of unqualified names.
+        schema: The schema for unqualified names.
         storage_options: Settings of the object store.
         method: Where rows are computed, one of `engines.factory.METHODS`.
         spark_config: Settings of Spark.
@@ -43,10 +43,10 @@ class ProfileTarget:
 
 
 def read_target(settings: Settings) -> ProfileTarget:
-    """Return the target that dbt would take here.
+    """Return the target that dbt would use here.
 
     Raises:
-        InputError: There is no project, no profile, no target, or it is none of type vcs.
+        InputError: There is no project, profile or target, or its type is not vcs.
     """
     project = _project_folder(settings)
     name = _profile_name(settings, project)
@@ -89,7 +89,7 @@ def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> Prof
 def _settings(found: Mapping[Any, Any], name: str, place: str) -> dict[str, str]:
     given = found.get(name) or {}
     if not isinstance(given, Mapping):
-        raise InputError(f"The {name} in {place} are no mapping of names to values.")
+        raise InputError(f"The {name} in {place} must map names to values.")
     return {
         str(key): _setting(render(value, f"{name}.{key} in {place}"))
         for key, value in given.items()
@@ -120,7 +120,7 @@ def _profile_name(settings: Settings, project: Path) -> str:
 
 def _profiles_file(settings: Settings, project: Path) -> Path:
     given = settings.profiles_dir or os.environ.get(variables.PROFILES_DIR)
-    # dbt looks in the first two; the project's own is for who calls from elsewhere.
+    # dbt looks in the first two; the project's own folder is for calls from elsewhere.
     folders = [Path(given).expanduser()] if given else [Path.cwd(), Path.home() / ".dbt", project]
     for folder in folders:
         if (folder / "profiles.yml").is_file():
@@ -137,11 +137,11 @@ def _load(path: Path) -> Mapping[Any, Any]:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"Can't read {path}: {reason}.") from error
     except yaml.YAMLError as error:
-        # The error's own text quotes the file, which may hold credentials.
+        # The original message quotes the file, which may contain credentials.
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it does not parse"
-        raise InputError(f"{path}{line} is no YAML: {problem}.") from None
+        raise InputError(f"{path}{line} is not valid YAML: {problem}.") from None
     return _mapping({} if found is None else found, f"no mapping in {path}")
 
 

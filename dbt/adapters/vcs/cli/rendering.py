@@ -1,4 +1,4 @@
-"""Rendering: the Jinja of a profile, as far as profiles use it."""
+"""Rendering: the Jinja features that profiles use."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dbt.adapters.vcs.core.errors import InputError
 
 
 def render(value: Any, place: str) -> Any:
-    """Return a value with `{{ env_var(...) }}` filled in; other things than texts as they are.
+    """Return a value with `{{ env_var(...) }}` filled in; values that aren't text are unchanged.
 
-    `place` says in messages what is rendered; the text itself, which may hold a secret, is
-    never repeated.
+    `place` describes the value in messages; the text itself is never repeated, because it may
+    contain a secret.
 
     Raises:
-        InputError: A variable is not set and has no default, or the text asks for more than
-            a profile can.
+        InputError: A variable is not set and has no default, or the text uses other Jinja
+            features.
     """
     if not isinstance(value, str) or "{" not in value:
         return value
-    # Most profiles need none of it, and it takes longer to load than the rest of the command.
+    # Most profiles don't need it, and it is slower to import than the rest of the command.
     from jinja2 import StrictUndefined, TemplateError
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -33,8 +33,8 @@ def render(value: Any, place: str) -> Any:
         return environment.from_string(value).render()
     except TemplateError as error:
         raise InputError(
-            f"The {place} can't be rendered: {error.message}. Outside dbt only env_var() is "
-            "known there. Give --repository instead."
+            f"The {place} can't be rendered: {error.message}. Outside dbt, only env_var() is "
+            "supported there. Use --repository instead."
         ) from None
 
 
@@ -43,7 +43,7 @@ def _env_var(place: str, name: str, default: Any = None) -> str:
     if found is None:
         raise InputError(
             f"The environment variable {name!r} is not set, and the {place} has no default for "
-            "it. Set it, or give --repository."
+            "it. Set it, or use --repository."
         )
     return str(found)
 

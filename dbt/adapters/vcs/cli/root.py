@@ -1,4 +1,4 @@
-"""The command `dbt-vcs` itself: what it is called with, and its sub-commands."""
+"""The command `dbt-vcs` itself: its options and sub-commands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dbt.adapters.vcs.cli.groups import Lazy, RootGroup
 from dbt.adapters.vcs.cli.options import common_options
 
 COMMANDS = {
-    "init": Lazy("dbt.adapters.vcs.cli.refs.init_command", "Make an empty repository."),
+    "init": Lazy("dbt.adapters.vcs.cli.refs.init_command", "Create an empty repository."),
     "status": Lazy(
         "dbt.adapters.vcs.cli.upkeep.status_command",
-        "Say where the repository and a branch stand.",
+        "Show the status of the repository and a branch.",
     ),
     "branch": Lazy(
         "dbt.adapters.vcs.cli.refs.branch_command", "List, create, rename and delete branches."
@@ -27,54 +27,56 @@ COMMANDS = {
     ),
     "clone": Lazy(
         "dbt.adapters.vcs.cli.changing.clone_command",
-        "Make a table from a version of another one.",
+        "Create a table from a version of another table.",
     ),
     "restore": Lazy(
         "dbt.adapters.vcs.cli.changing.restore_command",
-        "Let a relation or a branch be what it was.",
+        "Restore a relation or a branch to an earlier state.",
     ),
-    "revert": Lazy("dbt.adapters.vcs.cli.changing.revert_command", "Undo what a commit changed."),
+    "revert": Lazy(
+        "dbt.adapters.vcs.cli.changing.revert_command", "Undo the changes of a commit."
+    ),
     "log": Lazy(
         "dbt.adapters.vcs.cli.reading.log_command", "List the commits of a revision, newest first."
     ),
     "show": Lazy(
         "dbt.adapters.vcs.cli.reading.show_command", "Show a commit: its run, and what it changed."
     ),
-    "diff": Lazy("dbt.adapters.vcs.cli.reading.diff_command", "Say how two commits differ."),
+    "diff": Lazy("dbt.adapters.vcs.cli.reading.diff_command", "Show how two commits differ."),
     "merge": Lazy(
         "dbt.adapters.vcs.cli.changing.merge_command",
-        "Merge a branch, all its relations in one step.",
+        "Merge a branch, with all its relations in one step.",
     ),
     "conflicts": Lazy(
         "dbt.adapters.vcs.cli.reading.conflicts_command",
-        "Show what a merge into TARGET could not decide.",
+        "Show the conflicts of a merge into TARGET.",
     ),
     "resolve": Lazy(
         "dbt.adapters.vcs.cli.changing.resolve_command",
-        "Choose a side for conflicts of RELATION, or values for a row.",
+        "Resolve conflicts of RELATION with one side, or with values for a row.",
     ),
     "promote": Lazy(
         "dbt.adapters.vcs.cli.changing.promote_command",
-        "Publish a branch, all its relations or none.",
+        "Publish a branch, all of its relations or none.",
     ),
     "optimize": Lazy(
-        "dbt.adapters.vcs.cli.upkeep.optimize_command", "Write small files of tables together."
+        "dbt.adapters.vcs.cli.upkeep.optimize_command", "Combine small files of tables."
     ),
     "lineage": Lazy(
-        "dbt.adapters.vcs.cli.reading.lineage_command", "Show what a version was made from."
+        "dbt.adapters.vcs.cli.reading.lineage_command", "Show what a version was built from."
     ),
     "blame": Lazy(
-        "dbt.adapters.vcs.cli.reading.blame_command", "Say which commit last changed a row."
+        "dbt.adapters.vcs.cli.reading.blame_command", "Show which commit last changed a row."
     ),
     "sql": Lazy("dbt.adapters.vcs.cli.reading.sql_command", "Run SQL on a branch, with Spark."),
     "runs": Lazy(
         "dbt.adapters.vcs.cli.refs.runs_command", "List, discard and publish runs of dbt."
     ),
     "gc": Lazy(
-        "dbt.adapters.vcs.cli.upkeep.gc_command", "Delete files that nothing needs any more."
+        "dbt.adapters.vcs.cli.upkeep.gc_command", "Delete files that are no longer needed."
     ),
     "fsck": Lazy(
-        "dbt.adapters.vcs.cli.upkeep.fsck_command", "Look for what is missing or damaged."
+        "dbt.adapters.vcs.cli.upkeep.fsck_command", "Check for missing or damaged files."
     ),
 }
 
@@ -89,11 +91,11 @@ COMMANDS = {
 def main() -> None:
     """Version control for the tables that dbt builds on Spark.
 
-    Revisions are branches, tags, commit ids or the start of one, and what follows from them:
+    A revision is a branch, a tag, a commit id or its first digits, or relative to one of these:
     main~2, main^2, main@{1}, "main@{2026-11-20 12:00}", "main@{2 hours ago}".
 
-    Exit codes: 0 done; 1 not there, or a conflict; 2 wrong usage, or an error.
+    Exit codes: 0 success; 1 not found, or a conflict; 2 wrong usage, or an error.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A character that the terminal's encoding lacks is spelled, and ends nothing.
+        # A character that the terminal's encoding lacks is escaped instead of failing.
         sys.stdout.reconfigure(errors="backslashreplace")

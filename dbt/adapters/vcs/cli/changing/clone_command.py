@@ -1,4 +1,4 @@
-"""`dbt-vcs clone`: a table from a version of another one."""
+"""`dbt-vcs clone`: a table from a version of another table."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
 @click.argument("source")
 @click.argument("target")
 @click.argument("at", required=False)
-@click.option("--branch", "-b", metavar="NAME", help="The branch that gets the table.")
-@click.option("--replace", is_flag=True, help="Also in the place of a table that is there.")
+@click.option("--branch", "-b", metavar="NAME", help="The branch for the new table.")
+@click.option("--replace", is_flag=True, help="Replace an existing table.")
 @json_option
 @with_session
 def clone(
     session: Session, source: str, target: str, at: str | None, branch: str | None, replace: bool
 ) -> None:
-    """Make a table from a version of another one.
+    """Create a table from a version of another table.
 
-    TARGET is what SOURCE was at AT; no row is copied. AT is a named snapshot of SOURCE or any
-    revision, the branch itself unless given. The branch is that of the dbt profile unless
-    given, else the default branch.
+    TARGET gets the content of SOURCE at AT; no rows are copied. AT is a named snapshot of SOURCE
+    or any revision; the default is the branch itself. The branch defaults to the one in the dbt
+    profile, else the default branch.
     """
     report = clone_from_snapshot(
         session.repository,

@@ -1,4 +1,4 @@
-"""`dbt-vcs merge`: one branch into another one."""
+"""`dbt-vcs merge`: one branch into another."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge
 @click.argument("source", required=False)
 @click.argument("target", required=False)
 @on_conflict_option
-@click.option("--continue", "go_on", is_flag=True, help="Go on, now that conflicts are resolved.")
-@click.option("--abort", is_flag=True, help="Give the merge up that waits for that.")
-@click.option("--ff-only", is_flag=True, help="Refuse if the target has commits of its own.")
-@click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
-@click.option("--message", "-m", metavar="TEXT", help="Message of the merge's commit.")
-@click.option("--force", is_flag=True, help="Also from a run that failed or is at work.")
+@click.option(
+    "--continue", "go_on", is_flag=True, help="Finish a merge whose conflicts are resolved."
+)
+@click.option("--abort", is_flag=True, help="Abort a merge that is waiting for its conflicts.")
+@click.option("--ff-only", is_flag=True, help="Refuse unless the merge is a fast-forward.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
+@click.option("--message", "-m", metavar="TEXT", help="Message of the merge commit.")
+@click.option("--force", is_flag=True, help="Also merge a run that failed or is still running.")
 @json_option
 @with_session
 def merge(
@@ -40,17 +42,17 @@ def merge(
     message: str | None,
     force: bool,
 ) -> None:
-    """Merge a branch, all its relations in one step.
+    """Merge a branch, with all its relations in one step.
 
-    SOURCE is any revision. TARGET is the branch of the dbt profile unless given, else the default
+    SOURCE is any revision. TARGET defaults to the branch in the dbt profile, else the default
     branch. Tables that both sides changed are merged row by row. The branch of a dbt run is
-    published as one commit. With --continue or --abort give the TARGET alone.
+    published as one commit. With --continue or --abort, give only TARGET.
     """
     if go_on or abort:
         form = "--abort" if abort else "--continue"
         check_only(form, "source", "target", "abort" if abort else "go_on")
         if source and target:
-            raise click.UsageError(f"Give {form} the target only.")
+            raise click.UsageError(f"{form} takes only the target.")
         into = source or target or session.branch
         if abort:
             gone = abort_merge(session.repository, into, author=session.author)

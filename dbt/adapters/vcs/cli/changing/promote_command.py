@@ -1,4 +1,4 @@
-"""`dbt-vcs promote`: a branch published on a protected one."""
+"""`dbt-vcs promote`: publish a branch to a protected branch."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dbt.adapters.vcs.verbs.changing import promote as verb
 @click.argument("source")
 @click.argument("target", required=False)
 @on_conflict_option
-@click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
 @click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
 @click.option(
     "--metadata",
     multiple=True,
     type=Pair("KEY=VALUE"),
-    help="A further fact for the commit, such as ticket=SHOP-12; may be given several times.",
+    help="Extra metadata for the commit, such as ticket=SHOP-12; can be repeated.",
 )
 @json_option
 @with_session
@@ -37,11 +37,11 @@ def promote(
     message: str | None,
     metadata: tuple[tuple[str, str], ...],
 ) -> None:
-    """Publish a branch, all its relations or none.
+    """Publish a branch, all of its relations or none.
 
-    SOURCE is a branch or the branch of a run that passed. TARGET is the branch of the dbt profile
-    unless given, else the default branch; it may be protected. Where it requires tests, they must
-    have passed on the very versions that are published.
+    SOURCE is a branch or the branch of a run that passed. TARGET defaults to the branch in the dbt
+    profile, else the default branch; it can be protected. If it requires tests, they must have
+    passed on exactly the versions that are published.
     """
     report = verb.promote(
         session.repository,

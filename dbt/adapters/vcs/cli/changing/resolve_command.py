@@ -1,4 +1,4 @@
-"""`dbt-vcs resolve`: choose a side for conflicts of a merge."""
+"""`dbt-vcs resolve`: resolve conflicts of a merge."""
 
 from __future__ import annotations
 
@@ -26,18 +26,24 @@ from dbt.adapters.vcs.verbs.changing.resolve import resolve as verb
     "--key",
     multiple=True,
     type=Pair("COLUMN=VALUE", is_exact=True),
-    help="Only rows with this value, as text; may be given several times.",
+    help="Only rows with this value; can be repeated.",
 )
 @click.option(
     "--set",
     multiple=True,
     type=Pair("COLUMN=VALUE", is_exact=True),
-    help="A value by hand for a column of these rows; may be given several times.",
+    help="Value for a column of these rows; can be repeated.",
 )
-@click.option("--set-null", "nulls", multiple=True, metavar="COLUMN", help="The same with NULL.")
-@click.option("--all", is_flag=True, help="What is left of every relation.")
-@click.option("--again", is_flag=True, help="Choose again for what was chosen before, too.")
-@click.option("--into", "target", metavar="BRANCH", help="Which merge: the one into this branch.")
+@click.option(
+    "--set-null",
+    "nulls",
+    multiple=True,
+    metavar="COLUMN",
+    help="Set a column of these rows to NULL.",
+)
+@click.option("--all", is_flag=True, help="All unresolved conflicts of every relation.")
+@click.option("--again", is_flag=True, help="Also change earlier choices.")
+@click.option("--into", "target", metavar="BRANCH", help="The branch that is merged into.")
 @json_option
 @with_session
 def resolve(
@@ -51,15 +57,15 @@ def resolve(
     again: bool,
     target: str | None,
 ) -> None:
-    """Choose a side for conflicts of RELATION, or values for a row.
+    """Resolve conflicts of RELATION with one side, or with values for a row.
 
-    For all that are left, or for those of a key, whatever was chosen for them before. With --set
-    the other columns are of the side that --with says, else what one side changed alone. A
-    schema's own conflict is resolved by the schema's name. When nothing is left, `dbt-vcs merge
-    --continue` goes on.
+    Applies to all unresolved conflicts, or with --key to those of the key, even if resolved
+    before. With --set, the other columns come from the side given by --with, otherwise from the
+    side that changed them. For the conflict of a schema itself, give the schema's name. When no
+    conflict is left, finish with `dbt-vcs merge --continue`.
     """
     if (relation is None) != all:
-        raise click.UsageError("Give the relation, or --all.")
+        raise click.UsageError("Give a relation, or --all.")
     given = dict(set)
     if twice := given.keys() & {*nulls}:
         raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")

@@ -1,4 +1,4 @@
-"""`dbt-vcs restore`: a relation, or all of a branch, as it was."""
+"""`dbt-vcs restore`: restore a relation, or a whole branch, to an earlier state."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_rela
 
 @click.command()
 @click.argument("relation", required=False)
-@click.option("--all", "-a", is_flag=True, help="All of the branch.")
-@click.option("--to", metavar="REVISION", help="What it becomes again; a named snapshot too.")
+@click.option("--all", "-a", is_flag=True, help="Restore the whole branch.")
+@click.option("--to", metavar="REVISION", help="The state to restore; also a named snapshot.")
 @click.option("--branch", "-b", metavar="NAME", help="The branch to change.")
 @click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
-@click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
 @json_option
 @with_session
 def restore(
@@ -28,10 +28,10 @@ def restore(
     message: str | None,
     dry_run: bool,
 ) -> None:
-    """Let a relation or a branch be what it was.
+    """Restore a relation or a branch to an earlier state.
 
-    RELATION is a table or view. What is restored is a new commit. Without --to a relation that
-    was dropped becomes what it was last. The branch is that of the dbt profile unless given,
+    RELATION is a table or view. The restored state is a new commit. Without --to, a dropped
+    relation is restored to its last version. The branch defaults to the one in the dbt profile,
     else the default branch.
     """
     if all == (relation is not None):
@@ -48,7 +48,7 @@ def restore(
             dry_run=dry_run,
         )
     elif to is None:
-        raise click.UsageError("Say what the branch shall be again: --all --to <revision>.")
+        raise click.UsageError("--all needs the revision to restore: --all --to <revision>.")
     else:
         report = restore_branch(
             session.repository, to, branch=where, author=who, message=message, dry_run=dry_run

@@ -1,4 +1,4 @@
-"""`dbt-vcs revert`: the changes of a commit undone."""
+"""`dbt-vcs revert`: undo the changes of a commit."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from dbt.adapters.vcs.verbs.changing import revert as verb
     default=1,
     show_default=True,
     metavar="N",
-    help="Of a merge: the parent that stays.",
+    help="For a merge commit: the number of the parent to keep.",
 )
 @json_option
 @with_session
 def revert(
     session: Session, revision: str, branch: str | None, message: str | None, mainline: int
 ) -> None:
-    """Undo what a commit changed.
+    """Undo the changes of a commit.
 
-    The commit is REVISION; undoing it is a new commit, and later changes stay. The branch is
-    that of the dbt profile unless given, else the default branch.
+    REVISION is the commit. The revert is a new commit, and later changes are kept. The branch
+    defaults to the one in the dbt profile, else the default branch.
     """
     report = verb.revert(
         session.repository,

@@ -22,16 +22,16 @@ from dbt.adapters.vcs.verbs.reading import blame as verb
     type=Pair("COLUMN=VALUE", is_exact=True),
     help="The row.",
 )
-@click.option("--at", metavar="REVISION", help="Where to begin.")
+@click.option("--at", metavar="REVISION", help="The revision to start from.")
 @json_option
 @with_session
 def blame(
     session: Session, relation: str, key: tuple[tuple[str, Given], ...], at: str | None
 ) -> None:
-    """Say which commit last changed a row.
+    """Show which commit last changed a row.
 
-    The row is that of the table RELATION that has the values of --key. The branch of the dbt
-    profile is meant unless --at says otherwise, else the default branch.
+    The row is the one in the table RELATION with the values of --key. --at defaults to the branch
+    in the dbt profile, else the default branch.
     """
     report = verb.blame(session.repository, relation, dict(key), at or session.branch)
     session.show(report, blame_text(report, session.now))

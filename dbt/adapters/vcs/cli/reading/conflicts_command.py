@@ -1,4 +1,4 @@
-"""`dbt-vcs conflicts`: what a merge could not decide."""
+"""`dbt-vcs conflicts`: the conflicts of a merge."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dbt.adapters.vcs.verbs.reading.waiting_merges import list_conflicts
 @json_option
 @with_session
 def conflicts(session: Session, target: str | None, relation: str | None, limit: int) -> None:
-    """Show what a merge into TARGET could not decide.
+    """Show the conflicts of a merge into TARGET.
 
-    TARGET is the branch of the dbt profile unless given, else the default branch. The conflicts
-    are tables, too, on the branch merges/TARGET.
+    TARGET defaults to the branch in the dbt profile, else the default branch. The conflicts are
+    also tables on the branch merges/TARGET.
     """
     if relation is None:
-        check_only("conflicts of no RELATION", "target")
+        check_only("conflicts without --relation", "target")
     report = list_conflicts(
         session.repository, target or session.branch, relation, limit=limit or None
     )

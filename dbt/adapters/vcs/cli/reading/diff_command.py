@@ -21,16 +21,18 @@ DIFFERENT = 1
 
 @click.command()
 @click.argument("points", nargs=-1, metavar="[A..B | A...B | A B] [SCHEMA.TABLE]")
-@click.option("--stat", is_flag=True, help="Numbers of rows alone.")
-@click.option("--summary", is_flag=True, help="One line for everything.")
-@click.option("--schema", is_flag=True, help="Differences of columns alone.")
-@click.option("--columns", type=Names(), metavar="A,B", help="Compare these and the key alone.")
+@click.option("--stat", is_flag=True, help="Show only row counts.")
+@click.option("--summary", is_flag=True, help="Show one line for everything.")
+@click.option("--schema", is_flag=True, help="Show only differences in columns.")
+@click.option(
+    "--columns", type=Names(), metavar="A,B", help="Compare only these columns and the key."
+)
 @click.option(
     "--shape",
     type=click.Choice(get_args(DiffShape)),
     default="changes",
     show_default=True,
-    help="How the rows of a table are shown.",
+    help="How to show the rows of a table.",
 )
 @limit_option(50)
 @json_option
@@ -45,12 +47,13 @@ def diff(
     shape: DiffShape,
     limit: int,
 ) -> None:
-    """Say how two commits differ.
+    """Show how two commits differ.
 
-    Each relation that does is listed, with rows added, removed and modified. A..B compares B
-    with A, A...B with where B left A; A alone is compared with the branch of the dbt profile, and
-    nothing at all means that branch since it left the default one. A table's name shows its rows;
-    A and B may be snapshots of it. Versions of two tables: SCHEMA.TABLE@A SCHEMA.OTHER@B.
+    Lists each relation that differs, with the number of rows added, removed and modified. A..B
+    compares B with A; A...B compares B with the point where it forked from A. A single A is
+    compared with the branch in the dbt profile; without any, that branch is compared with where it
+    forked from the default branch. With a table's name, its rows are shown, and A and B can be
+    snapshots of it. Versions of two tables: SCHEMA.TABLE@A SCHEMA.OTHER@B.
 
     Exit codes: 0 equal, 1 different, 2 an error.
     """
@@ -71,7 +74,7 @@ def diff(
     except VcsError as error:
         raise Failure(str(error)) from error
     if output is None and not report.heads:
-        check_only("a diff that shows no rows", "points", "columns")
+        check_only("a diff without rows", "points", "columns")
     texts = {"--summary": diff_summary_text, "--schema": diff_schema_text}
     items = report.rows if report.heads else report.relations
     session.show(report, texts.get(output or "", diff_text)(report), items)
@@ -80,7 +83,7 @@ def diff(
 
 
 def is_different(report: DiffReport, output: str | None) -> bool:
-    """Tell whether what was asked for differs."""
+    """Return whether there are differences."""
     if output == "--schema":
         return any(relation.columns for relation in report.relations)
     return not report.is_equal

@@ -1,4 +1,4 @@
-"""`dbt-vcs lineage`: what a version was made from, or what was made from it."""
+"""`dbt-vcs lineage`: what a version was built from, or what was built from it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from dbt.adapters.vcs.verbs.reading.lineage_tree import read_lineage
 
 @click.command()
 @click.argument("relation", metavar="RELATION[@REVISION]")
-@click.option("--forward", "-f", is_flag=True, help="What was made from it, on the branch.")
-@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="How many levels.")
-@click.option("--branch", "-b", metavar="NAME", help="The branch that is meant.")
+@click.option("--forward", "-f", is_flag=True, help="Show what was built from it, on the branch.")
+@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Number of levels.")
+@click.option("--branch", "-b", metavar="NAME", help="The branch.")
 @json_option
 @with_session
 def lineage(
     session: Session, relation: str, forward: bool, depth: int | None, branch: str | None
 ) -> None:
-    """Show what a version was made from.
+    """Show what a version was built from.
 
-    For each: commit, run, node, SQL, git, inputs. RELATION is schema.table; REVISION is any, a
-    named snapshot of the table too. The branch is that of the dbt profile unless given, else
-    the default branch.
+    For each version: commit, run, node, SQL, git, inputs. RELATION is schema.table; REVISION is
+    any revision or a named snapshot of the table. The branch defaults to the one in the dbt
+    profile, else the default branch.
     """
     found = read_lineage(
         session.repository,

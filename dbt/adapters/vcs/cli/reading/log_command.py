@@ -25,8 +25,8 @@ from dbt.adapters.vcs.verbs.reading.log import iter_log
 def log(session: Session, revision: str | None, limit: int, relation: str | None) -> None:
     """List the commits of a revision, newest first.
 
-    REVISION is the branch of the dbt profile unless given, else the default branch; a..b lists
-    what b has and a lacks.
+    REVISION defaults to the branch in the dbt profile, else the default branch; a..b lists the
+    commits that b has and a lacks.
     """
     found = iter_log(
         session.repository,

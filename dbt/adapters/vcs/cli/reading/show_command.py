@@ -17,8 +17,8 @@ from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
 def show(session: Session, revision: str | None) -> None:
     """Show a commit: its run, and what it changed.
 
-    REVISION is the branch of the dbt profile unless given, else the default branch. For the
-    branch of a run: what the whole run changed.
+    REVISION defaults to the branch in the dbt profile, else the default branch. For the branch of
+    a run, shows what the whole run changed.
     """
     found = show_commit(session.repository, revision or session.branch)
     session.show(found, commit_text(found, session.now))

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.workspace.dispatch import may_change
 @click.option(
     "--branch", "-b", metavar="NAME", help="Branch or revision.  [default: the profile's]"
 )
-@click.option("--schema", metavar="NAME", help="Schema of names without one.")
+@click.option("--schema", metavar="NAME", help="Schema for unqualified names.")
 @limit_option(100)
 @json_option
 @with_session
@@ -31,12 +31,12 @@ def sql(
 ) -> None:
     """Run SQL on a branch, with Spark.
 
-    STATEMENT is one statement or several, separated by semicolons; `-` reads them from standard
-    input. Each that changes something is a commit. Shown is what the last one answers.
+    STATEMENT is one or more statements, separated by semicolons; `-` reads them from standard
+    input. Each statement that changes something is a commit. Prints the result of the last one.
     """
     texts = split(sys.stdin.read() if statement == "-" else statement)
     if not texts:
-        raise InputError("Expected a statement, found nothing but white space and comments.")
+        raise InputError("Expected a statement, found only white space and comments.")
     target, target_branch = session.target, branch or session.branch
     with connect(
         session.location,

@@ -28,7 +28,7 @@ from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
 
 
 @click.group(cls=DefaultGroup)
-@click.option("--all", "-a", "with_runs", is_flag=True, help="The branches of dbt runs too.")
+@click.option("--all", "-a", "with_runs", is_flag=True, help="Include the branches of dbt runs.")
 @json_option
 @common_options
 @click.pass_context
@@ -42,14 +42,13 @@ def branch(ctx: click.Context, with_runs: bool) -> None:
 
 
 @branch.command("list")
-@click.option("--all", "-a", "with_runs", is_flag=True, help="The branches of dbt runs too.")
+@click.option("--all", "-a", "with_runs", is_flag=True, help="Include the branches of dbt runs.")
 @json_option
 @with_session
 def list_(session: Session, with_runs: bool) -> None:
     """List branches by name.
 
-    AHEAD and BEHIND count commits that the branch has and the default branch lacks, and the
-    other way round.
+    AHEAD counts the commits that the branch has and the default branch lacks, BEHIND the reverse.
     """
     found = iter_branches(session.repository, with_runs=with_runs)
     session.show(found, branches_text(found, session.now))
@@ -58,13 +57,15 @@ def list_(session: Session, with_runs: bool) -> None:
 @branch.command("create")
 @click.argument("name")
 @click.argument("at", required=False)
-@click.option("--force", is_flag=True, help="Also from a run that failed or is at work.")
+@click.option(
+    "--force", is_flag=True, help="Also start from a run that failed or is still running."
+)
 @with_session
 def create(session: Session, name: str, at: str | None, force: bool) -> None:
     """Create the branch NAME.
 
-    It starts at the revision AT, at the default branch unless given. Nothing is
-    copied, whatever the size of the tables.
+    It starts at the revision AT, which defaults to the default branch. No data is copied, however
+    large the tables are.
     """
     made = create_branch(session.repository, name, at, author=session.author, force=force)
     session.say(branch_created_text(made))
@@ -75,9 +76,10 @@ def create(session: Session, name: str, at: str | None, force: bool) -> None:
 @click.argument("to", metavar="NEW")
 @with_session
 def rename(session: Session, name: str, to: str) -> None:
-    """Give the branch NAME the name NEW.
+    """Rename the branch NAME to NEW.
 
-    Runs that wait to be published on it follow; profiles that name it are yours to change.
+    Runs that are waiting to be published to it follow the new name. Update profiles that name the
+    branch yourself.
     """
     made = rename_branch(session.repository, session.bound(name), to, author=session.author)
     session.say(branch_renamed_text(name, made))
@@ -87,9 +89,9 @@ def rename(session: Session, name: str, to: str) -> None:
 @click.argument("name")
 @with_session
 def undelete(session: Session, name: str) -> None:
-    """Make the deleted branch NAME again, where it was.
+    """Restore the deleted branch NAME.
 
-    Its rows are kept as long as the retention says.
+    Its rows are kept for the retention period.
     """
     made = undelete_branch(session.repository, name, author=session.author)
     session.say(branch_undeleted_text(made.name, made.head))
@@ -97,12 +99,15 @@ def undelete(session: Session, name: str) -> None:
 
 @branch.command("delete")
 @click.argument("name", nargs=-1, required=True, metavar="NAME...")
-@click.option("--force", is_flag=True, help="Also the branch of a run that is at work.")
+@click.option(
+    "--force", is_flag=True, help="Also delete the branch of a run that is still running."
+)
 @with_session
 def delete(session: Session, name: tuple[str, ...], force: bool) -> None:
     """Delete branches.
 
-    What they show stays in the repository: `dbt-vcs branch undelete NAME` brings one back.
+    Their content stays in the repository for the retention period: `dbt-vcs branch undelete NAME`
+    restores a branch.
     """
     for item in name:
         head = delete_branch(
@@ -117,14 +122,14 @@ def delete(session: Session, name: tuple[str, ...], force: bool) -> None:
     "--require",
     multiple=True,
     type=click.Choice(DEMANDS),
-    help="What every promotion needs; may be given several times.",
+    help="What every promotion needs; can be repeated.",
 )
 @with_session
 def protect(session: Session, name: str, require: tuple[str, ...]) -> None:
-    """Let the branch NAME take promotions alone.
+    """Protect the branch NAME, so that it accepts only promotions.
 
-    With --require tests: of versions that tests have seen and passed. `vcs.yml` can say the same
-    for a project.
+    With --require tests, tests must have passed on the versions that are promoted. `vcs.yml` can
+    set the same for a project.
     """
     made = protect_branch(session.repository, name, require, author=session.author)
     session.say(branch_protected_text(made))
@@ -134,6 +139,6 @@ def protect(session: Session, name: str, require: tuple[str, ...]) -> None:
 @click.argument("name")
 @with_session
 def unprotect(session: Session, name: str) -> None:
-    """Let the branch NAME take any change again."""
+    """Let the branch NAME accept any change again."""
     made = unprotect_branch(session.repository, name, author=session.author)
     session.say(branch_protected_text(made))

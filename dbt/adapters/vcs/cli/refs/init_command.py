@@ -1,4 +1,4 @@
-"""`dbt-vcs init`: make an empty repository."""
+"""`dbt-vcs init`: create an empty repository."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from dbt.adapters.vcs.layout.styled import Span, line
 
 @click.command()
 @click.argument("location", required=False)
-@click.option("--default-branch", metavar="NAME", help="Branch that others start from: main.")
+@click.option(
+    "--default-branch", metavar="NAME", help="Branch that others start from.  [default: main]"
+)
 @with_session
 def init(session: Session, location: str | None, default_branch: str | None) -> None:
-    """Make an empty repository.
+    """Create an empty repository.
 
-    At LOCATION, else where --repository, DBT_VCS_REPOSITORY or the dbt profile says. dbt makes
-    one by itself with its first run. Nothing happens if there is one.
+    It is created at LOCATION, else at --repository, DBT_VCS_REPOSITORY or the location in the dbt
+    profile. dbt creates one by itself on its first run. If there already is one, nothing happens.
     """
     if location and session.settings.repository:
         raise click.UsageError("Give either LOCATION or --repository.")

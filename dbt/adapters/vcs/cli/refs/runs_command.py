@@ -1,4 +1,4 @@
-"""`dbt-vcs runs`: list, discard and publish the runs that left a branch."""
+"""`dbt-vcs runs`: list, discard and publish the runs that left a branch behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dbt.adapters.vcs.verbs.left_runs import discard_expired, discard_run, find_
 def runs(ctx: click.Context) -> None:
     """List, discard and publish runs of dbt.
 
-    Without a command: list them. RUN is a run's invocation id, the start of it, or its branch.
+    Without a command: list them. RUN is a run's invocation id, its first digits, or its branch.
     """
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_)
@@ -37,13 +37,13 @@ def list_(session: Session) -> None:
 
 @runs.command("discard")
 @click.argument("id", nargs=-1, metavar="[RUN]...")
-@click.option("--expired", is_flag=True, help="All that have outlived the retention.")
-@click.option("--force", is_flag=True, help="Also a run that is at work.")
+@click.option("--expired", is_flag=True, help="All runs older than the retention period.")
+@click.option("--force", is_flag=True, help="Also a run that is still running.")
 @with_session
 def discard(session: Session, id: tuple[str, ...], expired: bool, force: bool) -> None:
     """Delete the branches of runs.
 
-    What they published stays.
+    What they published is kept.
     """
     if bool(id) == expired:
         raise click.UsageError("Give the runs to discard, or --expired.")
@@ -57,15 +57,15 @@ def discard(session: Session, id: tuple[str, ...], expired: bool, force: bool) -
 
 @runs.command("publish")
 @click.argument("id", metavar="RUN")
-@click.option("--force", is_flag=True, help="Also a run that failed or is at work.")
+@click.option("--force", is_flag=True, help="Also publish a run that failed or is still running.")
 @json_option
 @with_session
 def publish(session: Session, id: str, force: bool) -> None:
     """Merge a run into its target.
 
-    That is the branch that it was meant for, which gets one commit.
+    The target is the branch that the run was started for; it gets one commit.
     """
-    # Listing runs, which is asked for far more often, does without what merges rows.
+    # Imported here: listing runs, which is far more common, doesn't need the code that merges.
     from dbt.adapters.vcs.verbs.changing.merge import merge
 
     run = find_run(session.repository, id)

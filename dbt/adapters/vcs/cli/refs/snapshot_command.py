@@ -38,7 +38,7 @@ def snapshot(ctx: click.Context) -> None:
 @json_option
 @with_session
 def list_(session: Session, relation: str | None = None) -> None:
-    """List named snapshots, those of the table RELATION if it is given."""
+    """List named snapshots, or only those of the table RELATION."""
     found = list_snapshots(session.repository, relation)
     session.show(found, snapshots_text(found, session.now))
 
@@ -47,13 +47,13 @@ def list_(session: Session, relation: str | None = None) -> None:
 @click.argument("relation")
 @click.argument("name")
 @click.argument("at", required=False)
-@click.option("--message", "-m", "note", default="", metavar="TEXT", help="What it stands for.")
+@click.option("--message", "-m", "note", default="", metavar="TEXT", help="A note about it.")
 @json_option
 @with_session
 def create(session: Session, relation: str, name: str, at: str | None, note: str) -> None:
     """Name the version of the table RELATION that the revision AT shows.
 
-    AT is the branch of the dbt profile unless given, else the default branch.
+    AT defaults to the branch in the dbt profile, else the default branch.
     """
     made = create_snapshot(
         session.repository,

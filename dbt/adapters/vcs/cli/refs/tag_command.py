@@ -42,12 +42,12 @@ def list_(session: Session) -> None:
 @tag.command("create")
 @click.argument("name")
 @click.argument("at", required=False)
-@click.option("--message", "-m", "note", default="", metavar="TEXT", help="What it stands for.")
+@click.option("--message", "-m", "note", default="", metavar="TEXT", help="A note about it.")
 @with_session
 def create(session: Session, name: str, at: str | None, note: str) -> None:
-    """Name the commit of the revision AT for good.
+    """Create a tag for the commit of the revision AT.
 
-    AT is the branch of the dbt profile unless given, else the default branch.
+    AT defaults to the branch in the dbt profile, else the default branch.
     """
     made = create_tag(
         session.repository, name, at or session.branch, author=session.author, note=note
@@ -60,7 +60,7 @@ def create(session: Session, name: str, at: str | None, note: str) -> None:
 @click.argument("to", metavar="NEW")
 @with_session
 def rename(session: Session, name: str, to: str) -> None:
-    """Give the tag NAME the name NEW."""
+    """Rename the tag NAME to NEW."""
     session.say(
         tag_renamed_text(name, rename_tag(session.repository, name, to, author=session.author))
     )
@@ -70,7 +70,7 @@ def rename(session: Session, name: str, to: str) -> None:
 @click.argument("name", nargs=-1, required=True, metavar="NAME...")
 @with_session
 def delete(session: Session, name: tuple[str, ...]) -> None:
-    """Delete tags; their commits stay."""
+    """Delete tags, but not their commits."""
     for item in name:
         commit = delete_tag(session.repository, item, author=session.author)
         session.say(tag_deleted_text(item, commit))

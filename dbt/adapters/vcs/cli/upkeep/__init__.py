@@ -1,1 +1,1 @@
-"""Commands that look after a repository."""
+"""Commands that maintain a repository."""

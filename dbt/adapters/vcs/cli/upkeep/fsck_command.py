@@ -1,4 +1,4 @@
-"""`dbt-vcs fsck`: look for damage."""
+"""`dbt-vcs fsck`: check for damage."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 @json_option
 @with_session
 def fsck(session: Session) -> None:
-    """Look for what is missing or damaged.
+    """Check for missing or damaged files.
 
-    Checks that everything that a commit needs is there and undamaged: reads every manifest and
-    looks for every data file. Exit code 2 if anything is wrong.
+    Checks that everything that commits need exists and is undamaged: reads every manifest and
+    checks that every data file exists. The exit code is 2 if anything is wrong.
     """
 
     def tell(problem: str) -> None:

@@ -1,4 +1,4 @@
-"""`dbt-vcs gc`: delete what nothing needs."""
+"""`dbt-vcs gc`: delete files that are no longer needed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from dbt.adapters.vcs.verbs.upkeep.losses import find_losses
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
 @click.option(
     "--retention",
     type=float,
     metavar="DAYS",
-    help="Keep history without a name so long from now on, and delete nothing yet.",
+    help="Set how long unnamed history is kept; deletes nothing yet.",
 )
-@click.option("--force", is_flag=True, help="Shorten the retention without being asked.")
+@click.option("--force", is_flag=True, help="Shorten the retention without confirmation.")
 @json_option
 @with_session
 def gc(session: Session, dry_run: bool, retention: float | None, force: bool) -> None:
-    """Delete files that nothing needs any more.
+    """Delete files that are no longer needed.
 
-    Rows stay of branches, tags, named snapshots, merge bases, and of all history that is younger
-    than the retention; commits and manifests stay as long as anything has them in its history.
-    A retention that takes something away says what, and asks first.
+    Keeps the rows of branches, tags, named snapshots, merge bases, and all history younger than
+    the retention period. Commits and manifests are kept for as long as they are in the history of
+    anything. Before it shortens the retention, --retention lists what would be lost and asks.
     """
     if retention is not None:
         check_only("--retention", "retention", "force")
@@ -40,16 +40,16 @@ def gc(session: Session, dry_run: bool, retention: float | None, force: bool) ->
         session.show(found, retention_text(found.keep / DAY))
         return
     if force:
-        raise click.UsageError("--force goes with --retention only.")
+        raise click.UsageError("--force can only be used with --retention.")
     report = collect(session.repository, author=session.author, dry_run=dry_run)
     session.show(report, gc_text(report))
 
 
 def _confirm(session: Session, days: float, force: bool) -> None:
-    """Say what a shorter retention takes away, and go on only if that is meant.
+    """Show what a shorter retention deletes, and ask for confirmation.
 
     Raises:
-        InputError: It isn't, or there is nobody to ask.
+        InputError: It was not confirmed, or there is nobody to ask.
     """
     losses = find_losses(session.repository, days)
     if losses is None or not losses.is_any:

@@ -1,4 +1,4 @@
-"""`dbt-vcs optimize`: tables compacted."""
+"""`dbt-vcs optimize`: compact tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dbt.adapters.vcs.verbs.upkeep import optimize as verb
     metavar="SIZE",
     default="128MB",
     show_default=True,
-    help="How large files are to become.",
+    help="Target size of files.",
 )
 @click.option(
     "--cluster-by",
@@ -40,11 +40,11 @@ def optimize(
     target_size: str,
     cluster_by: tuple[str, ...] | None,
 ) -> None:
-    """Write small files of tables together.
+    """Combine small files of tables.
 
-    Files with many deleted rows are written without them. RELATIONS are tables, schema.table
-    each. No row changes, and no diff or merge does. What is written anew is sorted by the columns
-    that the table is clustered by.
+    Also rewrites files with many deleted rows without these rows. RELATIONS are tables,
+    schema.table each. No rows change, so diffs and merges don't either. Rewritten files are sorted
+    by the columns that the table is clustered by.
     """
     report = verb.optimize(
         session.repository,

@@ -1,4 +1,4 @@
-"""`dbt-vcs status`: where the repository and a branch stand."""
+"""`dbt-vcs status`: the status of the repository and a branch."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dbt.adapters.vcs.verbs.upkeep.status import read_status
 @json_option
 @with_session
 def status(session: Session, branch: str | None) -> None:
-    """Say where the repository and a branch stand.
+    """Show the status of the repository and a branch.
 
-    BRANCH is the one of the dbt profile unless given, else the default one. Rows and bytes are
+    BRANCH defaults to the one in the dbt profile, else the default branch. Rows and bytes are
     counted from manifests.
     """
     found = read_status(session.repository, branch or session.branch)

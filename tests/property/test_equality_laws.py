@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.data_type import Type, type_of
-from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.equality import equal_rows, group_ids
 from dbt.adapters.vcs.rows.equality_sql import canonical, differs, equals
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes

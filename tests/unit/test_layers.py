@@ -122,7 +122,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"compare", "key_check"},
     ),
     "engines": (
-        {"engine_errors", "model_frames", "temporaries"},
+        {"engine_errors", "model_frames", "temporaries", "version_mounts"},
         {"port"},
         {"spark"},
         {"factory"},
@@ -244,6 +244,13 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"operations"},
     ),
 }
+# They carry out any statement, or give a session away.
+WHOLE_SESSIONS = (
+    "scope.mounts",
+    "scope.statement_scope",
+    "verbs.sessions",
+    "workspace.line_workspace",
+)
 FOREIGN_TO_CORE = {"dbt", "dbt_common", "pyspark", "agate", "sqlglot"}
 
 
@@ -303,6 +310,13 @@ def test_only_the_engines_know_a_concrete_one(path: Path) -> None:
     if not module_of(path).startswith(f"{PACKAGE}.engines."):
         known = [name for name in imported_by(path) if f"{PACKAGE}.engines.spark" in name]
         assert not known, "ask for a protocol of engines.port, or engines.factory for an engine"
+
+
+def test_few_modules_ask_for_a_whole_session_of_an_engine() -> None:
+    whole = {f"{PACKAGE}.engines.port.{name}" for name in ("Session", "Sessions")}
+    asking = {module_of(path) for path in SOURCES if whole & imported_by(path)}
+    known = {f"{PACKAGE}.{name}" for name in WHOLE_SESSIONS}
+    assert asking == known, "ask for the protocols of engines.port that are used, or take it off"
 
 
 @pytest.mark.parametrize("module", ["engines", "engines.port", "engines.factory", "credentials"])

@@ -10,7 +10,8 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import Column, Destination, TableMount
+from dbt.adapters.vcs.engines.port import Column, Destination
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 
 from .bench import Bench, schema_of
 from .conftest import EngineFactory

@@ -12,11 +12,12 @@ pytestmark = pytest.mark.spark
 SCRIPT = """
 import logging, sys
 from pathlib import Path
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import Destination, TableMount
+from dbt.adapters.vcs.engines.port import (Destination)
 
 repository = Path(sys.argv[1])
 engine = SparkEngine(LocalBlobs(repository), settings={"spark.master": "local[1]"})

@@ -10,8 +10,9 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.port import Destination, TableMount, Written
+from dbt.adapters.vcs.engines.port import Destination, Written
 from dbt.adapters.vcs.engines.spark import deletions, mounting
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.row_files import write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 from dbt.adapters.vcs.core.model import Field, Tombstone
-from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.spark.mounting import Layout, layouts
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.partition_values import partition_folders, partition_values
 
 

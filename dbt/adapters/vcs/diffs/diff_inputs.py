@@ -12,7 +12,8 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.diffs.three_way import ThreeWay
-from dbt.adapters.vcs.engines.port import Session, Sessions
+from dbt.adapters.vcs.engines.port import Queries, VersionReader
+from dbt.adapters.vcs.engines.version_mounts import VersionMounts
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
@@ -45,18 +46,22 @@ class Shaped:
             return self.three.table(limits=limits)
         return self.two.table(self._two_way, limits=limits)
 
-    def by_engine(self, session: Session) -> str:
+    def by_engine(self, session: VersionMounts) -> str:
         """Return the query that compares the rows."""
         if self.three is not None:
             return self.three.by_engine(session)
         return self.two.by_engine(session, self._two_way)
 
-    def rows(self, sessions: Sessions) -> pa.Table | str:
+    def rows(self, sessions: Callable[[], VersionMounts]) -> pa.Table | str:
         """Return the rows if they can be compared in this process, else a query for the engine."""
         return in_process_first(self.table, lambda: self.by_engine(sessions()))
 
     def relation(
-        self, session: Session, rows: pa.Table | str | None = None, *, name: str | None = None
+        self,
+        session: VersionMounts,
+        rows: pa.Table | str | None = None,
+        *,
+        name: str | None = None,
     ) -> str:
         """Return SQL for a relation with the rows, to put after `from`.
 
@@ -118,7 +123,7 @@ def shaped_of(
 
 
 def diff_in_view(
-    overlay: Overlay, session: Session, item: DiffReference
+    overlay: Overlay, session: VersionReader, item: DiffReference
 ) -> tuple[str, tuple[Input, ...]]:
     """Return the relation for a difference in a view's text, and the versions it compares.
 
@@ -160,6 +165,6 @@ def filtered(relation: str, where: str | None) -> str:
     return f"(select * from {relation} {where_clause(where)})"
 
 
-def zone_of(session: Session) -> str:
+def zone_of(session: Queries) -> str:
     """Return the time zone for times without one."""
     return session.setting(_ZONE) or "UTC"

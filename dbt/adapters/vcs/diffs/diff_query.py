@@ -13,7 +13,7 @@ from typing import Final
 from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
-from dbt.adapters.vcs.engines.port import Session, TableMount
+from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -58,7 +58,7 @@ def diff_query(parts: Iterable[str], comparison: Comparison, shape: DiffShape) -
     return f"with {', '.join(ctes)} select {listed} from images"
 
 
-def delta_parts(session: Session, delta: Delta, comparison: Comparison) -> Iterator[str]:
+def delta_parts(session: VersionMounts, delta: Delta, comparison: Comparison) -> Iterator[str]:
     """Yield queries for the signed rows of a delta, over its own files only.
 
     Rows of a block that the same side deletes are left out, as in `core.plan.pieces`. An image has
@@ -96,7 +96,7 @@ def signed_part(
 
 
 def image_relations(
-    session: Session, images: Iterable[Deletion], fields: Sequence[Field]
+    session: VersionMounts, images: Iterable[Deletion], fields: Sequence[Field]
 ) -> Iterator[tuple[str, str]]:
     """Yield the quoted relations that hold deleted rows, with the condition to select them.
 
@@ -107,14 +107,14 @@ def image_relations(
 
 
 def _image_parts(
-    session: Session, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
+    session: VersionMounts, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
 ) -> Iterator[str]:
     for relation, wanted in image_relations(session, images, fields):
         yield signed_part(relation, sign, _same(fields), wanted)
 
 
 def _row_parts(
-    session: Session, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
+    session: VersionMounts, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
 ) -> Iterator[str]:
     """Yield queries that read the rows of images from their original blocks."""
     for stones, blocks in _by_depth(images):

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.diff_query import delta_parts, diff_query, signed_part
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.diffs.shapes import shaped
-from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.engines.version_mounts import VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
 from dbt.adapters.vcs.rows.compare.net import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -84,7 +84,7 @@ class Difference:
         _check_names(found.comparison.fields, shape)
         return shaped(found, shape)
 
-    def by_engine(self, session: Session, shape: TwoWayShape) -> str:
+    def by_engine(self, session: VersionMounts, shape: TwoWayShape) -> str:
         """Return the query that compares the rows, and mount what it reads.
 
         Raises:
@@ -107,7 +107,7 @@ class Difference:
 
     def relation(
         self,
-        session: Session,
+        session: VersionMounts,
         shape: TwoWayShape,
         *,
         name: str | None = None,
@@ -133,7 +133,7 @@ class Difference:
 
     def mounted(
         self,
-        session: Session,
+        session: VersionMounts,
         rows: pa.Table | str,
         shape: TwoWayShape,
         *,
@@ -170,7 +170,7 @@ class Difference:
 
     def _whole(
         self,
-        session: Session,
+        session: VersionMounts,
         stored: Snapshot | None,
         named: Snapshot | None,
         sign: int,

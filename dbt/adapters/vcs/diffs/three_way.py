@@ -23,7 +23,7 @@ from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.diffs.three_join import counted_rows, keyed_rows
 from dbt.adapters.vcs.diffs.three_plan import Plan
 from dbt.adapters.vcs.diffs.three_query import counted_query, keyed_query
-from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.engines.version_mounts import VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -101,7 +101,7 @@ class ThreeWay:
         ]
         return (keyed_rows if plan.key else counted_rows)(plan, found)
 
-    def by_engine(self, session: Session) -> str:
+    def by_engine(self, session: VersionMounts) -> str:
         """Return the query that compares the rows, and mount what it reads.
 
         Raises:
@@ -118,13 +118,15 @@ class ThreeWay:
         return (keyed_query if plan.key else counted_query)(plan, *queries)
 
     def relation(
-        self, session: Session, *, name: str | None = None, limits: Limits = LIMITS
+        self, session: VersionMounts, *, name: str | None = None, limits: Limits = LIMITS
     ) -> str:
         """Return SQL for a relation with the rows, as `Difference.relation` does."""
         rows = in_process_first(lambda: self.table(limits=limits), lambda: self.by_engine(session))
         return self.mounted(session, rows, name=name)
 
-    def mounted(self, session: Session, rows: pa.Table | str, *, name: str | None = None) -> str:
+    def mounted(
+        self, session: VersionMounts, rows: pa.Table | str, *, name: str | None = None
+    ) -> str:
         """Return SQL for a relation of the rows, as `Difference.mounted` does."""
         if isinstance(rows, str):
             return f"({rows})"

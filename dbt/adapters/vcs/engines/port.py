@@ -6,14 +6,15 @@ Every method may raise EngineError with the engine's own words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
+from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.model_frames import Frames
-from dbt.adapters.vcs.engines.temporaries import Temporaries
+from dbt.adapters.vcs.engines.temporaries import SessionTemporaries
+from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,27 +43,6 @@ class Column:
     nullable: bool = True
     comment: str | None = None
     default: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableMount:
-    """One immutable version of a table, ready to be made readable.
-
-    Attributes:
-        id: Names this version and no other; letters, digits and underscores.
-        folder: `data/<table id>`: where the table's own writes lie. Files may lie elsewhere.
-        files: Paths of the block files, relative to the repository.
-        fields: The columns, in order.
-        partition_by: Field ids of the partition columns, outermost first.
-        tombstones: Which rows of the files are deleted; targets are files of the version.
-    """
-
-    id: str
-    folder: str
-    files: tuple[str, ...]
-    fields: tuple[Field, ...]
-    partition_by: tuple[str, ...] = ()
-    tombstones: tuple[Tombstone, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,8 +211,16 @@ class Writer(Protocol):
         """
 
 
-class Mounts(Protocol):
-    """Makes versions and files readable; all sessions of the engine see what is mounted."""
+class VersionReader(Queries, VersionMounts, Protocol):
+    """Reads versions of tables by statements."""
+
+
+class Rewriter(VersionReader, Writer, Protocol):
+    """Writes rows of versions as files of others."""
+
+
+class NamedMounts(Protocol):
+    """Makes names readable; all sessions of the engine see what is mounted."""
 
     def ensure_schema(self, schema: str) -> None:
         """Make a schema in the catalog if it is not there."""
@@ -252,44 +240,6 @@ class Mounts(Protocol):
         self, name: RelationName, *, location: str, format: str, options: Mapping[str, str] = {}
     ) -> None:
         """Make files that are not versioned readable under a name; their schema is read now."""
-
-    def mount_physical(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's own relation, its columns named by field id.
-
-        It never changes. Columns beyond the fields may show: select by name.
-        """
-
-    def mount_located(self, mount: TableMount) -> str:
-        """Return the quoted name of what `mount_physical` shows with the place of each row.
-
-        Two more columns: `__vcs_file`, the block's path relative to the repository, and
-        `__vcs_pos`, the row's position in it, from 0.
-        """
-
-    def mount_version(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's own relation, its columns named as the table's.
-
-        It never changes.
-        """
-
-    def mount_arrow(self, name: str, table: pa.Table) -> str:
-        """Return the quoted name of a temporary view of this session that shows a table's rows.
-
-        Another table of the same `name`, a word, takes its place.
-        """
-
-    def mount_deleted(
-        self,
-        tombstones: Sequence[Tombstone],
-        files: Collection[str],
-        fields: Sequence[Field] = (),
-    ) -> tuple[str, str]:
-        """Return where the rows are that tombstones delete from some files.
-
-        It is the quoted name of a relation and, in SQL, the condition of the rows in it. The
-        relation has `__vcs_file` and `__vcs_pos` as `mount_located` has them, and the fields that
-        the tombstones keep the values of, by id. All tombstones must be equally deep in folders.
-        """
 
     def unmount(self, name: RelationName) -> None:
         """Remove what a name stands for from the catalog; nothing happens if there is nothing."""
@@ -349,7 +299,7 @@ class Showcase(Protocol):
         """Return properties with the values hidden that the engine hides, in their order."""
 
 
-class Session(Queries, Writer, Mounts, Functions, Temporaries, Showcase, Protocol):
+class Session(Rewriter, NamedMounts, Functions, SessionTemporaries, Showcase, Protocol):
     """One thread's view of one catalog: every protocol at once.
 
     What is mounted is seen by all sessions of the engine; functions, temporary views and settings
@@ -368,6 +318,9 @@ class Session(Queries, Writer, Mounts, Functions, Temporaries, Showcase, Protoco
 
 Sessions: TypeAlias = Callable[[], Session]
 """Gives an engine's session; the first call may start the engine."""
+
+Readers: TypeAlias = Callable[[], VersionReader]
+"""The same, for what only reads."""
 
 
 class Engine(Protocol):

@@ -28,7 +28,7 @@ class TemporaryDefinition:
     functions: frozenset[str]
 
 
-class Temporaries(Protocol):
+class SessionTemporaries(Protocol):
     """Temporary views and functions of one session, which no branch knows."""
 
     def temporary_views(self) -> frozenset[str]:

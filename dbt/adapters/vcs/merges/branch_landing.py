@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConfli
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retention import check_present, hold_work
 from dbt.adapters.vcs.core.retry import attempts
-from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
@@ -48,7 +48,7 @@ def land_work(
     terms: Terms,
     *,
     author: str,
-    sessions: Sessions,
+    sessions: Readers,
 ) -> Arrival:
     """Merge work into a branch; keep undecided conflicts for somebody to resolve.
 

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, info_of
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes, summarize
-from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.trees import Combination, combine
@@ -112,9 +112,7 @@ class MergePlan:
             )
 
 
-def plan_merge(
-    repository: Repository, work: Work, target: Branch, sessions: Sessions
-) -> MergePlan:
+def plan_merge(repository: Repository, work: Work, target: Branch, sessions: Readers) -> MergePlan:
     """Plan a merge; nothing that a reader could see is written.
 
     | base, the nearest common ancestor  | how                                                  |

@@ -27,7 +27,7 @@ from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.diffs.diff_query import files_mount, image_relations
-from dbt.adapters.vcs.engines.port import Session, Sessions
+from dbt.adapters.vcs.engines.port import Readers, VersionReader
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files
@@ -53,7 +53,7 @@ class _Kind(NamedTuple):
 class Narrowing:
     """A `Narrow` that uses an engine, which is started only when it is called."""
 
-    def __init__(self, blobs: Blobs, sessions: Sessions, limits: Limits = CANDIDATES) -> None:
+    def __init__(self, blobs: Blobs, sessions: Readers, limits: Limits = CANDIDATES) -> None:
         """Take the repository's store and the provider of engine sessions."""
         self._blobs = blobs
         self._sessions = sessions
@@ -111,7 +111,7 @@ class _Search:
     """The query for the rows of the groups to look at, over some pieces."""
 
     def __init__(
-        self, session: Session, files: Files, states: Sequence[State], by: Sequence[Field]
+        self, session: VersionReader, files: Files, states: Sequence[State], by: Sequence[Field]
     ) -> None:
         self._session = session
         self._files = files

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Sna
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.diffs.difference import Difference
-from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.common_base import Crossing
 from dbt.adapters.vcs.merges.conflicts.decisions import DecidedRow
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
@@ -107,7 +107,7 @@ class TableMerged:
 def merge_tables(
     repository: Repository,
     work: TableMerge,
-    sessions: Sessions | None,
+    sessions: Readers | None,
     *,
     limits: Limits = MERGE_LIMITS,
 ) -> TableMerged | Clash:
@@ -145,7 +145,7 @@ def _merge(
     repository: Repository,
     work: TableMerge,
     base: Snapshot | None,
-    sessions: Sessions | None,
+    sessions: Readers | None,
     limits: Limits,
     narrow: Narrowing | None,
 ) -> TableMerged | Clash:
@@ -207,7 +207,7 @@ def key_of(snapshot: Snapshot) -> tuple[Field, ...]:
 
 
 def _merged(
-    repository: Repository, work: TableMerge, outcome: MergeOutcome, sessions: Sessions | None
+    repository: Repository, work: TableMerge, outcome: MergeOutcome, sessions: Readers | None
 ) -> TableMerged:
     # Without an engine the error is raised; with one, the engine counts the rows below.
     counts: Counts | None = (
@@ -264,7 +264,7 @@ def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
 
 
 def _counted(
-    repository: Repository, before: Snapshot, after: Snapshot, sessions: Sessions
+    repository: Repository, before: Snapshot, after: Snapshot, sessions: Readers
 ) -> Counts:
     """Count the changed rows with the engine."""
     session = sessions()

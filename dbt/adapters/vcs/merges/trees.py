@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, T
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.tree_merge import TreeMerge, Triple, merge_trees
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
-from dbt.adapters.vcs.engines.port import Sessions
+from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
@@ -88,7 +88,7 @@ def combine(
     theirs: CommitId,
     policy: Policy,
     decisions: Mapping[RelationName, Decisions] | None = None,
-    sessions: Sessions | None,
+    sessions: Readers | None,
 ) -> Combination:
     """Merge the tree of one commit into that of another, both seen from a common ancestor.
 
@@ -114,7 +114,7 @@ class _Work:
     ours: TreeReader
     policy: Policy
     decisions: Mapping[RelationName, Decisions]
-    sessions: Sessions | None
+    sessions: Readers | None
     relations: dict[RelationName, Entry | AbsentType] = field(default_factory=dict)
     schemas: dict[str, SchemaInfo | AbsentType] = field(default_factory=dict)
     merged: list[Merged] = field(default_factory=list)

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.diffs.diff_inputs import diff_in_view
-from dbt.adapters.vcs.engines.port import Session, Sign
+from dbt.adapters.vcs.engines.port import NamedMounts, Session, Showcase, Sign
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope import shown_signs
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
@@ -97,7 +97,7 @@ class Mounts:
                 showing.show(name)
         return tuple(sorted(showing.inputs.values(), key=lambda item: item.relation))
 
-    def hide(self, name: RelationName, session: Session) -> None:
+    def hide(self, name: RelationName, session: NamedMounts) -> None:
         """Remove a name from the catalog."""
         with self._lock:
             if self._shown.pop(name, None) is not None:
@@ -117,7 +117,7 @@ class Mounts:
             )
 
     @contextmanager
-    def signed(self, answers: Mapping[RelationName, Sign], session: Session) -> Iterator[None]:
+    def signed(self, answers: Mapping[RelationName, Sign], session: Showcase) -> Iterator[None]:
         """Show signs under names within a block, then make them readable again."""
         with self._lock:
             for name in answers:

@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.port import PRIVATE, Session
-from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
+from dbt.adapters.vcs.engines.port import PRIVATE
+from dbt.adapters.vcs.engines.temporaries import (
+    GLOBAL_TEMPORARY,
+    SessionTemporaries,
+    TemporaryDefinition,
+)
 from dbt.adapters.vcs.statements.families.alter import (
     AddCheck,
     AddColumns,
@@ -74,7 +78,7 @@ class Temporaries:
 
     def __init__(
         self,
-        session: Callable[[], Session],
+        session: Callable[[], SessionTemporaries],
         has_session: Callable[[], bool],
         frames: Frames,
     ) -> None:
@@ -134,7 +138,7 @@ class Followed(NamedTuple):
 class _Walk:
     """A walk from temporary names down to names in the catalog."""
 
-    def __init__(self, session: Session, frames: Frames) -> None:
+    def __init__(self, session: SessionTemporaries, frames: Frames) -> None:
         self._session = session
         self._frames = frames
         self._seen: set[tuple[str, str]] = set()

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.history.revision import parse_moment
 from dbt.adapters.vcs.core.ids import Micros, micros_of
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.tableversions import TableVersion, find_version, find_version_at
-from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.engines.port import Queries
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
@@ -27,7 +27,7 @@ _ZONE = "spark.sql.session.timeZone"
 
 
 def pinned(
-    overlay: Overlay, engine: Callable[[], Session], relation: RelationName, at: At
+    overlay: Overlay, engine: Callable[[], Queries], relation: RelationName, at: At
 ) -> TableVersion:
     """Return the version of a table that a text asks for.
 

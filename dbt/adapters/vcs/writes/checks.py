@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedErr
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Session, Sessions
+from dbt.adapters.vcs.engines.port import Queries, Readers
 from dbt.adapters.vcs.rows.key_check import SHOWN
 from dbt.adapters.vcs.rows.positions import placeless
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -77,7 +77,7 @@ def refuse_broken(
     version: Snapshot,
     sides: Mapping[str, Snapshot],
     checks: Checks,
-    sessions: Sessions | None,
+    sessions: Readers | None,
 ) -> None:
     """Refuse rows for which a condition is false; NULL is not false.
 
@@ -122,7 +122,7 @@ def check_merged(
     theirs: Snapshot,
     *,
     verbatim: bool,
-    sessions: Sessions | None,
+    sessions: Readers | None,
 ) -> None:
     """Check that the rows of a merge satisfy its check constraints.
 
@@ -192,7 +192,7 @@ def _check_columns(
 
 
 def _check_expression(
-    session: Session, name: RelationName, schema: Schema, constraint: str, expression: str
+    session: Queries, name: RelationName, schema: Schema, constraint: str, expression: str
 ) -> None:
     """Reject a condition that is not deterministic or looks beyond one row."""
     where = f"The check constraint {constraint} ({expression}) of {name}"
@@ -221,7 +221,7 @@ def _check_expression(
 
 
 def _broken(
-    session: Session, relation: str, version: Snapshot, name: RelationName, checks: Checks
+    session: Queries, relation: str, version: Snapshot, name: RelationName, checks: Checks
 ) -> str:
     """Return the violations among the rows of a relation; empty if there are none."""
     key = set(version.primary_key)

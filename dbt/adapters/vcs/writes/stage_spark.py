@@ -10,7 +10,8 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.port import Destination, Session, TableMount
+from dbt.adapters.vcs.engines.port import Destination, Rewriter
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.equality_sql import differs
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
@@ -26,7 +27,7 @@ _ONE_FILE: Final = {"maxRecordsPerFile": "0"}
 class LargeChanges:
     """`Changes` of a stage of any size and types; each method runs a query."""
 
-    def __init__(self, blobs: Blobs, session: Session, stage: Stage) -> None:
+    def __init__(self, blobs: Blobs, session: Rewriter, stage: Stage) -> None:
         """Take a stage."""
         self._blobs = blobs
         self._session = session

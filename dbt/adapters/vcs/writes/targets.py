@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, RelationName
 from dbt.adapters.vcs.core.model.schema import RESERVED
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.engines.version_mounts import VersionMounts
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.worktree.table_version import Version
@@ -40,7 +40,7 @@ class Target(Version):
 
     name: RelationName
 
-    def located(self, session: Session, blocks: Sequence[Block]) -> str:
+    def located(self, session: VersionMounts, blocks: Sequence[Block]) -> str:
         """Return SQL for the rows of some blocks: columns by name, `__vcs_file`, `__vcs_pos`.
 
         Raises:

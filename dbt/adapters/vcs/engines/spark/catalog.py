@@ -15,11 +15,12 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import PRIVATE, Sign, TableMount
+from dbt.adapters.vcs.engines.port import PRIVATE, Sign
 from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence
 from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
 from dbt.adapters.vcs.engines.spark.mounting import Mounting
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
 
 if TYPE_CHECKING:

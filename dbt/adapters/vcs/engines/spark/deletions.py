@@ -9,7 +9,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")

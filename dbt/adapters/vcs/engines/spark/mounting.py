@@ -13,7 +13,6 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.spark.deletions import (
     MAX_WRITTEN,
     deleted_rows,
@@ -24,6 +23,7 @@ from dbt.adapters.vcs.engines.spark.deletions import (
 )
 from dbt.adapters.vcs.engines.spark.location import exact_files
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.partition_values import WRITE_FOLDER, partition_folders
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation

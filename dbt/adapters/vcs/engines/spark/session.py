@@ -12,15 +12,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.engine_errors import sending
-from dbt.adapters.vcs.engines.port import (
-    PRIVATE,
-    Analysing,
-    Column,
-    Destination,
-    Sign,
-    TableMount,
-    Written,
-)
+from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
 from dbt.adapters.vcs.engines.spark.context import java_class
@@ -34,6 +26,7 @@ from dbt.adapters.vcs.engines.spark.spark_functions import Functions
 from dbt.adapters.vcs.engines.spark.spark_rows import SparkRows, columns_of_schema
 from dbt.adapters.vcs.engines.spark.writes import write_frame
 from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
+from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -34,7 +34,7 @@ from dbt.adapters.vcs.core.plan.compaction import (
     plan_compaction,
 )
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Destination, Sessions
+from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
@@ -93,7 +93,7 @@ def is_table_due(repository: Repository, snapshot: Snapshot) -> bool:
 def rewrite_table(
     repository: Repository,
     snapshot: Snapshot,
-    sessions: Sessions,
+    sessions: Callable[[], Rewriter],
     *,
     target_bytes: int = TARGET_BYTES,
     cluster_by: Sequence[str] = (),
@@ -185,7 +185,7 @@ class _Writer:
         self,
         repository: Repository,
         version: Version,
-        sessions: Sessions,
+        sessions: Callable[[], Rewriter],
         target_bytes: int,
     ) -> None:
         self._repository = repository

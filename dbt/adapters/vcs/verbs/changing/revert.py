@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.repository import Branch, Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes
-from dbt.adapters.vcs.engines.port import Engine, Sessions
+from dbt.adapters.vcs.engines.port import Engine, Readers
 from dbt.adapters.vcs.merges.branch_landing import land_plan
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
@@ -114,7 +114,7 @@ def _plan(
     branch: Branch,
     commit: CommitId,
     parent: CommitId,
-    sessions: Sessions,
+    sessions: Readers,
 ) -> MergePlan:
     """Return how a branch, as it is now, loses what a commit changed."""
     read = repository.objects
@@ -146,7 +146,7 @@ def _plan(
 
 
 def _rows_undone(
-    repository: Repository, name: RelationName, triple: Triple[Entry], sessions: Sessions
+    repository: Repository, name: RelationName, triple: Triple[Entry], sessions: Readers
 ) -> TableEntry | str:
     """Return the table without what the commit did to its rows, or what stands in the way."""
     base, ours, theirs = triple.base, triple.ours, triple.theirs

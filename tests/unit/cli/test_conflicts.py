@@ -58,7 +58,7 @@ def test_a_relation_that_conflicts_as_a_whole_says_what_it_is_and_how_to_go_on(
         assert "shop.v conflicts as a whole (ours changed it, theirs changed it)" in said
         assert "none" not in said
     wrong = waiting("conflicts", "--relation", "shop.x", code=2).stderr
-    assert "shop.x has no conflict; these have: shop.a, shop.dropped, shop.v." in wrong
+    assert "shop.x has no conflicts; expected one of: shop.a, shop.dropped, shop.v." in wrong
     waiting("resolve", "shop.dropped", "--with", "ours", "--into", "main")
     said = waiting("conflicts").stdout
     assert "shop.dropped conflicts" not in said
@@ -86,7 +86,7 @@ def test_values_are_chosen_by_hand_and_all_means_what_is_left(
         (("--key", "id=3", "--set", "id=4"), "in the primary key"),
         (("--key", "id=3", "--set", "v"), "expected COLUMN=VALUE"),
         (("--key", "id=3", "--set", "v=1", "--set-null", "v"), "not both"),
-        (("--key", "id=3"), "Say what is chosen"),
+        (("--key", "id=3"), "Give a choice"),
         (("--set", "v=1"), "--key column=value"),
     ],
 )

@@ -61,7 +61,7 @@ def test_an_unknown_branch_brings_near_ones(vcs: Call, warehouse: Warehouse) -> 
         (("branch", "create", "a\nb"), "control character"),
         (("branch", "delete", "main"), "default branch"),
         (("show", "main@{soon}"), "neither a number of moves nor a moment"),
-        (("log", "--relation", "a.b.c"), "expected schema.table"),
+        (("log", "--relation", "a.b.c"), "Expected schema.table"),
         (("runs", "publish", ""), "empty"),
     ],
 )

@@ -165,7 +165,7 @@ def test_conflicts_are_resolved_by_operations(operate: Any, warehouse: Warehouse
     assert texts[1].startswith("Resolved 1 conflict with values given by hand.\n2 left.")
     assert texts[2].startswith("Resolved 2 conflicts with theirs.")
     assert texts[3].startswith("Resolved 3 conflicts with ours.")
-    assert "is resolved already" in texts[6]
+    assert "is already resolved" in texts[6]
     assert "in the primary key" in texts[7]
     assert {row["id"]: row["name"] for row in warehouse.rows("t", "dev")} == {
         1: "ours",
@@ -208,7 +208,7 @@ def test_versions_are_operations_too(operate: Any, warehouse: Warehouse) -> None
     assert texts[7].startswith("Would delete 0 data files")
     assert texts[8] == "Unnamed history is kept for 30 days."
     assert "No problems found." in texts[9]
-    assert "is there. Only a deleted one" in texts[10]
+    assert "exists. Only a deleted branch" in texts[10]
     assert "Give either a relation, as schema.table, or all: true." in texts[11]
     assert "'long' is not a valid float" in texts[12]
     assert warehouse.shown("dev")["shop.c"] != first

@@ -34,9 +34,9 @@ def test_tables_are_named_one_by_one_by_schema_or_all(call: Call, shelf: Shelf) 
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        ([], 2, "Say which tables"),
+        ([], 2, "Give the tables to optimize"),
         (["s.nix"], 1, "s.nix"),
-        (["--all", "--target-size", "big"], 2, "is no size"),
+        (["--all", "--target-size", "big"], 2, "Expected a size"),
     ],
 )
 def test_wrong_use_is_told(

@@ -310,5 +310,5 @@ def test_sizes(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "MB", "-1", "1 light year", "1e9"])
 def test_what_is_no_size(text: str) -> None:
-    with pytest.raises(InputError, match="is no size"):
+    with pytest.raises(InputError, match="Expected a size"):
         parse_size(text)

@@ -93,7 +93,7 @@ def test_blame_of_what_is_not_there(
     with pytest.raises(error, match=words):
         who(tables, **key)
     tables.put(t=None)
-    with pytest.raises(NotFoundError, match="is not there at 'main'"):
+    with pytest.raises(NotFoundError, match="does not exist at 'main'"):
         who(tables, id="1")
 
 

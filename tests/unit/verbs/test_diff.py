@@ -153,7 +153,7 @@ def test_columns_are_chosen(shelf: Shelf) -> None:
     assert report(shelf, "v1..main", "s.t", columns=["ID"]).heads == ("_change_type", "id")
     with pytest.raises(InputError, match="no column 'size'"):
         report(shelf, "v1..main", "s.t", columns=["size"])
-    with pytest.raises(InputError, match="Columns are chosen of one table"):
+    with pytest.raises(InputError, match="--columns needs a table"):
         report(shelf, "v1..main", columns=["id"])
 
 
@@ -185,7 +185,7 @@ def test_large_relations_are_counted_one_by_one() -> None:
     [
         (("nope..main",), NotFoundError, "nope"),
         (("a", "b", "c"), InputError, "at most one table"),
-        (("v1..main", "s.nope"), NotFoundError, r"no s\.nope at v1 nor at main"),
+        (("v1..main", "s.nope"), NotFoundError, r"no s\.nope at v1 or at main"),
         (("v1..main", "s.t@v1"), InputError, "at most one table"),
         (("s.t@nope",), NotFoundError, "no version of s.t"),
         (("a....b",), InputError, "not of the form"),

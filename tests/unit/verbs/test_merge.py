@@ -267,5 +267,5 @@ def test_races_are_given_up_in_the_end(forked: Warehouse, monkeypatch: pytest.Mo
 
 def test_a_tag_is_no_target(forked: Warehouse) -> None:
     forked.repository.create_tag("v1", forked.head(), author="ann")
-    with pytest.raises(InputError, match="'v1' is a tag, which stays where it is"):
+    with pytest.raises(InputError, match="'v1' is a tag, which can't move"):
         merge(forked.repository, "feature", "v1", author="ann")

@@ -82,7 +82,7 @@ def test_what_others_lean_on_is_not_renamed(warehouse: Warehouse) -> None:
     for old, new, kind, message in (
         ("main", "trunk", InputError, "default branch and can't be renamed"),
         ("kept", "open", ProtectedError, "branch unprotect kept"),
-        ("busy", "calm", ConflictError, "run r1 is at work for 'busy'"),
+        ("busy", "calm", ConflictError, "run r1 for 'busy' is still running"),
         ("runs/r2", "mine", InputError, "runs/ is where dbt runs keep"),
         ("free", "runs/free", InputError, "runs/ is where dbt runs keep"),
         ("free", "merges/main", InputError, "merges/ is where merges"),

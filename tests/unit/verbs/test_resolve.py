@@ -157,13 +157,13 @@ def test_merging_the_same_again_changes_nothing(forked: Warehouse) -> None:
             "ours",
             {},
             NotFoundError,
-            "shop.b has no conflict; these have: shop.a, shop.v",
+            "shop.b has no conflicts; expected one of: shop.a, shop.v",
         ),
         ("shop.a", "mine", {}, InputError, "expected one of ours, theirs, base, delete"),
         ("shop.a", "ours", {"id": "77"}, NotFoundError, "No conflict of shop.a has the key"),
         ("shop.a", "ours", {"x": "1"}, InputError, "has no column 'x'"),
         ("shop.v", "ours", {"id": "1"}, InputError, "conflicts as a whole"),
-        (None, "ours", {"id": "1"}, InputError, "needs the relation"),
+        (None, "ours", {"id": "1"}, InputError, "needs its relation"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -191,7 +191,7 @@ def test_the_branch_of_a_merge_is_no_source(forked: Warehouse) -> None:
     with pytest.raises(ConflictError):
         merge_dev(forked)
     forked.branch("other")
-    with pytest.raises(ConflictError, match="shows the conflicts of a merge"):
+    with pytest.raises(ConflictError, match="holds the conflicts of a merge"):
         merge(forked.repository, "merges/main", "other", author="ann")
     assert "merges/main" not in [item.name for item in list_branches(forked.repository)]
     with pytest.raises(InputError, match="merges with conflicts keep their branches"):

@@ -164,7 +164,7 @@ def test_all_means_those_that_are_left(forked: Warehouse) -> None:
 def test_a_relation_without_a_key_means_what_is_left_of_it(forked: Warehouse) -> None:
     choose(forked, "shop.a", "theirs", {"id": "1"})
     assert choose(forked, "shop.a", "ours") == 4
-    with pytest.raises(InputError, match=r"resolved already.*--again"):
+    with pytest.raises(InputError, match=r"already resolved.*--again"):
         choose(forked, "shop.a", "base")
     assert shown(forked, 1)["resolution"] == "theirs"
     assert choose(forked, "shop.a", "base", again=True) == 5
@@ -230,10 +230,10 @@ def test_a_value_is_changed_again_on_top_of_the_row_that_was_chosen(forked: Ware
         ({"id": "1"}, {"x": "8"}, None, InputError, "credit, note, name"),
         ({"id": "4"}, {"note": "x"}, "ours", InputError, "start from in ours"),
         ({"id": "7"}, {"note": "x"}, "base", InputError, "start from in base"),
-        ({"id": "1"}, {"note": "x"}, "delete", InputError, "deleted has no values"),
+        ({"id": "1"}, {"note": "x"}, "delete", InputError, "delete can't be combined with values"),
         ({"id": "1"}, {"note": "x"}, "custom", InputError, "expected one of ours"),
         ({"id": "1"}, {}, "custom", InputError, "--set column=value"),
-        ({"id": "1"}, {}, None, InputError, "Say what is chosen"),
+        ({"id": "1"}, {}, None, InputError, "Give a choice"),
         ({}, {"note": "x"}, None, InputError, "need the key"),
         ({"id": "1.5"}, {"note": "x"}, None, InputError, "'1.5' is no value of the column id"),
         ({"id": "99"}, {"note": "x"}, None, NotFoundError, "has the key id=99"),

@@ -112,7 +112,7 @@ def test_a_dropped_relation_comes_back_with_its_schema(warehouse: Warehouse) -> 
     report = restore_relation(warehouse.repository, "shop.a", **MAIN)
     assert warehouse.shown()["shop.a"] == one
     assert [change.how for change in report.changes] == ["added"]
-    with pytest.raises(InputError, match="is there"):
+    with pytest.raises(InputError, match="exists"):
         restore_relation(warehouse.repository, "shop.a", **MAIN)
     with pytest.raises(NotFoundError, match=r"never was a shop\.zzz"):
         restore_relation(warehouse.repository, "shop.zzz", **MAIN)
@@ -172,7 +172,7 @@ def test_a_revert_of_what_was_changed_since_is_a_conflict(warehouse: Warehouse) 
     middle = warehouse.put(a="2", b="2")
     head = warehouse.put(a=None)
     with pytest.raises(
-        ConflictError, match=r"changed again since in shop\.a \(made, dropped.*Nothing was"
+        ConflictError, match=r"changed again since in shop\.a \(created, dropped.*Nothing was"
     ):
         revert(warehouse.repository, middle, **MAIN)
     assert warehouse.head() == head
@@ -233,7 +233,7 @@ def test_a_clone_shares_files_and_history(warehouse: Warehouse) -> None:
         ("shop.a", one.snapshot)
     ]
     assert report.rows == 20
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already exists"):
         clone_from_snapshot(warehouse.repository, "shop.a", "copies.a", **MAIN)
     clone_from_snapshot(warehouse.repository, "shop.a", "copies.a", replace=True, **MAIN)
     with pytest.raises(NotFoundError, match=r"no table shop\.z at 'main'"):
@@ -247,7 +247,7 @@ def test_a_deleted_branch_comes_back(warehouse: Warehouse) -> None:
     warehouse.repository.delete_branch("feature", author="bob")
     made = undelete_branch(warehouse.repository, "feature", author="bob")
     assert (made.head, warehouse.head("feature")) == (head, head)
-    with pytest.raises(InputError, match="is there"):
+    with pytest.raises(InputError, match="exists"):
         undelete_branch(warehouse.repository, "feature", author="bob")
     with pytest.raises(NotFoundError, match="Did you mean 'feature'"):
         undelete_branch(warehouse.repository, "featur", author="bob")
@@ -256,6 +256,6 @@ def test_a_deleted_branch_comes_back(warehouse: Warehouse) -> None:
 def test_names_are_of_relations(warehouse: Warehouse) -> None:
     warehouse.put(a="1")
     for odd in ("a", "x.y.z"):
-        with pytest.raises(InputError, match=r"expected schema\.table"):
+        with pytest.raises(InputError, match=r"Expected schema\.table"):
             restore_relation(warehouse.repository, odd, "main", **MAIN)
     assert list_snapshots(warehouse.repository, "shop.a") == []

@@ -77,7 +77,7 @@ def test_the_log_of_a_relation_has_the_commits_that_changed_it(warehouse: Wareho
     with pytest.raises(NotFoundError, match=r"No commit of 'main' changed shop\.nix"):
         ids("shop.nix")
     for odd in ("a", "x.y.z", "shop.", ""):
-        with pytest.raises(InputError, match=r"expected schema\.table"):
+        with pytest.raises(InputError, match=r"Expected schema\.table"):
             ids(odd)
 
 

@@ -169,8 +169,8 @@ def check_present(repository: Repository, before: TreeId, after: TreeId) -> None
 def _check(repository: Repository, snapshots: Collection[SnapshotId]) -> None:
     if read_retention(repository).at_work_until > repository.clock():
         raise RetryError(
-            f"A collection is at work in {repository.uri}, which may just let go of what is to "
-            "be brought back. Nothing was changed; try again when it has ended."
+            f"A garbage collection is running in {repository.uri}, and may delete what is to be "
+            "restored. Nothing was changed; try again when it has ended."
         )
     for id in snapshots:
         files = files_of_versions(repository.objects, [id])

@@ -1,1 +1,1 @@
-"""What a person does with a repository: plain functions that return frozen values."""
+"""The verbs: what a person does with a repository, as functions that return frozen values."""

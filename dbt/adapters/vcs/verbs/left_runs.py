@@ -1,4 +1,4 @@
-"""Runs of dbt that left a branch behind: listed, discarded."""
+"""List and discard dbt runs that left a branch behind."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ class RunSummary:
     Attributes:
         id: dbt's invocation id.
         branch: Name of its branch.
-        status: `open`, `abandoned` (its process is gone), `failed`, `interrupted`,
-            `passed` (waits to be published), `published` or `resumed` (another run went on with
-            it).
-        target: The branch that it is for.
+        status: `open`, `abandoned` (its process is gone), `failed`, `interrupted`, `passed`
+            (waiting to be published), `published` or `resumed` (another run continued it).
+        target: The branch that it publishes to.
         command: dbt's sub-command.
-        started_at: When it began.
+        started_at: When it started.
         head: The last commit of its branch.
         tested: True if tests passed on it.
-        owner: `host:pid` of the process at work.
+        owner: `host:pid` of its process.
         note: Why it is not published.
-        is_expired: True if its branch has outlived the retention.
+        is_expired: True if its branch is older than the retention period.
     """
 
     id: str
@@ -46,34 +45,34 @@ class RunSummary:
 
 
 def list_runs(repository: Repository) -> list[RunSummary]:
-    """Return the runs whose branch is there, newest first."""
+    """Return the runs whose branch exists, newest first."""
     now = repository.clock()
     return [summarize_run(run, now) for run in run_branch.runs(repository)]
 
 
 def find_run(repository: Repository, id: str) -> RunBranch:
-    """Return the run of an id, of the start of one, or of its branch.
+    """Return a run by its id, the start of its id, or its branch.
 
     Raises:
         NotFoundError: There is no such run.
-        InputError: The start of an id fits several, or is empty.
+        InputError: The start of an id matches several runs, or is empty.
     """
     if not id.removeprefix(run_branch.PREFIX):
-        raise InputError("The id of the run is empty. Give one of those in: dbt-vcs runs list")
+        raise InputError("The run id is empty. Use one from: dbt-vcs runs list")
     return run_branch.find_run(repository, id)
 
 
 def discard_run(
     repository: Repository, id: str, *, author: str, force: bool = False
 ) -> RunSummary:
-    """Delete the branch of a run, given by its id, the start of it, or its branch.
+    """Delete the branch of a run, given by its id, the start of its id, or its branch.
 
-    What it published stays.
+    What it published is kept.
 
     Raises:
         NotFoundError: There is no such run.
-        InputError: The start of an id fits several.
-        ConflictError: The run is at work, and `force` is not set.
+        InputError: The start of an id matches several runs.
+        ConflictError: The run is still running, and `force` is not set.
     """
     run = find_run(repository, id)
     run_branch.discard(repository, run, author=author, force=force)
@@ -81,7 +80,7 @@ def discard_run(
 
 
 def discard_expired(repository: Repository, *, author: str) -> list[RunSummary]:
-    """Delete the branches of all runs that have outlived the retention; return them."""
+    """Delete the branches of all runs older than the retention period, and return these runs."""
     gone = []
     for run in run_branch.runs(repository):
         now = repository.clock()
@@ -97,7 +96,7 @@ def discard_expired(repository: Repository, *, author: str) -> list[RunSummary]:
 
 
 def summarize_run(run: RunBranch, now: Micros) -> RunSummary:
-    """Return what a person is told of a run."""
+    """Return the summary of a run."""
     return RunSummary(
         id=run.invocation,
         branch=run.name,

@@ -1,4 +1,4 @@
-"""Names of commits: which ones a commit has, which branch a revision names, which are free."""
+"""Names of commits: the names of a commit, the branch that a revision names, and free names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RESERVED: Final = ((RUNS, "dbt runs"), (MERGES, "merges with conflicts"))
 
 
 def names_by_commit(repository: Repository) -> Mapping[CommitId, tuple[str, ...]]:
-    """Return the names of each commit that has any: branches, then tags as `tag: <name>`."""
+    """Return the names of each commit that has some: branches, then tags as `tag: <name>`."""
     found: dict[CommitId, tuple[str, ...]] = {}
     for branch in repository.branches():
         found[branch.head] = (*found.get(branch.head, ()), branch.name)
@@ -26,9 +26,9 @@ def names_by_commit(repository: Repository) -> Mapping[CommitId, tuple[str, ...]
 
 
 def named_branch(repository: Repository, revision: str) -> Branch | None:
-    """Return the branch that a revision is the very name of, None if it says something else.
+    """Return the branch whose exact name the revision is; None if it is another revision.
 
-    As in revisions a tag hides a branch of its name, which is still `heads/<name>`.
+    A tag hides a branch of the same name, as in all revisions; `heads/<name>` is the branch.
     """
     bare = revision.removeprefix("refs/")
     if is_name(revision) and repository.find_tag(revision) is None:
@@ -40,7 +40,7 @@ def named_branch(repository: Repository, revision: str) -> Branch | None:
 
 
 def check_free(repository: Repository, word: Literal["branch", "tag"], name: str) -> None:
-    """Raise if a name is kept for something else, or is that of a tag or branch already.
+    """Raise if a name is reserved, or is already the name of a tag or branch.
 
     Raises:
         InputError: It is.
@@ -50,18 +50,18 @@ def check_free(repository: Repository, word: Literal["branch", "tag"], name: str
         return
     if word == "branch" and repository.find_tag(name) is not None:
         raise InputError(
-            f"There is a tag {name!r}, which would be read in place of a branch of that name. "
+            f"There is a tag {name!r}, which would hide a branch of the same name. "
             "Give the branch another name, or delete the tag."
         )
     if word == "tag" and repository.find_branch(name) is not None:
         raise InputError(
-            f"There is a branch {name!r}, and a tag of that name would be read in its place. Give "
+            f"There is a branch {name!r}, and a tag of the same name would hide it. Give "
             "the tag another name."
         )
 
 
 def check_unreserved(word: str, name: str) -> None:
-    """Raise if a name is of those that runs and merges give.
+    """Raise if a name is reserved for runs or merges.
 
     Raises:
         InputError: It is.
@@ -69,6 +69,6 @@ def check_unreserved(word: str, name: str) -> None:
     for prefix, what in _RESERVED:
         if name.startswith(prefix):
             raise InputError(
-                f"The {word} name {name!r} can't be given or changed: {prefix} is where {what} "
-                "keep their branches. Give another one."
+                f"The {word} name {name!r} can't be used or changed: {prefix} is where {what} "
+                "keep their branches. Choose another name."
             )

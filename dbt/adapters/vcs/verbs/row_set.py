@@ -1,4 +1,4 @@
-"""Rows of an answer, which are made as they are read and not kept."""
+"""Rows of a result, computed as they are read and not kept."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _AT_ONCE: Final = 1000
-"""Rows that are Python values at a time."""
+"""Number of rows converted to Python values at a time."""
 
 
 class RowSet(Sequence[Mapping[str, Any]]):
-    """Rows by column name; whoever reads them again has them made again.
+    """Rows by column name; reading them again computes them again.
 
     Attributes:
         columns: Names of the columns.
-        numeric: Those of them that hold numbers.
+        numeric: Names of the columns with numbers.
     """
 
     def __init__(
         self, schema: pa.Schema | None, count: int, parts: Callable[[], Iterable[pa.Table]]
     ) -> None:
-        """Take rows in parts, each a table of the schema; no more than `count` are read.
+        """Create a row set from tables with the schema; at most `count` rows are read.
 
-        Without a schema there is no column, and no need for pyarrow.
+        Without a schema there are no columns, and pyarrow isn't needed.
         """
         fields = () if schema is None else tuple(schema)
         self.columns: tuple[str, ...] = tuple(field.name for field in fields)
@@ -37,13 +37,13 @@ class RowSet(Sequence[Mapping[str, Any]]):
 
     @classmethod
     def of(cls, table: pa.Table, limit: int | None = None) -> RowSet:
-        """Return the rows of a table, no more than a limit unless it is None."""
+        """Return the rows of a table, at most `limit` unless it is None."""
         count = table.num_rows if limit is None else min(limit, table.num_rows)
         return cls(table.schema, count, lambda: [table])
 
     @classmethod
     def none(cls) -> RowSet:
-        """Return no row, without a column."""
+        """Return an empty row set without columns."""
         return cls(None, 0, tuple)
 
     def values(self) -> Iterator[tuple[Any, ...]]:
@@ -84,7 +84,7 @@ class RowSet(Sequence[Mapping[str, Any]]):
 
 
 def _is_number(type: pa.DataType) -> bool:
-    # Whoever has a type has pyarrow; answers without rows do without it.
+    # If there is a type, pyarrow is loaded; results without rows don't need it.
     from pyarrow import types
 
     return bool(types.is_integer(type) or types.is_floating(type) or types.is_decimal(type))

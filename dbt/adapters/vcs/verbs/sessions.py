@@ -1,4 +1,4 @@
-"""Sessions of an engine that a verb may need, and mostly doesn't."""
+"""Engine sessions that a verb may need, but usually doesn't."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
 def sessions_of(
     engine: Callable[[], Engine] | None, blobs: Blobs, label: str
 ) -> Iterator[Sessions]:
-    """Give one session of an engine that is made when it is first asked for.
+    """Yield a function that returns one session of an engine, created on first use.
 
     Args:
-        engine: Makes it; None for the default one, with no settings.
+        engine: Creates the engine; None for the default one, with no settings.
         blobs: The repository's store.
-        label: Describes the session's jobs to a person.
+        label: A description of the session's jobs for people.
     """
     made: Engine | None = None
     session: Session | None = None

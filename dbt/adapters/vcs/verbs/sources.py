@@ -1,4 +1,4 @@
-"""Sources: commits to start or merge from, none of them from a run that failed unnoticed."""
+"""Sources: commits to start or merge from, which must not come from a failed run by accident."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _GOOD = (Status.PASSED, Status.PUBLISHED)
 
 
 def resolve_source(repository: Repository, revision: str, *, force: bool = False) -> CommitId:
-    """Return the commit of a revision that something is to be merged or made from.
+    """Return the commit of a revision to merge or start from.
 
-    A run that failed or is at work is refused under whatever name its commits are given: its
-    branch, `<branch>~1`, a tag, a hash. They are free once an ordinary branch reaches them,
-    which took force.
+    The commits of a run that failed or is still running are refused under any name: its branch,
+    `<branch>~1`, a tag, a hash. They are accepted once an ordinary branch contains them, which
+    requires force.
 
     Raises:
-        NotFoundError: The revision means no commit.
-        ConflictError: It is the work of a run that did not succeed, and `force` is not set.
+        NotFoundError: There is no such revision.
+        ConflictError: It belongs to a run that did not succeed, and `force` is not set.
     """
     commit = repository.resolve(revision)
     branch = named_branch(repository, revision)
@@ -45,13 +45,13 @@ def resolve_source(repository: Repository, revision: str, *, force: bool = False
 def _check_no_conflicts(branch: Branch) -> None:
     if open_merge_of(branch) is not None:
         raise ConflictError(
-            f"{branch.name!r} shows the conflicts of a merge, not tables to go on from. Resolve "
-            "them, then: dbt-vcs merge --continue"
+            f"{branch.name!r} holds the conflicts of a merge, and can't be merged or "
+            "branched from. Resolve them, then: dbt-vcs merge --continue"
         )
 
 
 def _steps(repository: Repository, run: RunBranch) -> Iterator[CommitId]:
-    """Yield the commits that a run made, newest first."""
+    """Yield the commits of a run, newest first."""
     commit = run.head
     while commit != run.fork:
         yield commit

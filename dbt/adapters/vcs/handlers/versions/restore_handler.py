@@ -81,7 +81,7 @@ def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
         NotFoundError: It never was.
     """
     if repository.tree(head).entry(name) is not None:
-        raise InputError(f"{name} is there. Only what was dropped can be brought back this way.")
+        raise InputError(f"{name} exists. Only a dropped relation can be restored this way.")
     for id, _ in repository.log(head):
         entry = repository.tree(id).entry(name)
         if entry is not None:

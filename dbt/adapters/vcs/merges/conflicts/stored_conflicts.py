@@ -200,7 +200,9 @@ def resolve(
     entry = repository.tree(merge.head).entry(name)
     if not isinstance(entry, TableEntry):
         known = sorted(map(str, [*merge.whole, *tables_of(repository, merge)]))
-        raise NotFoundError(f"{name} has no conflict; these have: {', '.join(known) or 'none'}.")
+        raise NotFoundError(
+            f"{name} has no conflicts; expected one of: {', '.join(known) or 'none'}."
+        )
     table = ConflictTable.read(repository, name, repository.objects.snapshot(entry.snapshot))
     rows = _meant(table, key or {}, again=again)
     if key and not len(rows):

@@ -1,4 +1,4 @@
-"""Clone: a new table that starts as a version of another one, without a copy."""
+"""Clone: a new table that starts as a version of another table, without copying data."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class CloneReport:
         branch: The branch.
         source: The table that was cloned.
         target: The new table.
-        at: The version that was asked for; None for what the branch had.
-        snapshot: The version that was cloned.
+        at: The requested version; None for the branch's current one.
+        snapshot: Id of the version that was cloned.
         rows: Its rows.
         before: The branch's head before.
         after: Its head now.
@@ -52,14 +52,14 @@ def clone_from_snapshot(
     author: str,
     replace: bool = False,
 ) -> CloneReport:
-    """Make a table from a version of another one (MatrixOne paper, section 4.2).
+    """Create a table from a version of another table (MatrixOne paper, section 4.2).
 
-    The two share their history. The schema of the new table is made if it is not there.
+    The two share their history. The schema of the new table is created if it doesn't exist.
 
     Raises:
         NotFoundError: There is no such source or version, or its rows have been collected.
-        InputError: The target is there and `replace` is not set, or it is a view.
-        ConflictError: Others made the target meanwhile.
+        InputError: The target exists and `replace` is not set, or it is a view.
+        ConflictError: Somebody else created the target in the meantime.
     """
     head = head_of(repository, branch)
     old, new = parse_relation(source), parse_relation(target)
@@ -67,8 +67,8 @@ def clone_from_snapshot(
     if overlay.entry(new) is not None:
         if not replace:
             raise InputError(
-                f"{new} is there already on {branch!r}. Drop it first, give another name, or "
-                "say --replace."
+                f"{new} already exists on {branch!r}. Drop it first, use another name, or "
+                "use --replace."
             )
         overlay.require_table(new)
     version, commit = find_version(repository, old, branch if at is None else at)

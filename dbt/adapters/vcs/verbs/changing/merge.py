@@ -1,4 +1,4 @@
-"""Merge: one branch's changes put on another branch, all relations or none."""
+"""Merge: apply one branch's changes to another branch, for all relations or none."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class MergeReport:
     Attributes:
         source: The revision that was merged.
         target: The branch that it was merged into.
-        how: `up_to_date`; `fast_forward`: the target had nothing that the source lacks; `merge`:
-            it had, in other relations; `conflict`: in the same ones (only in a dry run).
+        how: `up_to_date`; `fast_forward`: the target had no changes of its own; `merge`: it had
+            some; `conflict`: some of these conflict (only in a dry run).
         dry_run: True if nothing was changed.
         before: The target's head before.
-        after: The target's head now; in a dry run None if a commit would be made for it.
+        after: The target's head now; None in a dry run that would create a commit.
         changes: How the target changes.
         relations: How each relation was merged, if `how` is `merge`.
-        conflicts: What could not be decided, a line each.
+        conflicts: The conflicts, one line each.
     """
 
     source: str
@@ -66,34 +66,35 @@ def merge(
 ) -> MergeReport:
     """Merge a revision into a branch.
 
-    As git does: nothing if the target has it all, a move of the target if the source goes on
-    from its head, else a commit with both as parents. Tables that both sides changed are merged
-    row by row. The branch of a dbt run is published instead: its steps become one commit, and
-    once that is on the target that it was meant for, the run counts as published.
+    This works as in git: nothing happens if the target already contains the source, the target is
+    fast-forwarded if it has no commits of its own, and otherwise there is a commit with both as
+    parents. Tables that both sides changed are merged row by row. The branch of a dbt run is
+    published instead: its steps become one commit, and once that is on the run's target branch,
+    the run counts as published.
 
     Args:
         repository: The repository.
         source: A revision.
         target: A branch.
-        author: Whom the merge is recorded for.
-        message: Of its commit; None for one that says what was merged.
+        author: The author of the merge.
+        message: Message of the merge commit; None for a default message.
         policy: What to do about conflicts.
         ff_only: True to refuse if the target has commits that the source lacks.
-        force: True to take a run that did not succeed, too.
+        force: True to also merge a run that did not succeed.
         dry_run: True to change nothing.
-        engine: Makes the engine, for tables of which both changed more rows than fit this
-            process; Spark here if None.
+        engine: Creates the engine, for tables with more rows changed on both sides than fit into
+            this process; a local Spark if None.
 
     Raises:
-        NotFoundError: The source means no commit, or there is no target.
-        InputError: The target is the branch of a run or of a merge, or both have no common
+        NotFoundError: The source or the target does not exist.
+        InputError: The target is the branch of a run or of a merge, or the two have no common
             history.
-        ProtectedError: The target takes promotions alone.
-        ConflictError: Both sides changed one row in different ways, and the policy decides
-            nothing: the conflicts are kept to be resolved; or `ff_only` is set and the target
-            moved; or the source is of a run that did not succeed, and `force` is not set. The
-            target was not changed.
-        RetryError: Others moved the target every time; nothing was changed.
+        ProtectedError: The target accepts only promotions.
+        ConflictError: Both sides changed a row in different ways, and the policy doesn't decide:
+            the conflicts are kept to be resolved; or `ff_only` is set and the target has commits
+            of its own; or the source belongs to a run that did not succeed, and `force` is not
+            set. The target was not changed.
+        RetryError: Others moved the target on every attempt; nothing was changed.
     """
     work = work_of(repository, source, policy or Policy(), force=force)
     terms = Terms(message=message, ff_only=ff_only)
@@ -103,11 +104,11 @@ def merge(
 
 
 def work_of(repository: Repository, source: str, policy: Policy, *, force: bool) -> Work:
-    """Return what a revision means as something to be merged.
+    """Return the source of a merge that a revision refers to.
 
     Raises:
-        NotFoundError: The source means no commit.
-        ConflictError: It is of a run that did not succeed, and `force` is not set.
+        NotFoundError: The source does not exist.
+        ConflictError: It belongs to a run that did not succeed, and `force` is not set.
     """
     commit = resolve_source(repository, source, force=force)
     branch = named_branch(repository, source)
@@ -119,20 +120,19 @@ def check_target(repository: Repository, target: str) -> None:
     """Raise unless a branch can be merged into.
 
     Raises:
-        NotFoundError: It is not there.
+        NotFoundError: It does not exist.
         InputError: It is a tag, or the branch of a run or of a merge.
     """
     if repository.find_branch(target) is None and repository.find_tag(target) is not None:
         raise InputError(
-            f"{target!r} is a tag, which stays where it is. Give a branch to merge into; make one "
-            f"there first if that is meant: dbt-vcs branch create <name> {target}"
+            f"{target!r} is a tag, which can't move. Give a branch to merge into, or create one "
+            f"there first: dbt-vcs branch create <name> {target}"
         )
     branch = repository.branch(target)
     what = "dbt run" if run_of(branch) else "merge" if open_merge_of(branch) else None
     if what is not None:
         raise InputError(
-            f"{target!r} is the branch of a {what}, which nothing is merged into. "
-            "Give another target."
+            f"{target!r} is the branch of a {what} and can't be merged into. Give another target."
         )
 
 
@@ -146,7 +146,7 @@ def merge_work(
     dry_run: bool = False,
     engine: Callable[[], Engine] | None = None,
 ) -> MergeReport:
-    """Merge work into a branch on some terms; `merge` has the contract."""
+    """Merge work into a branch on the given terms; see `merge` for the contract."""
     check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
         if dry_run:
@@ -178,7 +178,7 @@ def _foretold(
 
 
 def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merged, ...]:
-    """Return how each relation was merged, with the rows of those that were taken as they are."""
+    """Return how each relation was merged, with row counts for those taken from one side."""
     if plan.combination is None:
         return ()
     told = {change.name: change for change in changes}

@@ -1,4 +1,4 @@
-"""Promotion: all tables of a branch published on another one, as its rules ask."""
+"""Promotion: publish all tables of a branch to another branch, under its rules."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ def promote(
     dry_run: bool = False,
     engine: Callable[[], Engine] | None = None,
 ) -> MergeReport:
-    """Publish all that a branch changed on another branch, in one step or not at all.
+    """Publish everything that a branch changed to another branch, in one step or not at all.
 
-    It is the merge that a protected branch takes. Where that requires tests, tests must have
-    passed on the very versions that are published (`runs.evidence`). The engine is made
-    for tables of which both changed more rows than fit this process; Spark here if None.
+    This is the only kind of merge that a protected branch accepts. If the branch requires tests,
+    they must have passed on exactly the versions that are published (`runs.evidence`). The engine
+    is created for tables with more rows changed on both sides than fit into this process; a local
+    Spark if None.
 
     Raises:
-        NotFoundError: The source means no commit, or there is no target.
-        InputError: The target is the branch of a run, or both have no common history.
-        ConflictError: The source is of a run that did not succeed; or tests are missing; or both
-            sides changed one row differently, and the policy decides nothing. The target was not
+        NotFoundError: The source or the target does not exist.
+        InputError: The target is the branch of a run, or the two have no common history.
+        ConflictError: The source belongs to a run that did not succeed; or tests are missing; or
+            both sides changed a row differently, and the policy doesn't decide. The target was not
             changed.
-        RetryError: Others moved the target every time; nothing was changed.
+        RetryError: Others moved the target on every attempt; nothing was changed.
     """
     work = work_of(repository, source, policy or Policy(), force=False)
     terms = Terms(message=message, metadata=metadata or {}, promotes=True)

@@ -1,4 +1,4 @@
-"""Conflicts of a merge: looked at, resolved, and the merge gone on with or given up."""
+"""Resolve the conflicts of a merge, then continue or abort the merge."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from dbt.adapters.vcs.verbs.reading.waiting_merges import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What was chosen.
+    """A choice that was recorded.
 
     Attributes:
-        relation: For which relation.
-        choice: `ours`, `theirs`, `base`, `delete`, or `custom` for values by hand.
-        count: For how many conflicts.
-        left: How many of the merge are not resolved yet.
+        relation: The relation.
+        choice: `ours`, `theirs`, `base`, `delete`, or `custom` for values given by hand.
+        count: Number of conflicts that it applies to.
+        left: Number of conflicts of the merge that are still unresolved.
     """
 
     relation: str
@@ -56,29 +56,29 @@ def resolve(
     again: bool = False,
     author: str,
 ) -> Resolution:
-    """Choose for a relation's conflicts, for those of a key alone, or for all there are.
+    """Resolve conflicts of a relation, only those of a key, or all.
 
-    What was chosen for single rows before stays, unless a key or `again` is given.
+    Earlier choices for single rows are kept, unless a key or `again` is given.
 
     Args:
         repository: The repository.
         target: The branch that is merged into.
         relation: The relation; None for all.
-        choice: `ours`, `theirs`, `base` or `delete`; with values None, or the side that the other
-            columns are of.
+        choice: `ours`, `theirs`, `base` or `delete`; with values, None or the side that provides
+            the other columns.
         key: Values of columns.
-        values: Values by hand for columns of the rows of the key.
-        again: True to choose again for what was chosen before.
-        author: Whom it is recorded for.
+        values: Values for columns of the rows with the key.
+        again: True to change earlier choices.
+        author: The author.
 
     Raises:
-        NotFoundError: No such merge waits, or there is no such conflict.
-        InputError: The choice is none, the key fits no column, or a value can't be stored.
+        NotFoundError: No such merge is waiting, or there is no such conflict.
+        InputError: There is no such choice, the key names no column, or a value can't be stored.
     """
     merge = find_open_merge(repository, target)
     chosen = _choice(choice, key, values)
     if relation is None and key:
-        raise InputError("A key needs the relation that it is a key of; give both.")
+        raise InputError("A key needs its relation; give both.")
     names = (
         [*merge.whole, *conflicts.tables_of(repository, merge)]
         if relation is None
@@ -93,8 +93,8 @@ def resolve(
         total += count
     if relation is not None and not total:
         raise InputError(
-            f"Every conflict of {relation} is resolved already. Choose again for a row with --key "
-            "column=value, or for all of them with --again."
+            f"Every conflict of {relation} is already resolved. To change the choice for a "
+            "row, use --key column=value; for all of them, use --again."
         )
     left = sum(item.conflicts - item.resolved for item in summarize_conflicts(repository, merge))
     return Resolution(
@@ -108,23 +108,23 @@ def resolve(
 def _choice(
     choice: str | None, key: Mapping[str, Given] | None, values: Mapping[str, Given] | None
 ) -> Choice | None:
-    """Return the side that is chosen, or None if values alone are.
+    """Return the chosen side, or None if only values are given.
 
     Raises:
-        InputError: It is none, or does not go with the values.
+        InputError: There is no such side, or it can't be combined with values.
     """
     found = None if choice is None else Choice.of(choice)
     if not values:
         if found is None:
             raise InputError(
-                "Say what is chosen: --with ours|theirs|base|delete, or --key column=value --set "
+                "Give a choice: --with ours|theirs|base|delete, or --key column=value --set "
                 "column=value."
             )
         return found
     if not key:
         raise InputError("Values need the key of their row: --key column=value.")
     if found is Choice.DELETE:
-        raise InputError("A row that is deleted has no values; leave them out, or the choice.")
+        raise InputError("--with delete can't be combined with values. Leave one of them out.")
     return found
 
 
@@ -135,17 +135,17 @@ def continue_merge(
     author: str,
     engine: Callable[[], Engine] | None = None,
 ) -> MergeReport:
-    """Go on with a merge whose conflicts are resolved, and let go of what was kept for it.
+    """Finish a merge whose conflicts are resolved, and delete its conflict branch.
 
-    The merge is planned anew with the choices made, so the target may have moved meanwhile; a
-    conflict that is new is kept as one again. What was asked of the merge when it began is asked
-    now, and what the target asks for by now as well. The engine is as for `merge`.
+    The merge is planned again with the choices made, so the target may have moved in the meantime;
+    new conflicts are kept as conflicts. The requirements from when the merge started apply, and so
+    do the target's current ones. The engine is as for `merge`.
 
     Raises:
-        NotFoundError: No such merge waits.
-        ProtectedError: The target takes promotions alone by now, and the merge is none.
-        ConflictError: Some conflicts are not resolved yet, or new ones came up; or tests are
-            required, and none can have seen what was chosen. The merge still waits.
+        NotFoundError: No such merge is waiting.
+        ProtectedError: The target now accepts only promotions, and the merge isn't one.
+        ConflictError: Some conflicts are not resolved yet, or there are new ones; or tests are
+            required, and none can have seen the chosen rows. The merge keeps waiting.
     """
     merge = find_open_merge(repository, target)
     source = repository.find_branch(merge.source)
@@ -162,10 +162,10 @@ def continue_merge(
 
 
 def abort_merge(repository: Repository, target: str, *, author: str) -> OpenMerge:
-    """Give a merge up; the target stays as it is.
+    """Abort a merge; the target is not changed.
 
     Raises:
-        NotFoundError: No such merge waits.
+        NotFoundError: No such merge is waiting.
     """
     merge = find_open_merge(repository, target)
     repository.delete_branch(merge.branch, author=author)

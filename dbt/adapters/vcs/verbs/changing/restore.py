@@ -1,4 +1,4 @@
-"""Restore: a relation, or all of a branch, made again what it was; as a commit."""
+"""Restore: return a relation, or a whole branch, to an earlier state with a new commit."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apart:
-    """A commit of several relations, of which not all were restored.
+    """A commit of several relations of which not all were restored.
 
     Attributes:
         commit: The commit.
         summary: First line of its message.
-        others: The relations that stay as it made them.
+        others: The relations of the commit that were not restored.
     """
 
     commit: CommitId
@@ -46,13 +46,13 @@ class RestoreReport:
 
     Attributes:
         branch: The branch.
-        relation: What was restored; None for all of the branch.
-        revision: What it was made again; None for what it was before it was dropped.
+        relation: What was restored; None for the whole branch.
+        revision: The restored state; None for the last one before a drop.
         dry_run: True if nothing was changed.
         before: The branch's head before.
         after: Its head now; the same if there was nothing to do.
-        changes: How the branch changed, or would.
-        apart: Commits that it took apart, newest first.
+        changes: How the branch changed, or would change.
+        apart: Commits that it undid only in part, newest first.
     """
 
     branch: str
@@ -75,14 +75,14 @@ def restore_relation(
     message: str | None = None,
     dry_run: bool = False,
 ) -> RestoreReport:
-    """Let a table or view be what it was at a revision, or before it was dropped.
+    """Restore a table or view to a revision, or to its last version before it was dropped.
 
-    A table's named snapshots are revisions of it, too. Nothing is copied.
+    A table's named snapshots are also revisions of it. No data is copied.
 
     Raises:
-        NotFoundError: There was no such relation, or its rows have been collected.
-        InputError: The branch is that of a run; or no revision is given and the relation is there.
-        ConflictError: Others changed the relation meanwhile.
+        NotFoundError: There was no such relation, or its rows have been garbage-collected.
+        InputError: The branch is that of a run; or no revision is given and the relation exists.
+        ConflictError: Others changed the relation in the meantime.
     """
     name = parse_relation(relation)
     head = head_of(repository, branch)
@@ -113,12 +113,12 @@ def restore_branch(
     message: str | None = None,
     dry_run: bool = False,
 ) -> RestoreReport:
-    """Let everything on a branch be what a revision shows; the history stays and goes on.
+    """Restore a whole branch to a revision; this adds a commit and keeps the history.
 
     Raises:
-        NotFoundError: The revision means no commit, or its rows have been collected.
+        NotFoundError: There is no such revision, or its rows have been garbage-collected.
         InputError: The branch is that of a run.
-        ConflictError: Others changed the branch meanwhile.
+        ConflictError: Others changed the branch in the meantime.
     """
     head = head_of(repository, branch)
     commit = repository.resolve(to)
@@ -153,18 +153,17 @@ def changes_to(
 
 
 def head_of(repository: Repository, branch: str) -> CommitId:
-    """Return the head of a branch that is to be changed by hand.
+    """Return the head of a branch to be changed by hand.
 
     Raises:
-        NotFoundError: It is not there.
+        NotFoundError: It does not exist.
         InputError: It is the branch of a run.
-        ProtectedError: It takes promotions alone.
+        ProtectedError: It accepts only promotions.
     """
     found = repository.branch(branch)
     if run_of(found) is not None:
         raise InputError(
-            f"{branch!r} is the branch of a dbt run, which nobody else changes. "
-            "Give another branch."
+            f"{branch!r} is the branch of a dbt run and can't be changed. Give another branch."
         )
     found.check_open(promotes=False)
     return found.head

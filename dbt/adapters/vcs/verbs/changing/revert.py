@@ -1,8 +1,8 @@
-"""Revert: what a commit changed, undone on a branch by a commit of its own.
+"""Revert: undo the changes of a commit on a branch, with a new commit.
 
-A three-way merge: base is what the commit shows, ours is the branch, theirs is what the commit's
-parent shows. So what nobody changed since becomes what it was before, and later changes stay:
-those of other relations, and those of other rows of the same tables.
+This is a three-way merge: the base is the commit, ours is the branch, theirs is the commit's
+parent. So whatever has not changed since goes back to what it was before, and later changes to
+other relations, and to other rows of the same tables, are kept.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class RevertReport:
 
     Attributes:
         branch: The branch.
-        revision: What was asked for.
+        revision: The requested revision.
         commit: The commit whose changes were undone.
-        parent: The parent that they were counted from.
+        parent: The parent that the changes are relative to.
         before: The branch's head before.
-        after: Its head now; the same if nothing of the commit was left.
+        after: Its head now; unchanged if no change of the commit was left.
         changes: How the branch changed.
     """
 
@@ -63,16 +63,17 @@ def revert(
     mainline: int = 1,
     engine: Callable[[], Engine] | None = None,
 ) -> RevertReport:
-    """Undo the changes of a commit; of a merge, those that it brought to its parent `mainline`.
+    """Undo the changes of a commit; for a merge, relative to its parent number `mainline`.
 
-    The engine is made for tables of which more rows were changed than fit this process; Spark
-    here if None.
+    The engine is created for tables with more changed rows than fit into this process; a local
+    Spark if None.
 
     Raises:
-        NotFoundError: The revision means no commit, or rows from before it have been collected.
+        NotFoundError: There is no such revision, or rows from before it have been
+            garbage-collected.
         InputError: The commit has no such parent, or the branch is that of a run.
-        ConflictError: Rows that it changed were changed again since; nothing was changed.
-        TooLargeError: More of its rows were changed again than can be looked at one by one.
+        ConflictError: Rows that it changed have changed again since; nothing was changed.
+        TooLargeError: Too many of its rows changed again to check them one by one.
     """
     head = head_of(repository, branch)
     commit = repository.resolve(revision)
@@ -116,7 +117,7 @@ def _plan(
     parent: CommitId,
     sessions: Readers,
 ) -> MergePlan:
-    """Return how a branch, as it is now, loses what a commit changed."""
+    """Return the change that undoes a commit on the branch as it is now."""
     read = repository.objects
     base, ours, theirs = (read.tree(read.commit(id).tree) for id in (commit, branch.head, parent))
     merged = merge_trees(base, ours, theirs, read.schema_tree)
@@ -130,7 +131,7 @@ def _plan(
             clashes.append(found)
     if clashes:
         raise ConflictError(
-            f"The commit {commit[:12]} can't be reverted on {branch.name!r}: what it changed was "
+            f"The commit {commit[:12]} can't be reverted on {branch.name!r}: what it changed has "
             f"changed again since in {'; '.join(clashes[:20])}. Nothing was changed. Revert the "
             "later commits first, or restore single relations: "
             f"dbt-vcs restore <relation> --to {commit[:12]}^"
@@ -148,21 +149,21 @@ def _plan(
 def _rows_undone(
     repository: Repository, name: RelationName, triple: Triple[Entry], sessions: Readers
 ) -> TableEntry | str:
-    """Return the table without what the commit did to its rows, or what stands in the way."""
+    """Return the table without the commit's row changes, or the reason why that is impossible."""
     base, ours, theirs = triple.base, triple.ours, triple.theirs
     if not (
         isinstance(base, TableEntry)
         and isinstance(ours, TableEntry)
         and isinstance(theirs, TableEntry)
     ):
-        return f"{name} (made, dropped, or no table)"
+        return f"{name} (created, dropped, or not a table)"
     found = merge_tables(
         repository,
         TableMerge(
             name=name,
             ours=ours.snapshot,
             theirs=theirs.snapshot,
-            # Whatever the table says of merges: to lose a later change unasked is no revert.
+            # Ignores the table's conflict mode: a revert must not lose later changes silently.
             mode=Mode.FAIL,
             based_on=base.snapshot,
             operation="revert",

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
 
 _NO_LIMITS: Final = Limits(rows=2**62, bytes=2**62)
-"""One column of what a commit changed is read at a time, and few rows of it are kept."""
+"""Reads the changes of a commit one column at a time and keeps few rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class BlameReport:
     """The commit that last changed the rows of a key.
 
     Attributes:
-        relation: The table, `schema.identifier`, under the name that it had then.
-        key: Column by column, as it was asked for.
+        relation: The table, `schema.identifier`, with its name at that time.
+        key: The requested values by column.
         how: `added`, `modified` or `deleted`.
         commit: The commit.
         author: Who made it.
@@ -40,7 +40,7 @@ class BlameReport:
         summary: First line of its message.
         invocation: dbt's invocation id of the run that it publishes, or None.
         node: dbt's unique id of the node that wrote the version, or None.
-        version: The version of the table that it made.
+        version: The version of the table that it created.
         before: The row before, a value by column; None if there was none, or there are several.
         after: The row after, in the same way.
     """
@@ -62,15 +62,14 @@ class BlameReport:
 def blame(
     repository: Repository, relation: str, key: Mapping[str, Given], revision: str
 ) -> BlameReport:
-    """Return the commit that last changed the rows whose columns have some values.
+    """Return the commit that last changed the rows with the given column values.
 
-    The history of the revision is followed backwards, through renames and clones; at each step
-    no more is read than what the commit changed. At a merge the side that has the rows as they
-    are is followed.
+    The history of the revision is followed backwards, through renames and clones; each step reads
+    only what the commit changed. At a merge, the side that has the same rows is followed.
 
     Raises:
-        NotFoundError: There is no such table, or no version of it ever had such rows.
-        InputError: The key names no column, or a value is none of the column's type.
+        NotFoundError: There is no such table, or no version of it had such rows.
+        InputError: The key names no column, or a value doesn't fit the column's type.
     """
     name = parse_relation(relation)
     start = repository.resolve(revision)
@@ -94,14 +93,14 @@ def blame(
             shown = ", ".join(f"{column}={value}" for column, value in key.items())
             raise NotFoundError(
                 f"No version of {name} in the history of {revision!r} had a row with {shown}. "
-                "Check the values; text is compared as it is, upper and lower case apart."
+                "Check the values; text is case-sensitive."
             )
         return _report(repository, place, key, change)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A table, as a commit shows it."""
+    """A table as of a commit."""
 
     commit: CommitId
     name: RelationName
@@ -109,7 +108,7 @@ class _Place:
 
 
 Signed = list[tuple[int, dict[str, Any]]]
-"""Rows by column name that came (1) or went (-1)."""
+"""Rows by column name that were added (1) or removed (-1)."""
 
 
 def _version(
@@ -117,7 +116,7 @@ def _version(
 ) -> SnapshotId:
     entry = repository.tree(commit).entry(name)
     if not isinstance(entry, TableEntry):
-        what = f"is a {entry.noun}" if entry is not None else "is not there"
+        what = f"is a {entry.noun}" if entry is not None else "does not exist"
         raise NotFoundError(
             f"{name} {what} at {revision!r}; blame needs a table. "
             f"dbt-vcs log --relation {name} lists the commits that changed it."
@@ -147,13 +146,13 @@ def _parents(repository: Repository, place: _Place) -> list[_Place]:
 def _changed(
     repository: Repository, before: _Place | None, after: _Place, wanted: Mapping[str, pa.Scalar]
 ) -> Signed:
-    """Return the rows of a key that came or went, those that cancel by value left out."""
+    """Return the rows of a key that were added or removed, without those that cancel out."""
     objects = repository.objects
     old = objects.snapshot(before.version) if before else None
     new = objects.snapshot(after.version)
     keys = [field for id in wanted if (field := new.schema.by_id(id)) is not None]
     if len(keys) < len(wanted):
-        # The column came later: no row of this version had a value there.
+        # The column was added later: no row of this version has a value in it.
         return []
     change = delta(old, new, objects.segment)
     if change.is_empty:
@@ -184,12 +183,12 @@ def _net(rows: Signed) -> Signed:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value so that equal ones look the same: -0.0 as 0.0."""
+    """Return a canonical value, so that equal values look the same: -0.0 as 0.0."""
     return value + 0.0 if isinstance(value, float) else value
 
 
 def _wanted(schema: Schema, key: Mapping[str, Given], name: RelationName) -> dict[str, pa.Scalar]:
-    """Return the values of a key by field id, which outlives a column's name."""
+    """Return the values of a key by field id, which survives a column's renaming."""
     fields = [(schema.field(column), text) for column, text in key.items()]
     return {field.id: key_value(name, field.name, field.type, text) for field, text in fields}
 

@@ -1,4 +1,4 @@
-"""Diff: how two commits differ, relation by relation; and two versions of a table, row by row."""
+"""Diff: how two commits differ by relation, and how two versions of a table differ by row."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class ColumnDiff:
 
     Attributes:
         kind: `added`, `dropped`, `renamed`, `retyped`, `nullable`, `default`, `comment`, `moved`.
-        column: The column's name after, or before if it is no more.
-        before: What the attribute was; None if there was none.
-        after: What it is.
+        column: The column's name after, or before if it was dropped.
+        before: The old value of the attribute; None if there was none.
+        after: The new value.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class RelationDiff(ChangeSummary):
         kind: `table`, `view` or `function`.
         how: `added`, `removed`, `changed`, or `equal`.
         columns: How its columns differ.
-        settings: What else of the table differs: `primary_key`, `comment`, ...
+        settings: Other properties of the table that differ: `primary_key`, `comment`, ...
     """
 
     columns: tuple[ColumnDiff, ...] = ()
@@ -71,19 +71,19 @@ class RelationDiff(ChangeSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffReport:
-    """What a diff found.
+    """The result of a diff.
 
     Attributes:
-        before: What was compared, as a person would write it.
-        after: With what.
+        before: The old side, as a person would write it.
+        after: The new side.
         is_equal: True if nothing differs.
-        schemas: Schemas that came, went or changed.
-        relations: Relations that differ, by name; the one that was asked for in any case.
+        schemas: Schemas that were added, removed or changed.
+        relations: Relations that differ, by name; always includes a requested relation.
         heads: Names of the columns of `rows`.
-        key: Those of the table's columns that tell its rows apart; none without a key.
-        rows: Rows that differ, as many as were asked for; none unless one table is compared. They
-            are made as they are read.
-        row_count: How many there are in all.
+        key: The table's key columns; none without a key.
+        rows: The rows that differ, up to the limit; none unless one table is compared. They are
+            computed as they are read.
+        row_count: The total number of rows that differ.
     """
 
     before: str
@@ -108,28 +108,28 @@ def read_diff(
     with_rows: bool = True,
     limits: Limits = LIMITS,
 ) -> DiffReport:
-    """Compare what words say, as `read_ends` reads them; no engine is started.
+    """Compare the two sides given by words, as `read_ends` parses them; starts no engine.
 
     Args:
         repository: The repository.
         words: Revisions and tables.
-        branch: The branch at hand.
-        columns: Names of the only columns to compare beside the key; for one table alone.
+        branch: The current branch.
+        columns: Compare only these columns and the key; needs a single table.
         shape: Of the rows.
-        limit: How many rows to return; None for all.
-        with_rows: Whether to return rows of a table that is named.
-        limits: What is read at most of one table.
+        limit: Maximum number of rows to return; None for all.
+        with_rows: Whether to return the rows of a named table.
+        limits: The most that is read of one table.
 
     Raises:
         NotFoundError: There is no such revision, version or relation.
-        InputError: The words mean nothing, or there is no such column.
+        InputError: The words can't be parsed, or there is no such column.
         UnsupportedError: Columns have types that can't be compared, or not without Spark.
-        TooLargeError: RowSet are asked for and there are too many for this process.
+        TooLargeError: Rows are requested, and there are too many for this process.
     """
     ends = read_ends(repository, words, branch)
     if not ends.tables and ends.table is None:
         if columns:
-            raise InputError("Columns are chosen of one table; name it: dbt-vcs diff a..b s.t")
+            raise InputError("--columns needs a table; name it: dbt-vcs diff a..b s.t")
         return _commits(repository, ends, limits)
     if shape == "three_way":
         ends = ends.without_merge_base()
@@ -146,7 +146,7 @@ def _commits(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
     found = repository.diff(before, after)
     wanted = name_of(ends.table) if ends.table else None
     relations = [item for item in found.relations if wanted in (None, item.name)]
-    # Several small ones at once, large ones one by one: together they must fit, too.
+    # Several small tables at once, large ones one by one, so that they fit into memory together.
     few = Limits(limits.rows // _AT_ONCE, limits.bytes // _AT_ONCE)
     told = each(lambda change: _relation(repository, change, few), relations)
     exact = (
@@ -185,7 +185,7 @@ def _relation(repository: Repository, change: Change, limits: Limits) -> Relatio
 def _counted(
     name: str, kind: str, how: str, difference: Difference, limits: Limits
 ) -> RelationDiff:
-    """Return how a table differs, counted from files alone where rows are too many."""
+    """Return how a table differs, counted from file metadata if there are too many rows."""
 
     def most() -> RelationDiff:
         change = delta(difference.before, difference.after, difference.repository.objects.segment)
@@ -297,5 +297,5 @@ def _in_sql(points: tuple[Point, Point]) -> str:
     old, new = (f"{relation}@{id[:12]}" if id else str(relation) for relation, id in points)
     return (
         'With Spark: dbt show --inline "select * from '
-        f"snapshot_diff('{old}', '{new}')\"; or ask for numbers alone: --stat"
+        f"snapshot_diff('{old}', '{new}')\"; or show only row counts: --stat"
     )

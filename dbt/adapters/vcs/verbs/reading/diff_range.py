@@ -1,4 +1,4 @@
-"""Ends: what a diff is between, from the words of a command line."""
+"""Ends: the two sides of a diff, parsed from command line arguments."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MERGE_BASE: Final = "..."
 
 
 class Ends(NamedTuple):
-    """What is to be compared; texts as they were given.
+    """The two sides of a comparison, as given.
 
     Attributes:
         before: A revision, or a table's point if `table` is None and `tables` is set.
         after: The same.
-        table: The only relation that is meant, or None for all.
+        table: The only relation to compare, or None for all.
         tables: True if the ends are points of tables, `schema.table@version`.
     """
 
@@ -36,12 +36,12 @@ class Ends(NamedTuple):
     tables: bool = False
 
     def without_merge_base(self) -> Ends:
-        """Return the ends of `a..b` where they are those of `a...b`."""
+        """Return the ends of `a..b` that are equal to those of `a...b`."""
         return self._replace(before=self.before.removesuffix(_MERGE_BASE))
 
 
 def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends:
-    """Return what words mean, as `dbt-vcs diff` takes them.
+    """Return the ends that the arguments of `dbt-vcs diff` mean.
 
     | words                  | compared                                                  |
     |------------------------|-----------------------------------------------------------|
@@ -53,7 +53,7 @@ def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends
     | `s.t@a`, `s.t@a s.u@b` | versions of tables: with the branch's, with each other    |
 
     Raises:
-        InputError: They mean nothing of that.
+        InputError: They match none of these.
     """
     tables = [word for word in words if _is_table(repository, word)]
     revisions = [word for word in words if word not in tables]
@@ -72,7 +72,7 @@ def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends
 def _of_revisions(
     repository: Repository, revisions: Sequence[str], branch: str, table: str | None
 ) -> Ends:
-    """Return the ends that at most two revisions mean, by `read_ends`' table."""
+    """Return the ends for at most two revisions, by the table in `read_ends`."""
     if len(revisions) == 2:
         return Ends(revisions[0], revisions[1], table)
     if not revisions:
@@ -88,8 +88,8 @@ def resolved(repository: Repository, ends: Ends) -> tuple[CommitId, CommitId]:
     """Return the commits of two revisions; the first may be a merge base.
 
     Raises:
-        NotFoundError: One means no commit, or there is no merge base.
-        InputError: One is no revision.
+        NotFoundError: One does not exist, or there is no merge base.
+        InputError: One is not a revision.
     """
     if ends.before.endswith(_MERGE_BASE):
         left = ends.before.removesuffix(_MERGE_BASE)
@@ -101,18 +101,18 @@ def name_of(text: str) -> RelationName:
     """Return the relation that `schema.identifier` names.
 
     Raises:
-        InputError: There is no schema.
+        InputError: The schema is missing.
     """
     name, _ = table_at(text)
     return _qualified(name.schema, name.identifier)
 
 
 def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point, Point] | None:
-    """Return the versions of the tables to compare; None where a view is meant.
+    """Return the versions of the tables to compare; None for a view.
 
     Raises:
         NotFoundError: There is no such version, or neither end has the table.
-        InputError: A text means several versions.
+        InputError: A text matches several versions.
     """
     if ends.tables:
         at = repository.branch(branch).head
@@ -134,14 +134,14 @@ def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point,
     before, after = (point for point in points if point is not None)
     if before.id is None and after.id is None:
         raise NotFoundError(
-            f"There is no {relation} at {ends.before} nor at {ends.after}. Check the spelling; "
+            f"There is no {relation} at {ends.before} or at {ends.after}. Check the spelling; "
             f"dbt-vcs diff {ends.before} {ends.after} lists what differs."
         )
     return before, after
 
 
 def _version(repository: Repository, relation: RelationName, text: str) -> Point | None:
-    """Return a version by snapshot's name or revision, None for what has no rows of its own."""
+    """Return a version by snapshot name or revision; None for a relation without stored rows."""
     try:
         return Point(relation, find_version(repository, relation, text).snapshot)
     except NotFoundError:

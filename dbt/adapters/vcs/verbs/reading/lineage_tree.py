@@ -1,4 +1,4 @@
-"""Lineage: what a version of a table was made from, and what was made from it."""
+"""Lineage: what a version of a table was built from, and what was built from it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class LineageNode:
         relation: `schema.identifier`, or the location of files.
         kind: `table`, `view` or `external`.
         version: Id of the version; None for files that are not versioned.
-        commit: The commit that first shows it in the history; None if none does, as for a step
-            of a run that a later step replaced.
-        committed_at: When that was.
-        operation: What made it: `create`, `append`, `rebuild`, `clone`, ...
-        rows: Its rows; None if it is no table.
-        node: dbt's unique id of the node that made it, or None.
-        invocation: dbt's invocation id of the run that made it, or None.
+        commit: The first commit in the history that contains it; None if there is none, as for a
+            step of a run that a later step replaced.
+        committed_at: Time of that commit.
+        operation: The operation that created it: `create`, `append`, `rebuild`, `clone`, ...
+        rows: Its row count; None if it is not a table.
+        node: dbt's unique id of the node that built it, or None.
+        invocation: dbt's invocation id of the run that built it, or None.
         sql_sha256: SHA-256 of the compiled SQL, or None.
         git_sha: Commit of the project's git repository at that run, or None.
-        next: What it was made from; going forward, what was made from it.
+        next: What it was built from; going forward, what was built from it.
     """
 
     relation: str
@@ -58,12 +58,12 @@ def read_lineage(
 ) -> LineageNode:
     """Return the lineage of a version, `schema.table` or `schema.table@revision`.
 
-    Backward it follows what each version read, forward the versions of the branch that read it,
-    views followed both ways; `depth` levels deep, all of them for None.
+    Backward, it follows what each version read; forward, the versions of the branch that read it.
+    Views are followed both ways. `depth` is the number of levels, None for all.
 
     Raises:
         NotFoundError: There is no such table or revision.
-        InputError: The target's name is none, or the depth is negative.
+        InputError: The target's name is invalid, or the depth is negative.
     """
     if depth is not None and depth < 0:
         raise InputError(f"The depth of a lineage is {depth}; expected 0 or more.")

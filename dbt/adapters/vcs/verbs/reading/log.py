@@ -20,11 +20,11 @@ class LogEntry:
 
     Attributes:
         id: Its id.
-        parents: What it follows; two for a merge.
+        parents: Its parents; two for a merge.
         names: Branches that point to it, and tags as `tag: <name>`.
         author: Who made it.
         committed_at: When.
-        message: All of its message.
+        message: The whole message.
         invocation: dbt's invocation id of the run that it publishes, or None.
     """
 
@@ -49,7 +49,7 @@ def read_log(
     limit: int | None = None,
     relation: str | None = None,
 ) -> list[LogEntry]:
-    """Return what `iter_log` yields, which says what is raised."""
+    """Return what `iter_log` yields; raises the same errors."""
     return list(iter_log(repository, revision, limit=limit, relation=relation))
 
 
@@ -62,12 +62,12 @@ def iter_log(
 ) -> Iterator[LogEntry]:
     """Yield a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
 
-    A commit is read when it is yielded. With `relation`, `schema.identifier`, only the commits
-    that changed it: where it is not what the first parent shows.
+    A commit is read when it is yielded. With `relation`, `schema.identifier`, yields only the
+    commits that changed it relative to their first parent.
 
     Raises:
-        NotFoundError: The revision means no commit, or no commit of it changed the relation.
-        InputError: The revision, the limit or the relation's name is none.
+        NotFoundError: There is no such revision, or no commit in its history changed the relation.
+        InputError: The revision, the limit or the relation's name is invalid.
     """
     if limit is not None and limit < 1:
         raise InputError(f"The limit of a log is {limit}; expected 1 or more.")
@@ -87,19 +87,19 @@ def iter_log(
 
 
 def parse_relation(text: str) -> RelationName:
-    """Return the name that `schema.identifier` stands for, in lower case.
+    """Return the relation named by `schema.identifier`, in lower case.
 
     Raises:
-        InputError: It is another text.
+        InputError: The text has another form.
     """
     parts = text.lower().replace("`", "").split(".")
     if len(parts) != 2 or not all(parts):
-        raise InputError(f"{text!r} is no relation; expected schema.table.")
+        raise InputError(f"Expected schema.table, found {text!r}.")
     return RelationName(*parts)
 
 
 def _commits(repository: Repository, revision: str) -> Iterator[tuple[CommitId, Commit]]:
-    # A name may hold two dots.
+    # A name may contain two dots.
     if ".." not in revision or repository.is_known(revision):
         return repository.log(repository.resolve(revision))
     left, right = repository.resolve_range(revision)

@@ -26,9 +26,9 @@ class RunDetail:
         target: Name of the profile target; empty if not known.
         dbt_version: Version of dbt-core; empty if not known.
         git_sha: Commit of the dbt project's own git repository, or None.
-        started_at: When the run began.
-        seconds: Wall time until it was published; 0 if not known.
-        head: Last commit of the run's own branch, which holds its single steps.
+        started_at: When the run started.
+        seconds: Wall time in seconds until it was published; 0 if not known.
+        head: Last commit of the run's own branch, which has the single steps.
         nodes: How each node ended.
     """
 
@@ -49,16 +49,16 @@ class CommitDetail:
 
     Attributes:
         id: Its id.
-        parents: What it follows; two for a merge.
+        parents: Its parents; two for a merge.
         names: Branches that point to it, and tags as `tag: <name>`.
         author: Who made it.
         committed_at: When.
-        message: All of its message.
-        metadata: Further facts by name.
+        message: The whole message.
+        metadata: Extra metadata by name.
         run: The dbt run that it publishes, or None.
-        run_branch: The run whose branch was asked for, None if it was no run's.
-        since: The commit that the changes are counted from: where the run began for a run's
-            branch, else the first parent, None for the first commit.
+        run_branch: The run whose branch was requested; None if it is not a run's branch.
+        since: The commit that the changes are relative to: for a run's branch, where the run
+            started; otherwise the first parent; None for the first commit.
         changes: What changed since then.
     """
 
@@ -79,8 +79,8 @@ def show_commit(repository: Repository, revision: str) -> CommitDetail:
     """Return the commit of a revision; for the branch of a run, what the whole run changed.
 
     Raises:
-        NotFoundError: The revision means no commit.
-        InputError: It is none, or means several.
+        NotFoundError: There is no such revision.
+        InputError: It is not a revision, or matches several commits.
     """
     id = repository.resolve(revision)
     commit = repository.objects.commit(id)

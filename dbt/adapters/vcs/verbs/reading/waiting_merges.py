@@ -1,4 +1,4 @@
-"""Merges that wait: what conflicts in each, and how much of it is resolved."""
+"""Waiting merges: the conflicts of each, and how many are resolved."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ConflictSummary:
         relation: Its name; `schema s` for a schema's comment and properties.
         what: What both sides did.
         conflicts: How many there are.
-        resolved: How many of them are resolved.
-        whole: True if it is decided as one thing, not row by row: it has no rows to look at.
+        resolved: How many are resolved.
+        whole: True if it is resolved as a whole rather than row by row: it has no rows to show.
     """
 
     relation: str
@@ -32,16 +32,15 @@ class ConflictSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenMergeReport:
-    """A merge that waits for its conflicts to be resolved, or that none does.
+    """A merge that is waiting for its conflicts to be resolved, or the fact that there is none.
 
     Attributes:
-        source: The revision that is merged; None if no merge into the target waits.
+        source: The revision that is merged; None if no merge into the target is waiting.
         target: The branch that it is merged into.
-        branch: The branch that shows the conflict tables, or None.
-        relations: What conflicts, by name.
-        key: If one relation was asked for, the columns that tell its rows apart, by their names in
-            the table; none without a key.
-        rows: If one relation was asked for, its conflicts, by column name.
+        branch: The branch with the conflict tables, or None.
+        relations: The relations in conflict, by name.
+        key: If one relation was requested, the names of its key columns; none without a key.
+        rows: If one relation was requested, its conflicts, by column name.
     """
 
     source: str | None
@@ -53,12 +52,12 @@ class OpenMergeReport:
 
     @property
     def conflicts(self) -> int:
-        """Conflicts of all relations."""
+        """Number of conflicts in all relations."""
         return sum(item.conflicts for item in self.relations)
 
     @property
     def left(self) -> int:
-        """How many of them nobody resolved yet."""
+        """Number of unresolved conflicts."""
         return self.conflicts - sum(item.resolved for item in self.relations)
 
 
@@ -67,12 +66,12 @@ def list_conflicts(
 ) -> OpenMergeReport:
     """Return the conflicts of the merge into a branch, with the rows of a relation if given.
 
-    That no merge waits is an answer, too. A relation that conflicts as a whole has no rows. The
-    limit is for rows; None for all.
+    If no merge is waiting, the report says so. A relation that conflicts as a whole has no rows.
+    The limit applies to rows; None for all.
 
     Raises:
         NotFoundError: There is no such branch.
-        InputError: A merge waits, and the relation has no conflict in it.
+        InputError: A merge is waiting, and the relation has no conflict in it.
     """
     merge = next((item for item in open_merges(repository) if item.target == target), None)
     if merge is None:
@@ -89,12 +88,12 @@ def list_conflicts(
             rows, key = RowSet.of(tables[name].rows, limit), tables[name].key
         elif name not in merge.whole:
             known = ", ".join(sorted(map(shown_name, [*merge.whole, *tables])))
-            raise InputError(f"{relation} has no conflict; these have: {known}.")
+            raise InputError(f"{relation} has no conflicts; expected one of: {known}.")
     return _report(repository, merge, rows, key)
 
 
 def list_open_merges(repository: Repository) -> tuple[OpenMergeReport, ...]:
-    """Return every merge that waits for its conflicts to be resolved, by target."""
+    """Return every merge that is waiting for its conflicts to be resolved, by target."""
     return tuple(_report(repository, merge) for merge in open_merges(repository))
 
 
@@ -115,7 +114,7 @@ def _report(
 
 
 def summarize_conflicts(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummary, ...]:
-    """Return what conflicts in a merge that waits, by name."""
+    """Return the relations in conflict in a waiting merge, by name."""
     # To find that no merge waits takes neither Parquet nor what reads it.
     from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of
 
@@ -143,11 +142,11 @@ def summarize_conflicts(repository: Repository, merge: OpenMerge) -> tuple[Confl
 
 
 def shown_name(name: RelationName) -> str:
-    """Return a relation's name, or which schema it is whose own facts are meant."""
+    """Return a relation's name, or `schema s` for a schema's own properties."""
     return str(name) if name.identifier else f"schema {name.schema}"
 
 
 def relation_of(text: str) -> RelationName:
-    """Return the relation that is meant; `schema` alone is the schema's own facts."""
+    """Return the relation; a bare schema name means the schema's own properties."""
     schema, _, identifier = text.lower().partition(".")
     return RelationName(schema, identifier)

@@ -1,4 +1,4 @@
-"""Branches: listed, made, deleted."""
+"""List, create, delete and protect branches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dbt.adapters.vcs.verbs.revision_names import check_free, named_branch
 from dbt.adapters.vcs.verbs.sources import resolve_source
 
 _AT_ONCE: Final = 64
-"""Branches whose histories are looked at together."""
+"""Number of branches whose histories are read together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +35,12 @@ class BranchSummary:
         summary: First line of that commit's message.
         is_default: True for the branch that others start from.
         is_run: True for the branch of a dbt run.
-        ahead: Commits that it has and the default branch lacks; None if too many to count.
-        behind: Commits that the default branch has and it lacks; None if too many to count.
-        is_protected: True if it takes promotions alone.
-        require: What it demands of them.
+        ahead: Number of commits that it has and the default branch lacks; None if too many to
+            count.
+        behind: Number of commits that the default branch has and it lacks; None if too many to
+            count.
+        is_protected: True if it accepts only promotions.
+        require: What it requires of promotions.
     """
 
     name: str
@@ -55,12 +57,12 @@ class BranchSummary:
 
 
 def list_branches(repository: Repository, *, with_runs: bool = False) -> list[BranchSummary]:
-    """Return the branches by name; those of runs and of open merges only if asked for."""
+    """Return the branches by name; those of runs and waiting merges only if requested."""
     return list(iter_branches(repository, with_runs=with_runs))
 
 
 def iter_branches(repository: Repository, *, with_runs: bool = False) -> Iterator[BranchSummary]:
-    """Yield what `list_branches` returns; few commits are read before the first is yielded."""
+    """Yield what `list_branches` returns; reads few commits before it yields the first."""
     branches = [
         branch
         for branch in repository.branches()
@@ -80,12 +82,12 @@ def create_branch(
     author: str,
     force: bool = False,
 ) -> BranchSummary:
-    """Make a branch at a revision, at the default branch if none is given.
+    """Create a branch at a revision, by default at the default branch.
 
     Raises:
-        InputError: The name is taken, can't be one, or is kept for dbt's runs or for merges.
-        NotFoundError: The revision means no commit, or its rows have been collected.
-        ConflictError: The revision is of a run that did not succeed, and `force` is not set.
+        InputError: The name is taken, invalid, or reserved for dbt runs or merges.
+        NotFoundError: There is no such revision, or its rows have been garbage-collected.
+        ConflictError: The revision belongs to a run that did not succeed, and `force` is not set.
     """
     check_free(repository, "branch", name)
     start = repository.default_branch if at is None else at
@@ -99,12 +101,12 @@ def create_branch(
 def delete_branch(
     repository: Repository, name: str, *, author: str, force: bool = False
 ) -> CommitId:
-    """Remove a branch and return where it pointed; creating it there again brings it back.
+    """Delete a branch and return the commit that it pointed to.
 
     Raises:
         NotFoundError: It is not there.
         InputError: It is the default branch.
-        ConflictError: It is the branch of a run that is at work, and `force` is not set.
+        ConflictError: It is the branch of a run that is still running, and `force` is not set.
     """
     branch = repository.branch(name)
     run = run_of(branch)
@@ -118,16 +120,16 @@ def delete_branch(
 def protect_branch(
     repository: Repository, name: str, require: tuple[str, ...] = (), *, author: str
 ) -> BranchSummary:
-    """Let a branch take promotions alone.
+    """Protect a branch, so that it accepts only promotions.
 
     Raises:
         NotFoundError: It is not there.
-        InputError: It is the branch of a run, or what is required is not known.
+        InputError: It is the branch of a run, or a requirement is unknown.
     """
     unknown = [item for item in require if item not in DEMANDS]
     if unknown:
         raise InputError(
-            f"Found {unknown[0]!r} as a requirement; expected one of {', '.join(DEMANDS)}."
+            f"Unknown requirement {unknown[0]!r}; expected one of {', '.join(DEMANDS)}."
         )
     if run_of(repository.branch(name)) is not None:
         raise InputError(f"{name!r} is the branch of a dbt run; it can't be protected.")
@@ -136,7 +138,7 @@ def protect_branch(
 
 
 def unprotect_branch(repository: Repository, name: str, *, author: str) -> BranchSummary:
-    """Let a branch take any change again.
+    """Let a branch accept any change again.
 
     Raises:
         NotFoundError: It is not there.

@@ -1,4 +1,4 @@
-"""Named snapshots of tables: listed, made, deleted."""
+"""List, create and delete named snapshots of tables."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class SnapshotSummary:
 
     Attributes:
         relation: The table, `schema.identifier`.
-        name: Its own name.
+        name: Name of the snapshot.
         snapshot: The version that it names.
-        commit: A commit of the branch where it was made.
-        rows: Rows of the version.
-        made_at: When the name was given.
-        made_by: Who gave it.
-        note: What was said then.
+        commit: The commit where it was created.
+        rows: Row count of the version.
+        made_at: When the snapshot was created.
+        made_by: Who created it.
+        note: The note given when it was created.
     """
 
     relation: str
@@ -40,10 +40,10 @@ class SnapshotSummary:
 
 
 def list_snapshots(repository: Repository, relation: str | None = None) -> list[SnapshotSummary]:
-    """Return the named snapshots, of one table if it is given, by table and name.
+    """Return the named snapshots of one table or of all, by table and name.
 
     Raises:
-        InputError: The relation's name is none.
+        InputError: The relation's name is invalid.
     """
     names = repository.snapshots
     found = names.all() if relation is None else names.of(parse_relation(relation))
@@ -62,8 +62,8 @@ def create_snapshot(
     """Name the version of a table that a revision shows.
 
     Raises:
-        InputError: The table has a snapshot of that name, or it can't be one.
-        NotFoundError: There is no such table or version, or its rows have been collected.
+        InputError: The table already has a snapshot of that name, or the name is invalid.
+        NotFoundError: There is no such table or version, or its rows have been garbage-collected.
     """
     table = parse_relation(relation)
     version, commit = find_version(repository, table, at)
@@ -78,7 +78,7 @@ def create_snapshot(
 def delete_snapshot(
     repository: Repository, relation: str, name: str, *, author: str
 ) -> SnapshotSummary:
-    """Let go of a name, and return what it stood for.
+    """Delete a named snapshot, and return it.
 
     Raises:
         NotFoundError: The table has no such snapshot.

@@ -1,4 +1,4 @@
-"""Renaming: a branch or a tag under another name."""
+"""Rename a branch or a tag."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from dbt.adapters.vcs.verbs.revision_names import check_free, check_unreserved
 
 
 def rename_branch(repository: Repository, name: str, new: str, *, author: str) -> BranchSummary:
-    """Give a branch another name; runs that wait to be published on it follow.
+    """Rename a branch; runs that are waiting to be published to it follow.
 
-    Nothing is copied. The log of its moves stays under the old name: `<old>@{1}` still reads it
-    once a branch of that name is made again, and times before the renaming are looked up there.
+    Nothing is copied. The reflog stays under the old name: `<old>@{1}` reads it if a branch of
+    that name is created again, and times before the renaming are looked up there.
 
     Raises:
         NotFoundError: It is not there.
-        InputError: It is the default branch, or the branch of a run or of a merge; or the new
-            name is taken or may not be given.
+        InputError: It is the default branch, or the branch of a run or of a merge; or the new name
+            is taken or not allowed.
         ProtectedError: It is protected.
-        ConflictError: A run is at work for it, or a merge into it waits for its conflicts.
-        RetryError: Others wrote under both names meanwhile.
+        ConflictError: A run for it is still running, or a merge into it is waiting for its
+            conflicts.
+        RetryError: Others changed both names in the meantime.
     """
     check_free(repository, "branch", new)
     waiting = _waiting(repository, name)
@@ -36,11 +37,11 @@ def rename_branch(repository: Repository, name: str, new: str, *, author: str) -
 
 
 def rename_tag(repository: Repository, name: str, new: str, *, author: str) -> TagSummary:
-    """Give a tag another name.
+    """Rename a tag.
 
     Raises:
         NotFoundError: It is not there.
-        InputError: The new name is taken, or may not be given.
+        InputError: The new name is taken or not allowed.
     """
     check_free(repository, "tag", new)
     repository.rename("tags", name, new, author=author)
@@ -48,12 +49,12 @@ def rename_tag(repository: Repository, name: str, new: str, *, author: str) -> T
 
 
 def _waiting(repository: Repository, name: str) -> list[RunBranch]:
-    """Return the runs that are to be published on a branch, which must be free to be renamed."""
+    """Check that a branch can be renamed, and return the runs to be published to it."""
     branch = repository.branch(name)
     if name == repository.default_branch:
         raise InputError(
             f"The branch {name!r} is the repository's default branch and can't be renamed: other "
-            "branches start from it. Make a branch of the new name there instead: "
+            "branches start from it. Create a branch with the new name there instead: "
             "dbt-vcs branch create <name>"
         )
     if branch.protection is not None:
@@ -65,15 +66,15 @@ def _waiting(repository: Repository, name: str) -> list[RunBranch]:
         check_unreserved("branch", name)
     if any(merge.target == name for merge in open_merges(repository)):
         raise ConflictError(
-            f"A merge into {name!r} waits for its conflicts to be resolved. Finish it, or give it "
-            f"up: dbt-vcs merge --abort {name}"
+            f"A merge into {name!r} is waiting for its conflicts to be resolved. Finish it, or "
+            f"abort it: dbt-vcs merge --abort {name}"
         )
     found = [run for run in runs(repository) if run.target == name]
     now = repository.clock()
     for run in found:
         if run.status is Status.OPEN and not run.is_abandoned(now):
             raise ConflictError(
-                f"The run {run.invocation} is at work for {name!r} ({run.owner}). Wait for it, or "
-                "stop it."
+                f"The run {run.invocation} for {name!r} is still running ({run.owner}). Wait for "
+                "it, or stop it."
             )
     return found

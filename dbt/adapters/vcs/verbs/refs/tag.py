@@ -1,4 +1,4 @@
-"""Tags: listed, found, made, deleted."""
+"""List, create and delete tags."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class TagSummary:
         name: Its name.
         commit: The commit that it names.
         summary: First line of that commit's message.
-        tagged_by: Who made the tag.
+        tagged_by: Who created the tag.
         tagged_at: When.
-        note: What was said when it was made.
+        note: The note given when it was created.
     """
 
     name: str
@@ -42,11 +42,11 @@ def list_tags(repository: Repository) -> list[TagSummary]:
 def create_tag(
     repository: Repository, name: str, at: str, *, author: str, note: str = ""
 ) -> TagSummary:
-    """Name the commit of a revision for good.
+    """Create a tag for the commit of a revision.
 
     Raises:
-        InputError: The name is taken, by a branch too, or can't be one.
-        NotFoundError: The revision means no commit.
+        InputError: The name is taken by a tag or branch, or is invalid.
+        NotFoundError: There is no such revision.
     """
     check_free(repository, "tag", name)
     commit = repository.resolve(at)
@@ -57,7 +57,7 @@ def create_tag(
 
 
 def delete_tag(repository: Repository, name: str, *, author: str) -> CommitId | None:
-    """Remove a tag; return the commit that it named, None if another process was first.
+    """Delete a tag and return the commit that it named; None if another process was faster.
 
     Raises:
         NotFoundError: It is not there.

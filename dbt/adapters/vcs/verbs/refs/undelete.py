@@ -1,4 +1,4 @@
-"""Undelete: a branch that was deleted, made again where it was."""
+"""Undelete: restore a deleted branch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dbt.adapters.vcs.core.retention import hold_commit
 
 
 def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch:
-    """Make a deleted branch again, with its last commit and what it carried along.
+    """Restore a deleted branch, with its last commit and its metadata.
 
     Raises:
-        InputError: It is there.
-        NotFoundError: It never was, or its rows have been collected.
-        RetryError: A collection is at work.
+        InputError: It exists.
+        NotFoundError: It never existed, or its rows have been garbage-collected.
+        RetryError: A garbage collection is running.
     """
     if repository.find_branch(name) is not None:
-        raise InputError(f"The branch {name!r} is there. Only a deleted one can be undeleted.")
+        raise InputError(f"The branch {name!r} exists. Only a deleted branch can be undeleted.")
     moves = repository.refs.log("heads", name)
     last = next((ref for ref in moves if ref.move.commit is not None), None)
     if last is None or last.move.commit is None:
@@ -26,8 +26,8 @@ def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch
     commit = last.move.commit
     if moves[0].move.note == EXPIRED:
         raise NotFoundError(
-            f"The branch {name!r} of a dbt run had outlived the retention and was collected on "
-            "its expiry. Run the same command again."
+            f"The branch {name!r} of a dbt run was older than the retention period and was "
+            "collected on expiry. Run the same command again."
         )
     hold_commit(repository, commit, author=author)
     return repository.create_branch(

@@ -1,1 +1,1 @@
-"""Verbs that look after a repository."""
+"""Verbs that maintain a repository."""

@@ -1,4 +1,4 @@
-"""Fsck: every byte that a commit needs is there, and is what it must be."""
+"""Fsck: check that everything that commits need exists and is undamaged."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _KINDS: Final[Mapping[str, type[Value]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FsckReport:
-    """What was found in a repository.
+    """The result of checking a repository.
 
     Attributes:
-        commits: Commits that can be reached.
-        objects: Manifests that are needed, commits included.
-        files: Data files that are needed.
+        commits: Number of reachable commits.
+        objects: Number of manifests needed, including commits.
+        files: Number of data files needed.
         bytes: Size of these data files.
-        problems: What is missing or damaged, a sentence each; empty if all is well.
-        orphans: Files that nothing needs: collection deletes them when they are old enough.
+        problems: What is missing or damaged, one sentence each; empty if there are no problems.
+        orphans: Number of files that are not needed; gc deletes them when they are old enough.
         orphan_bytes: Their size.
     """
 
@@ -54,10 +54,10 @@ class FsckReport:
 def check_repository(
     repository: Repository, tell: Callable[[str], None] | None = None
 ) -> FsckReport:
-    """Read every manifest that is needed, and look for every data file.
+    """Read every manifest that is needed, and check that every data file exists.
 
-    A manifest's bytes must hash to its id; a data file must have the size that was noted.
-    `tell` is called with each problem when it is found.
+    A manifest's bytes must hash to its id; a data file must have the recorded size. `tell` is
+    called with each problem when it is found.
     """
     problems: dict[str, None] = {}
 
@@ -69,7 +69,7 @@ def check_repository(
 
     found = read_retention(repository)
     cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
-    # Nothing that this process remembers counts.
+    # Caches of this process are not used.
     store = ObjectStore(repository.blobs)
     try:
         roots = roots_of(repository, cutoff)
@@ -121,7 +121,7 @@ def _wrong_file(path: str, size: int, found: int | None) -> str | None:
         return f"The data file {path} is missing. Restore it from a backup of the repository."
     if found != size:
         return (
-            f"The data file {path} has {found:,} bytes, and {size:,} were written. Restore it "
+            f"The data file {path} has {found:,} bytes, expected {size:,}. Restore it "
             "from a backup of the repository."
         )
     return None

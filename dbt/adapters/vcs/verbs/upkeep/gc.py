@@ -1,4 +1,4 @@
-"""Collection: files that nothing needs any more are deleted."""
+"""Garbage collection: delete files that are no longer needed."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, runs
 
 _BATCH: Final = 500
-"""Deletions between two signs of life."""
+"""Number of deletions between two heartbeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GcReport:
-    """What a collection did, or would do.
+    """What a garbage collection did, or would do.
 
     Attributes:
         dry_run: True if nothing was deleted.
-        keep_days: How long history without a name is kept.
-        horizon: Rows that were last shown before this are let go of.
-        runs: Branches of runs that had outlived the retention.
-        objects: Manifests deleted.
-        files: Data files deleted.
-        bytes: Their size together.
-        young: Files that nothing needs and that are too young to be deleted.
-        kept_objects: Manifests that are needed.
-        kept_files: Data files that are needed.
+        keep_days: How many days unnamed history is kept.
+        horizon: Rows that were last part of a branch before this time are deleted.
+        runs: Branches of runs older than the retention period.
+        objects: Number of manifests deleted.
+        files: Number of data files deleted.
+        bytes: Their total size.
+        young: Number of files that are not needed, but too young to be deleted.
+        kept_objects: Number of manifests kept.
+        kept_files: Number of data files kept.
         kept_bytes: Size of these data files.
     """
 
@@ -60,18 +60,18 @@ class GcReport:
 
 
 def collect(repository: Repository, *, author: str, dry_run: bool = False) -> GcReport:
-    """Delete what nothing needs: see `core.collection` for what is kept.
+    """Delete what is not needed; see `core.collection` for what is kept.
 
-    It can be stopped at any point and begun again, and others may write meanwhile: what is
-    younger than a day is left alone, since its writer may not have landed yet.
+    It can be stopped at any time and run again, and others can write at the same time: files
+    younger than a day are kept, because their writer may not have committed yet.
 
     Raises:
-        RetryError: Another collection is at work.
+        RetryError: Another garbage collection is running.
         DamagedError: A manifest that is needed is missing or damaged; nothing was deleted.
     """
     found = read_retention(repository)
     now = repository.clock()
-    # A day more than is promised: what was read within the retention may land later.
+    # One day more than promised: what was read within the retention period may be committed later.
     horizon = Micros(max(now - found.keep - GRACE, 0))
     if dry_run:
         return _swept(repository, found, horizon, (), _garbage(repository, horizon), author=None)
@@ -86,23 +86,23 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
 
 
 def set_retention(repository: Repository, days: float, *, author: str) -> Retention:
-    """Keep history without a name for so many days from now on.
+    """Set how many days unnamed history is kept.
 
     Raises:
-        InputError: It is less than no time.
+        InputError: The number of days is out of range.
     """
     check_days(days)
     return change_retention(repository, author=author, action="set", keep=Micros(int(days * DAY)))
 
 
 def check_days(days: float) -> None:
-    """Raise unless a retention can be so long.
+    """Raise unless a retention is in range.
 
     Raises:
-        InputError: It can't.
+        InputError: It is out of range.
     """
     if not 0 <= days <= 36_500:
-        raise InputError(f"A retention of {days:g} days can't be; expected 0 to 36500.")
+        raise InputError(f"Found a retention of {days:g} days; expected 0 to 36500.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ def _begin(repository: Repository, found: Retention, author: str) -> None:
     now = repository.clock()
     if found.at_work_until > now:
         raise RetryError(
-            f"A collection is at work in {repository.uri}. Wait for it to end; one that was "
-            f"killed counts as at work until {datetime_of(found.at_work_until):%H:%M} UTC."
+            f"A garbage collection is running in {repository.uri}. Wait for it to end; one that "
+            f"was killed counts as running until {datetime_of(found.at_work_until):%H:%M} UTC."
         )
     _stay(repository, author)
 
@@ -129,7 +129,7 @@ def _stay(repository: Repository, author: str) -> None:
 
 
 def _expire(repository: Repository, found: Retention, author: str) -> Iterator[str]:
-    """Delete the branches of runs that have outlived the retention, and yield their names."""
+    """Delete the branches of runs older than the retention period, and yield their names."""
     for run in runs(repository):
         if not _is_expired(run, found, repository.clock()):
             continue
@@ -162,7 +162,7 @@ def _garbage(repository: Repository, horizon: Micros) -> _Garbage:
 
 
 def _key(path: str) -> tuple[str, str]:
-    """Return the kind and the id that an object's path tells."""
+    """Return the kind and id of an object, from its path."""
     _, kind, *_, id = path.split("/")
     return kind, id
 
@@ -176,8 +176,8 @@ def _swept(
     *,
     author: str | None,
 ) -> GcReport:
-    """Delete garbage, unless there is nobody to do it."""
-    # Files first: while a manifest is there, fsck can tell what its files were.
+    """Delete garbage, unless `author` is None, as in a dry run."""
+    # Data files first: as long as a manifest exists, fsck can report its files.
     for number, info in enumerate((*garbage.files, *garbage.objects)):
         if author is None:
             break

@@ -1,4 +1,4 @@
-"""Losses: what a shorter retention lets a collection take away for good."""
+"""Losses: what garbage collection deletes for good if the retention is shortened."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from dbt.adapters.vcs.verbs.upkeep.gc import check_days
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """What is kept by the retention that is set, and by a shorter one is not.
+    """What the current retention keeps and a shorter one doesn't.
 
     Attributes:
         days: The shorter one.
-        files: Data files of history without a name.
-        bytes: Their size together.
+        files: Number of data files of unnamed history.
+        bytes: Their total size.
         branches: Deleted branches that can be undeleted now.
-        runs: Branches of runs that `dbt retry` or `runs publish` can go on with now.
-        at_work: Runs that are at work.
+        runs: Branches of runs that `dbt retry` or `runs publish` can use now.
+        at_work: Runs that are still running.
     """
 
     days: float
@@ -36,18 +36,18 @@ class Losses:
 
     @property
     def is_any(self) -> bool:
-        """True if something is lost, or a run at work may lose what it reads."""
+        """True if something is lost, or a running run may lose what it reads."""
         return bool(self.files or self.branches or self.runs or self.at_work)
 
 
 def find_losses(repository: Repository, days: float) -> Losses | None:
-    """Return what a retention of so many days takes away; None if it is no shorter one.
+    """Return what a retention of `days` would delete; None if it is not shorter.
 
-    The day for which a collection leaves everything alone doesn't count: it passes. Counted from
-    manifests: nothing is changed, and no file of rows is read.
+    Ignores the extra day for which a collection keeps everything, because it will pass. Counts
+    from manifests: nothing is changed, and no data files are read.
 
     Raises:
-        InputError: No retention is so long, or so short.
+        InputError: The number of days is out of range.
     """
     check_days(days)
     keep, now = read_retention(repository).keep, repository.clock()
@@ -77,7 +77,7 @@ def find_losses(repository: Repository, days: float) -> Losses | None:
 
 
 def _deleted(repository: Repository, after: Micros, before: Micros) -> list[str]:
-    """Return the branches that were deleted after one moment, and before another one."""
+    """Return the branches that were deleted between two times."""
     return [
         ref.name
         for ref in repository.refs.read_all("heads")

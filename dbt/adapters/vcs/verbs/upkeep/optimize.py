@@ -1,4 +1,4 @@
-"""Compaction of tables of a branch: the same rows in fewer, larger files."""
+"""Compact tables of a branch: the same rows in fewer, larger files."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizedTable:
-    """What became of one table.
+    """The result for one table.
 
     Attributes:
         relation: Its name.
-        blocks_before: Blocks that it had.
-        blocks_after: Blocks that it has now.
-        bytes_before: Their size.
-        bytes_after: Their size now.
-        dropped_rows: Deleted rows that no file holds any more.
+        blocks_before: Number of blocks before.
+        blocks_after: Number of blocks now.
+        bytes_before: Total size before.
+        bytes_after: Total size now.
+        dropped_rows: Number of deleted rows that are no longer in any file.
     """
 
     relation: str
@@ -56,9 +56,9 @@ class OptimizeReport:
 
     Attributes:
         branch: The branch.
-        commit: The commit that was made; None if there was nothing to do.
-        tables: The tables that were written anew, sorted by name.
-        looked_at: How many tables were looked at.
+        commit: The new commit; None if there was nothing to do.
+        tables: The tables that were rewritten, sorted by name.
+        looked_at: Number of tables checked.
     """
 
     branch: str
@@ -79,29 +79,29 @@ def optimize(
     cluster_by: Sequence[str] = (),
     engine: Callable[[], Engine] | None = None,
 ) -> OptimizeReport:
-    """Write small blocks of tables together, and blocks without the rows deleted from them.
+    """Combine small blocks of tables, and rewrite blocks without their deleted rows.
 
-    No row changes, so no diff or merge does; a protected branch takes it, too. All tables are
-    one commit. Where others change a table meanwhile, what was written stands for the blocks
-    that are still as they were, and the rest is planned again.
+    No rows change, so diffs and merges don't either; protected branches accept it. All tables are
+    one commit. If others change a table in the meantime, the new blocks replace those that are
+    still unchanged, and the rest is planned again.
 
     Args:
         repository: The repository.
         branch: The branch.
         author: Who commits.
         relations: Tables, `schema.identifier` each.
-        schema: A schema whose tables are meant.
+        schema: A schema, for all its tables.
         everything: True for all tables of the branch.
-        target_bytes: How large blocks are to become.
+        target_bytes: Target size of blocks.
         cluster_by: Columns to sort all rows of each table by.
-        engine: Makes the engine, for what can't be done in process; Spark here if None.
+        engine: Creates the engine, for what can't be done in this process; a local Spark if None.
 
     Raises:
-        InputError: No table is named, or one of them is none; or a column can't be sorted by.
-        RetryError: Others were first every time.
+        InputError: No table is named, or a name is not a table; or a column can't be sorted by.
+        RetryError: Others were faster on every attempt.
     """
     if sum((bool(relations), schema is not None, everything)) != 1:
-        raise InputError("Say which tables: schema.table, or a schema, or all of them.")
+        raise InputError("Give the tables to optimize: schema.table, a schema, or all.")
     if target_bytes <= 0:
         raise InputError(f"The target size is {target_bytes} bytes; expected more than 0.")
     done: dict[RelationName, list[Rewrite]] = {}
@@ -138,14 +138,14 @@ def optimize(
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of a size such as `128MB`, `64 MiB`, `1g` or `1000`; units are of 1,024.
+    """Return a size such as `128MB`, `64 MiB`, `1g` or `1000` in bytes; units are powers of 1,024.
 
     Raises:
-        InputError: It is no size.
+        InputError: The text is not a size.
     """
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise InputError(f"{text!r} is no size; write one such as 128MB.")
+        raise InputError(f"Expected a size such as 128MB, found {text!r}.")
     return int(float(found[1]) * _UNITS[found[2].lower()])
 
 
@@ -156,7 +156,7 @@ def _land(
     author: str,
     tables: Sequence[OptimizedTable],
 ) -> CommitId | None:
-    """Commit; None if another writer changed one of the tables meanwhile."""
+    """Commit; None if another writer changed one of the tables in the meantime."""
     names = ", ".join(table.relation for table in tables)
     try:
         landed = repository.land(

@@ -1,4 +1,4 @@
-"""Status: where a repository stands, and what one branch of it holds."""
+"""Status: the state of a repository, and the contents of one branch."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dbt.adapters.vcs.verbs.left_runs import RunSummary, list_runs
 from dbt.adapters.vcs.verbs.reading.waiting_merges import OpenMergeReport, list_open_merges
 
 DONE_WITH: Final = frozenset({"published", "resumed"})
-"""Runs that need nobody's care any more."""
+"""States of runs that need no further action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a commit shows, counted from manifests alone.
+    """The contents of a commit, counted from manifests only.
 
     Attributes:
         schemas: How many.
@@ -29,7 +29,7 @@ class Contents:
         views: How many.
         functions: How many.
         rows: Rows of all tables.
-        bytes: Size of the files that the tables are read from.
+        bytes: Size of the tables' files.
     """
 
     schemas: int
@@ -42,21 +42,21 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryStatus:
-    """Where a repository stands.
+    """The status of a repository.
 
     Attributes:
         repository: Where it is.
         default_branch: The branch that others start from.
-        branches: How many, those of runs and of open merges aside.
+        branches: How many, without those of runs and waiting merges.
         tags: How many.
-        branch: The branch that is looked at.
-        head: The commit that it points to, None if the branch is not there yet.
+        branch: The branch that is shown.
+        head: The commit that it points to; None if the branch doesn't exist yet.
         author: Who made that commit.
         committed_at: When.
         summary: First line of its message.
-        contents: What it shows, None if the branch is not there yet.
+        contents: Its contents; None if the branch doesn't exist yet.
         runs: Runs that are neither published nor resumed, newest first.
-        merges: Merges that wait for their conflicts to be resolved, by target.
+        merges: Merges that are waiting for their conflicts to be resolved, by target.
     """
 
     repository: str
@@ -74,7 +74,7 @@ class RepositoryStatus:
 
 
 def read_status(repository: Repository, branch: str) -> RepositoryStatus:
-    """Return where a repository stands; a branch that a run has yet to make is no error."""
+    """Return the status of a repository; a branch that doesn't exist yet is not an error."""
     found = repository.find_branch(branch)
     commit = repository.objects.commit(found.head) if found else None
     return RepositoryStatus(
@@ -98,7 +98,7 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
 
 
 def count_contents(repository: Repository, commit: Commit) -> Contents:
-    """Count what a commit shows."""
+    """Count the contents of a commit."""
     objects = repository.objects
     refs = objects.tree(commit.tree).schemas.values()
     schemas = each(lambda ref: objects.schema_tree(ref.id), refs)

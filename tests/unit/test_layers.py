@@ -217,6 +217,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "invocation",
             "manifest",
             "published",
+            "publishing",
             "python_models",
             "seed_rows",
             "statistics",

@@ -26,6 +26,7 @@ from dbt.adapters.vcs.project.advice import outdated_warning
 from dbt.adapters.vcs.project.externals import externals_of
 from dbt.adapters.vcs.project.invocation import current_invocation
 from dbt.adapters.vcs.project.manifest import Project
+from dbt.adapters.vcs.project.publishing import Publishing
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
 from dbt.adapters.vcs.runs.run_branch import (
     PREFIX,
@@ -273,8 +274,7 @@ class Environment:
                 run_line,
                 invocation,
                 self._project,
-                publish=credentials.publish,
-                policy=self.rules().policy,
+                publishing=Publishing(mode=credentials.publish, policy=self.rules().policy),
                 upkeep=Upkeep(
                     workspace,
                     run_line,

@@ -13,13 +13,13 @@ from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.model import Input, NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.branch_landing import land_work
-from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
 from dbt.adapters.vcs.project.published import published
+from dbt.adapters.vcs.project.publishing import Publishing
 from dbt.adapters.vcs.runs.run_branch import Status, steps_of
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.mounts import relation_of
@@ -56,14 +56,13 @@ class RunLife:
         invocation: Invocation,
         project: Project,
         *,
-        publish: str,
-        policy: Policy,
+        publishing: Publishing,
         upkeep: Upkeep,
         say: Callable[[str], None],
     ) -> None:
         """Take the workspace over a run line, and the nodes; `say` puts a line into dbt's log.
 
-        `policy` decides where others changed the same rows meanwhile; `upkeep` looks after what
+        `publishing` says when the target branch moves; `upkeep` looks after what
         each node wrote.
         """
         self.workspace = workspace
@@ -71,8 +70,7 @@ class RunLife:
         self.invocation = invocation
         self.is_ended = False
         self._project = project
-        self._publish_mode = publish
-        self._policy = policy
+        self._publishing = publishing
         self._upkeep = upkeep
         self._say = say
         self._lock = threading.Lock()
@@ -219,14 +217,12 @@ class RunLife:
 
     def _publishes_part(self) -> bool:
         """Tell whether what succeeded is published although something failed."""
-        return self._publish_mode == "always" and self.line.has_changes and self._is_due()
+        return self._publishing.takes_part and self.line.has_changes and self._is_due()
 
     def _is_due(self) -> bool:
         if self.repository.branch(self.line.run.target).protection is not None:
             return False
-        if self._publish_mode == "after_tests":
-            return self.invocation.is_testing
-        return self._publish_mode in ("on_success", "always")
+        return self._publishing.is_due(is_testing=self.invocation.is_testing)
 
     def _publish(self, success: bool, seconds: float) -> None:
         run = self.line.run
@@ -238,7 +234,7 @@ class RunLife:
                     source=run.name,
                     commit=run.head,
                     run=run,
-                    policy=self._policy,
+                    policy=self._publishing.policy,
                     record=self._published(seconds),
                 ),
                 run.target,
@@ -303,11 +299,8 @@ class RunLife:
         run = self.line.end(Status.PASSED, "it waits to be published", tested=tested)
         if self.repository.branch(run.target).protection is not None:
             why, step = f"{run.target} is protected", f"dbt-vcs promote {run.name} {run.target}"
-        elif self._publish_mode == "after_tests":
-            why, step = "publish: after_tests", "dbt test"
         else:
-            why = f"publish: {self._publish_mode}"
-            step = f"dbt-vcs merge {run.name} {run.target}"
+            why, step = self._publishing.waiting(run.name, run.target)
         self._say(f"Not published yet ({why}). Next: {step}")
 
     def _unrecorded(self) -> list[NodeRun]:

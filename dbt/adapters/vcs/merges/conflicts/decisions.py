@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import ConflictTable
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.rowwise.row_policy import Seen
+from dbt.adapters.vcs.rows.exact_values import Given
 
 Key = tuple[Any, ...]
 
@@ -28,6 +29,24 @@ class DecidedRow(NamedTuple):
     choice: Choice
     row: Mapping[str, Any] | None = None
     seen: Seen | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChoice:
+    """A choice for conflicts of one relation: for those of a key, or for all of them.
+
+    Attributes:
+        choice: A side, or delete; None with values.
+        key: Values of columns; empty for all conflicts.
+        values: Values by hand for columns of the key's rows. `choice` is then the side that the
+            other columns come from; None for the default of `given_row`.
+        again: True to include conflicts that were resolved before.
+    """
+
+    choice: Choice | None
+    key: Mapping[str, Given] = field(default_factory=dict)
+    values: Mapping[str, Given] = field(default_factory=dict)
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

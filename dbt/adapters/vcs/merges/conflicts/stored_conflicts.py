@@ -18,6 +18,7 @@ from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry, Tree
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import RESOLUTION, ConflictTable
 from dbt.adapters.vcs.merges.conflicts.conflict_values import exact_values, given_row
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice, OpenMerge, open_merge_of
 from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
@@ -165,11 +166,8 @@ def resolve(
     repository: Repository,
     merge: OpenMerge,
     name: RelationName,
-    choice: Choice | None,
-    key: Mapping[str, Given] | None = None,
-    values: Mapping[str, Given] | None = None,
+    chosen: RowChoice,
     *,
-    again: bool = False,
     author: str,
 ) -> tuple[OpenMerge, int]:
     """Resolve conflicts of a relation, or only those of a key; return how many there were.
@@ -181,11 +179,7 @@ def resolve(
         repository: The repository.
         merge: The merge.
         name: The relation.
-        choice: A side, or delete; None with values.
-        key: Values of columns.
-        values: Values by hand for columns of the key's rows. `choice` is then the side that the
-            other columns come from; None for the default of `given_row`.
-        again: True to include conflicts that were resolved before.
+        chosen: The choice, and what it is for.
         author: The author to record.
 
     Raises:
@@ -194,9 +188,7 @@ def resolve(
             conflicts as a whole.
     """
     if name in merge.whole:
-        return _resolved_whole(
-            repository, merge, name, choice, key or values, again=again, author=author
-        )
+        return _resolved_whole(repository, merge, name, chosen, author=author)
     entry = repository.tree(merge.head).entry(name)
     if not isinstance(entry, TableEntry):
         known = sorted(map(str, [*merge.whole, *tables_of(repository, merge)]))
@@ -204,7 +196,8 @@ def resolve(
             f"{name} has no conflicts; expected one of: {', '.join(known) or 'none'}."
         )
     table = ConflictTable.read(repository, name, repository.objects.snapshot(entry.snapshot))
-    rows = _meant(table, key or {}, again=again)
+    key, values = chosen.key, chosen.values
+    rows = _meant(table, key, again=chosen.again)
     if key and not len(rows):
         shown = ", ".join(f"{column}={value}" for column, value in key.items())
         raise NotFoundError(f"No conflict of {name} has the key {shown}.")
@@ -213,11 +206,11 @@ def resolve(
     if values:
         exact = exact_values(table, values)
         table = table.with_given(
-            {row: given_row(table, row, exact, choice) for row in rows.tolist()}
+            {row: given_row(table, row, exact, chosen.choice) for row in rows.tolist()}
         )
     else:
-        table = table.chosen(rows, choice)
-    what = Choice.CUSTOM if values else choice
+        table = table.chosen(rows, chosen.choice)
+    what = Choice.CUSTOM if values else chosen.choice
     tree = repository.edit(
         repository.tree(merge.head).id,
         TreeChanges(relations={name: TableEntry(snapshot=table.put(repository))}),
@@ -238,22 +231,20 @@ def _resolved_whole(
     repository: Repository,
     merge: OpenMerge,
     name: RelationName,
-    choice: Choice | None,
-    rows: Mapping[str, Given] | None,
+    chosen: RowChoice,
     *,
-    again: bool,
     author: str,
 ) -> tuple[OpenMerge, int]:
-    if rows or choice is None:
+    if chosen.key or chosen.values or chosen.choice is None:
         raise InputError(
             f"{name} conflicts as a whole ({merge.whole[name]}); give no key and no values, but "
             "ours, theirs, base or delete."
         )
-    if name in merge.choices and not again:
+    if name in merge.choices and not chosen.again:
         return merge, 0
-    chosen = replace(merge, choices={**merge.choices, name: choice})
-    repository.set_state(merge.branch, chosen.state, author=author)
-    return chosen, 1
+    resolved = replace(merge, choices={**merge.choices, name: chosen.choice})
+    repository.set_state(merge.branch, resolved.state, author=author)
+    return resolved, 1
 
 
 def _meant(table: ConflictTable, key: Mapping[str, Given], *, again: bool) -> Positions:

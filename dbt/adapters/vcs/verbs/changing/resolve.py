@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.merges.conflicts import stored_conflicts as conflicts
-from dbt.adapters.vcs.merges.conflicts.decisions import Decisions, decided_rows
+from dbt.adapters.vcs.merges.conflicts.decisions import Decisions, RowChoice, decided_rows
 from dbt.adapters.vcs.merges.conflicts.open_merges import (
     Choice,
     OpenMerge,
@@ -87,9 +87,8 @@ def resolve(
     total = 0
     for name in names:
         redo = again or (relation is not None and name in merge.whole)
-        merge, count = conflicts.resolve(
-            repository, merge, name, chosen, key, values, again=redo, author=author
-        )
+        what = RowChoice(choice=chosen, key=key or {}, values=values or {}, again=redo)
+        merge, count = conflicts.resolve(repository, merge, name, what, author=author)
         total += count
     if relation is not None and not total:
         raise InputError(

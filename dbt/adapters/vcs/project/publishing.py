@@ -1,0 +1,36 @@
+"""Publishing: when a run is published by itself, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.merges.conflicts.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publishing:
+    """What the profile and the project say about publishing runs.
+
+    Attributes:
+        mode: One of `credentials.PUBLISH_MODES`.
+        policy: Decides where others changed the same rows meanwhile.
+    """
+
+    mode: str
+    policy: Policy
+
+    def is_due(self, *, is_testing: bool) -> bool:
+        """Return whether a run that succeeded is published, given whether its command tests."""
+        if self.mode == "after_tests":
+            return is_testing
+        return self.mode in ("on_success", "always")
+
+    @property
+    def takes_part(self) -> bool:
+        """True if what succeeded is published although something failed."""
+        return self.mode == "always"
+
+    def waiting(self, run: str, target: str) -> tuple[str, str]:
+        """Return why a run that succeeded is not published yet, and the next command."""
+        step = "dbt test" if self.mode == "after_tests" else f"dbt-vcs merge {run} {target}"
+        return f"publish: {self.mode}", step

@@ -14,9 +14,15 @@ import yaml
 from dbt.cli.main import cli as dbt
 
 from dbt.adapters.vcs.cli import main as dbt_vcs
+from dbt.adapters.vcs.cli.operations import OPERATIONS
+from dbt.adapters.vcs.cli.root import COMMANDS
 
 CHECKOUT = Path(__file__).parents[3]
-PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
+PAGES = [
+    CHECKOUT / "README.md",
+    CHECKOUT / "CONTRIBUTING.md",
+    *sorted((CHECKOUT / "docs").rglob("*.md")),
+]
 FENCE = re.compile(r"^( *)```(?:console|sh|yaml)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 # What begins a command: the line, a shell's prompt or operator, a workflow's key.
 BEGINS = re.compile(r"(?:^|\$ |\$\(|; |&& |\|\| |run: )(?:\w+=\S+ )*(dbt(?:-vcs)? [^#;]*)")
@@ -121,3 +127,28 @@ def test_commands_are_found_wherever_they_stand() -> None:
         (["dbt-vcs", "tag"], False),
     ]
     assert len(SHOWN) > 150
+
+
+def test_every_command_is_described() -> None:
+    page = (CHECKOUT / "docs/cli.md").read_text(encoding="utf-8")
+    described = re.findall(r"^### `([a-z]+)", page, re.MULTILINE)
+    assert sorted(described) == sorted(COMMANDS)
+
+
+def test_every_operation_has_a_macro_that_is_described() -> None:
+    page = (CHECKOUT / "docs/cli.md").read_text(encoding="utf-8").partition("## Inside dbt")[2]
+    macros = {
+        verb: path.stem
+        for path in (CHECKOUT / "macros/operations").glob("*.sql")
+        for verb in re.findall(r"vcs_verb\('(\w+)'", path.read_text(encoding="utf-8"))
+    }
+    assert macros.keys() == set(OPERATIONS)
+    described = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert set(macros.values()) <= described
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_that_loads_no_command_is_its_own(name: str) -> None:
+    command = dbt_vcs.get_command(click.Context(dbt_vcs), name)
+    assert command is not None
+    assert COMMANDS[name].help == command.get_short_help_str(limit=100)

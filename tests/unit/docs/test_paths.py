@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,15 @@ def test_a_linked_page_exists(page: Path) -> None:
     linked = LINK.findall(page.read_text(encoding="utf-8"))
     assert linked
     assert all((page.parent / link).exists() for link in linked)
+
+
+def test_the_tree_names_the_whole_top_level() -> None:
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tree = text.partition("```text\n")[2].partition("```")[0]
+    named = [line.split()[0] for line in tree.splitlines()]
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    files = listed.stdout.splitlines()
+    tops = {f"{file.partition('/')[0]}/" if "/" in file else file for file in files}
+    assert named == sorted(tops)

@@ -62,6 +62,9 @@ class FaultyBlobs:
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         return self._inner.walk(folder)
 
+    def next_after(self, path: str) -> str | None:
+        return self._inner.next_after(path)
+
     def delete(self, path: str) -> None:
         raise AssertionError(f"nothing may delete {path}")
 

@@ -200,3 +200,13 @@ def test_a_reader_sees_all_of_a_blob_or_nothing(blobs: Blobs) -> None:
         reader.result()
     assert sizes <= {len(data)}
     assert len(list(blobs.walk("b"))) == 10
+
+
+def test_the_next_name_in_a_folder_is_found(blobs: Blobs) -> None:
+    assert blobs.next_after("logs/a/1") is None
+    for name in ("logs/a/1", "logs/a/2", "logs/a/10", "logs/b/3"):
+        blobs.create(name, b"x")
+    assert blobs.next_after("logs/a/0") == "logs/a/1"
+    assert blobs.next_after("logs/a/1") == "logs/a/10"
+    assert blobs.next_after("logs/a/10") == "logs/a/2"
+    assert blobs.next_after("logs/a/2") is None

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.errors import (
     StorageError,
 )
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.retention import DAY, change_retention, read_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.runs.run_branch import Status
@@ -120,6 +120,26 @@ def test_a_landing_looks_for_the_files_that_it_names(tables: Tables) -> None:
     with pytest.raises(NotFoundError, match=f"{lost.path} is needed"):
         merge(warehouse.repository, "dev", "main", author="bob")
     assert warehouse.head() == before
+
+
+def test_a_damaged_log_is_reported_and_nothing_is_collected(tables: Tables) -> None:
+    replaced(tables)
+    warehouse = tables.warehouse
+    warehouse.branch("dev")
+    protection = Protection(require=("tests",))
+    warehouse.repository.protect("main", protection, author="ann")
+    path = f"refs/heads/main/{warehouse.repository.branch('main').ref.seq:020d}"
+    data = warehouse.blobs.get(path)
+    warehouse.blobs.delete(path)
+    warehouse.blobs.create(path, data.replace(b'"yes"', b'"yep"'))
+    later(tables, 30)
+    again = Repository.open(warehouse.blobs, clock=warehouse.clock)
+    with pytest.raises(DamagedError, match="changed after it was written"):
+        again.branch("main")
+    with pytest.raises(DamagedError, match="changed after it was written"):
+        collect(again, author="gc")
+    assert files(tables) == 2
+    assert [path in problem for problem in check_repository(again).problems] == [True]
 
 
 @pytest.mark.parametrize("how", ["tag", "snapshot", "branch"])

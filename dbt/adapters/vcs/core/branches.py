@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
+import socket
 from collections.abc import Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
+from dbt.adapters.vcs.__version__ import version
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError, RetryError
 from dbt.adapters.vcs.core.history.refname import check_new_name
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, datetime_of
@@ -24,6 +27,7 @@ DEMANDS: Final = ("tests",)
 RENAMED: Final = "renamed to "
 """How the note of a deletion begins that ended a renaming; the new name follows."""
 
+_HOST: Final = socket.gethostname()
 _PROTECTED: Final = "protected"
 _REQUIRE: Final = "require"
 _NEAR: Final = 3
@@ -260,11 +264,13 @@ class Names:
             action=action,
             note=note,
             state=dict(state),
+            host=_HOST,
+            pid=os.getpid(),
+            version=version,
         )
         self._objects.flush()
-        if not self._refs.advance(self._space, move, after=seq):
-            return None
-        return Ref(name, seq + 1, move)
+        made = self._refs.advance(self._space, move, after=seq)
+        return None if made is None else Ref(name, seq + 1, made)
 
     def unknown(self, name: str) -> str:
         """Return the message for a name that doesn't exist, with the next step."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.commit_graph import CommitGraph
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.history.graph import merge_bases
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
 from dbt.adapters.vcs.core.plan.collect import Roots, versions_of
@@ -63,15 +64,25 @@ def roots_of(repository: Repository, cutoff: Micros) -> Roots:
     return Roots(commits=commits | names.origins, whole=whole, versions=versions)
 
 
-def names_of(repository: Repository, cutoff: Micros) -> Names:
-    """Return the commits and versions that have a name, or had one after `cutoff`."""
+def names_of(
+    repository: Repository,
+    cutoff: Micros,
+    on_damage: Callable[[DamagedError], None] | None = None,
+) -> Names:
+    """Return the commits and versions that have a name, or had one after `cutoff`.
+
+    With `on_damage`, names whose log is damaged are reported to it and skipped.
+
+    Raises:
+        DamagedError: A log is damaged, and there is no `on_damage`.
+    """
     refs = repository.refs
     live: set[CommitId] = set()
     lately: set[CommitId] = set()
     versions: set[SnapshotId] = set()
     origins: set[CommitId] = set()
     for space in ("heads", "tags"):
-        for last in refs.read_all(space):
+        for last in refs.read_all(space, on_damage):
             moves = list(_since(repository, space, last, cutoff))
             positions = [move.move.commit for move in moves if move.move.commit is not None]
             if last.move.commit is None and last.move.note == EXPIRED:
@@ -82,12 +93,12 @@ def names_of(repository: Repository, cutoff: Micros) -> Names:
                 # Such as the source of an open merge.
                 live.update(_named_in(repository, last))
     for space in refs.spaces(ROOT):
-        for last in refs.read_all(space):
+        for last in refs.read_all(space, on_damage):
             for move in _since(repository, space, last, cutoff):
                 if move.move.commit is not None:
                     versions.add(snapshot_of(move))
                     origins.add(move.move.commit)
-    for pin in refs.read_all(PINS):
+    for pin in refs.read_all(PINS, on_damage):
         if pin.move.commit is not None and pin.move.at > repository.clock() - GRACE:
             origins.add(pin.move.commit)
             versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))

@@ -17,6 +17,13 @@ class RefMove(Value, frozen=True, kw_only=True):
         action: What moved it: `create`, `commit`, `publish`, `merge`, `delete`, `state`, ...
         note: Free text.
         state: Facts about the branch that moves carry along, such as a run's status and lease.
+        host: Machine of the process that wrote it; empty in logs of earlier versions, as `version`
+            is.
+        pid: Number of that process; 0 in logs of earlier versions.
+        version: Version of dbt-vcs.
+        previous: SHA-256 of the file of the move before; empty for the first move.
+        digest: SHA-256 of this move's own bytes without this key; empty in logs of earlier
+            versions.
     """
 
     name: str
@@ -26,3 +33,8 @@ class RefMove(Value, frozen=True, kw_only=True):
     action: str
     note: str = ""
     state: dict[str, str] = {}
+    host: str = ""
+    pid: int = 0
+    version: str = ""
+    previous: str = ""
+    digest: str = ""

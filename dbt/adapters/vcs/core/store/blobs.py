@@ -67,6 +67,13 @@ class Blobs(Protocol):
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder, in no order; nothing if there is no such folder."""
 
+    def next_after(self, path: str) -> str | None:
+        """Return the first blob in the path's folder with a later name, in order of characters.
+
+        Returns None if there is none. Costs one request on an object store, however many come
+        before.
+        """
+
     def delete(self, path: str) -> None:
         """Remove a blob; nothing happens if there is none."""
 

@@ -102,6 +102,16 @@ class CloudBlobs:
                     modified = cast(datetime, meta["last_modified"])
                     yield BlobInfo(meta["path"], meta["size"], micros_of(modified))
 
+    def next_after(self, path: str) -> str | None:
+        """Return the first blob in the path's folder with a later name."""
+        check_path(path)
+        folder = path.rpartition("/")[0]
+        with suppress(NotFoundError), translated("list", folder, self.uri):
+            for chunk in obstore.list(self._store, folder, offset=path, chunk_size=1):
+                for meta in chunk:
+                    return str(meta["path"])
+        return None
+
     def delete(self, path: str) -> None:
         """Remove a blob."""
         check_path(path)

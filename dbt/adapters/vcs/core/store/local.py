@@ -86,6 +86,18 @@ class LocalBlobs(CloudBlobs):
             with entries:
                 return sorted(entry.name for entry in entries if entry.is_dir())
 
+    def next_after(self, path: str) -> str | None:
+        """Return the first blob in the path's folder with a later name."""
+        folder, _, name = check_path(path).rpartition("/")
+        with translated("list", folder, self.uri):
+            try:
+                entries = os.listdir(f"{self.uri}/{folder}")
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+        # Names with # are files of writes that are under way.
+        later = min((entry for entry in entries if entry > name and "#" not in entry), default="")
+        return f"{folder}/{later}" if later else None
+
     def _open(self, path: str) -> BinaryIO:
         """Open a blob; anything but a file counts as missing."""
         try:

@@ -71,6 +71,12 @@ class MemoryBlobs:
         for path, (data, modified_at) in found:
             yield BlobInfo(path, len(data), modified_at)
 
+    def next_after(self, path: str) -> str | None:
+        """Return the first blob in the path's folder with a later name."""
+        folder = check_path(path).rpartition("/")[0]
+        names = (info.path for info in self.walk(folder))
+        return min((name for name in names if name > path), default=None)
+
     def delete(self, path: str) -> None:
         """Remove a blob."""
         check_path(path)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from dbt.adapters.vcs.core.codec import decode_record, encode_record
+from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
+from dbt.adapters.vcs.core.store.chain import check_follows, opened, sealed
+from dbt.adapters.vcs.core.store.each import each
 
 Space: TypeAlias = str
 """Folders below `refs/`: `heads`, `tags`, or `snapshots/<schema>/<identifier>`."""
 
 _STRIDE = 4
 """Factor of the gallop: short logs, the usual ones, take few probes."""
-
-
-_MANY = 8
-_READERS = 16
 
 
 class Ref(NamedTuple):
@@ -32,23 +30,37 @@ class Ref(NamedTuple):
     move: RefMove
 
 
+class _Seen(NamedTuple):
+    """The last move that this process has seen, and the bytes of its file."""
+
+    seq: int
+    move: RefMove
+    data: bytes
+
+
 class RefStore:
     """Refs in a blob store; safe to share between threads.
 
     Move n is the file `refs/<space>/<quoted name>/<n, 20 digits>`. A move is created only if
     absent and only after the one before it, and none is ever deleted: so "the file exists" is
-    true up to the last move and false after it, and the last move is found by bisection.
+    true up to the last move and false after it, and the last move is found by bisection. What
+    contradicts that is damage: a file after the end of a log, and a move that doesn't follow the
+    one before it (`store.chain`).
     """
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
         self._lock = threading.Lock()
-        self._seen: dict[tuple[Space, str], int] = {}
+        self._seen: dict[tuple[Space, str], _Seen] = {}
 
     def read(self, space: Space, name: str) -> Ref | None:
-        """Return the last move, even a deletion; None if the ref never existed."""
-        last = self._last(space, name)
-        return self.at(space, name, last) if last else None
+        """Return the last move, even a deletion; None if the ref never existed.
+
+        Raises:
+            DamagedError: The last moves are not those that were written, or one is missing.
+        """
+        seen = self._last(space, name)
+        return None if seen is None else Ref(name, seen.seq, seen.move)
 
     def at(self, space: Space, name: str, seq: int) -> Ref:
         """Return one move.
@@ -56,28 +68,37 @@ class RefStore:
         Raises:
             DamagedError: There is no such move, or its file is damaged.
         """
-        path = _path(space, name, seq)
-        try:
-            data = self._blobs.get(path)
-        except NotFoundError as error:
-            raise DamagedError(
-                f"Move {seq} of {name!r} is missing from {self._blobs.uri} (expected the file "
-                f"{path}). Restore it from a backup of the repository."
-            ) from error
-        move = decode_record(RefMove, data, path)
-        if move.name != name:
-            raise DamagedError(
-                f"The file {path} belongs to the ref {move.name!r}; expected {name!r}. "
-                "Restore it from a backup of the repository."
-            )
-        return Ref(name, seq, move)
+        return Ref(name, seq, self._opened(space, name, seq)[0])
+
+    def check(self, space: Space, name: str) -> Iterator[str]:
+        """Yield what is wrong with a log, a sentence each, read from the first file to the last.
+
+        Nothing that this process remembers counts.
+        """
+        folder = _folder(space, name)
+        names = sorted(info.path for info in self._blobs.walk(folder))
+        before: tuple[str, bytes] | None = None
+        for number, path in enumerate(names, 1):
+            if path != _move(folder, number):
+                yield _broken(folder, number, path)
+                return
+            try:
+                data = self._blobs.get(path)
+                move = _named(opened(data, path), name, path)
+                if before is not None:
+                    check_follows(move, path, before[1], before[0])
+            except (DamagedError, NotFoundError) as error:
+                yield str(error)
+                return
+            before = path, data
 
     def before(self, space: Space, name: str, moment: Micros) -> Ref | None:
         """Return the last move made at a moment or before it; None if there is none.
 
         Relies on moves' times never decreasing, which every writer ensures.
         """
-        low, high = 0, self._last(space, name)
+        last = self._last(space, name)
+        low, high = 0, last.seq if last else 0
         while low < high:
             middle = (low + high + 1) // 2
             if self.at(space, name, middle).move.at <= moment:
@@ -86,44 +107,65 @@ class RefStore:
                 high = middle - 1
         return self.at(space, name, low) if low else None
 
-    def advance(self, space: Space, move: RefMove, *, after: int) -> bool:
+    def advance(self, space: Space, move: RefMove, *, after: int) -> RefMove | None:
         """Make the move that follows move `after`, 0 being the start of the log.
 
-        Returns True if the move is in the log now, even if the store reported otherwise because a
-        request was repeated on the way; False if another move took the place.
+        Returns the move as it is in the log now, sealed, even if the store reported otherwise
+        because a request was repeated on the way; None if another move took the place.
 
         Raises:
             StorageError: The store failed, and the move is not in the log as far as can be seen.
-            DamagedError: There is no move `after`.
+            DamagedError: There is no move `after`, or the log continues behind a gap.
         """
-        if after and self._remembered(space, move.name) < after:
-            self.at(space, move.name, after)
-        path = _path(space, move.name, after + 1)
-        data = encode_record(move)
+        before = self._bytes_of(space, move.name, after) if after else None
+        new = sealed(move, before)
+        folder = _folder(space, move.name)
+        path, beyond = _move(folder, after + 1), _move(folder, after + 2)
+        data = encode_record(new)
+        if self._blobs.exists(beyond) and not self._blobs.exists(path):
+            raise DamagedError(_broken(folder, after + 1, beyond))
         try:
             created = self._blobs.create(path, data)
         except StorageError as error:
             created = self._landed_anyway(path, data, move.name, error)
         else:
             created = created or self._blobs.get(path) == data
-        if created:
-            self._remember(space, move.name, after + 1)
-        return created
+        if not created:
+            return None
+        self._remember(space, move.name, _Seen(after + 1, new, data))
+        return new
 
     def log(self, space: Space, name: str) -> list[Ref]:
         """Return every move, newest first; empty if the ref never existed."""
-        return [self.at(space, name, seq) for seq in range(self._last(space, name), 0, -1)]
+        last = self._last(space, name)
+        return [self.at(space, name, seq) for seq in range(last.seq if last else 0, 0, -1)]
 
-    def read_all(self, space: Space) -> list[Ref]:
-        """Return the last move of every ref that ever existed, sorted by name."""
-        names = self.names(space)
-        if len(names) < _MANY:
-            found = [self.read(space, name) for name in names]
-        else:
-            # Mostly waiting, on an object store: many at once take as long as one.
-            with ThreadPoolExecutor(_READERS) as pool:
-                found = list(pool.map(lambda name: self.read(space, name), names))
-        return [ref for ref in found if ref is not None]
+    def read_all(
+        self, space: Space, on_damage: Callable[[DamagedError], None] | None = None
+    ) -> list[Ref]:
+        """Return the last move of every ref that ever existed, sorted by name.
+
+        With `on_damage`, refs whose log is damaged are reported to it and skipped.
+
+        Raises:
+            DamagedError: A log is damaged, and there is no `on_damage`.
+        """
+
+        def read(name: str) -> Ref | DamagedError | None:
+            try:
+                return self.read(space, name)
+            except DamagedError as error:
+                return error
+
+        found: list[Ref] = []
+        for ref in each(read, self.names(space)):
+            if isinstance(ref, DamagedError):
+                if on_damage is None:
+                    raise ref
+                on_damage(ref)
+            elif ref is not None:
+                found.append(ref)
+        return found
 
     def spaces(self, above: Space) -> list[Space]:
         """Return the spaces two levels below one, sorted: one for each relation."""
@@ -152,10 +194,44 @@ class RefStore:
                 f"failed too: {second} Read the branch before trying again."
             ) from error
 
-    def _last(self, space: Space, name: str) -> int:
+    def _last(self, space: Space, name: str) -> _Seen | None:
+        """Return the last move, looked for from the one that this process knows."""
         known = self._remembered(space, name)
+        start = known.seq if known else 0
+        last = self._end(_folder(space, name), start)
+        if known is not None and last == start:
+            return known
+        if last == 0:
+            return None
+        move, data = self._opened(space, name, last)
+        if last > 1:
+            is_next = known is not None and last == start + 1
+            before = known.data if known and is_next else self._bytes_of(space, name, last - 1)
+            paths = _path(space, name, last), _path(space, name, last - 1)
+            check_follows(move, paths[0], before, paths[1])
+        seen = _Seen(last, move, data)
+        self._remember(space, name, seen)
+        return seen
+
+    def _end(self, folder: str, known: int) -> int:
+        """Return the number of the last move, at or after a known one.
+
+        Raises:
+            DamagedError: A file is behind the end: a move is missing, or the file is no move.
+        """
+        low = self._bisected(folder, known)
+        while low > known or known == 0:
+            # Whoever comes to a log looks behind its end once; after that it grows by one.
+            behind = self._blobs.next_after(_move(folder, low))
+            if behind is None:
+                return low
+            if not self._exists(folder, low + 1):
+                raise DamagedError(_broken(folder, low + 1, behind))
+            low = self._bisected(folder, low)
+        return low
+
+    def _bisected(self, folder: str, known: int) -> int:
         low, step = known, 1
-        folder = _folder(space, name)
         while self._exists(folder, low + step):
             low, step = low + step, step * _STRIDE
         high = low + step
@@ -165,19 +241,56 @@ class RefStore:
                 low = middle
             else:
                 high = middle
-        self._remember(space, name, low)
         return low
 
     def _exists(self, folder: str, seq: int) -> bool:
         return self._blobs.exists(_move(folder, seq))
 
-    def _remembered(self, space: Space, name: str) -> int:
-        with self._lock:
-            return self._seen.get((space, name), 0)
+    def _opened(self, space: Space, name: str, seq: int) -> tuple[RefMove, bytes]:
+        data = self._bytes_of(space, name, seq)
+        path = _path(space, name, seq)
+        return _named(opened(data, path), name, path), data
 
-    def _remember(self, space: Space, name: str, seq: int) -> None:
+    def _bytes_of(self, space: Space, name: str, seq: int) -> bytes:
+        known = self._remembered(space, name)
+        if known is not None and known.seq == seq:
+            return known.data
+        path = _path(space, name, seq)
+        try:
+            return self._blobs.get(path)
+        except NotFoundError as error:
+            raise DamagedError(
+                f"Move {seq} of {name!r} is missing from {self._blobs.uri} (expected the file "
+                f"{path}). Restore it from a backup of the repository."
+            ) from error
+
+    def _remembered(self, space: Space, name: str) -> _Seen | None:
         with self._lock:
-            self._seen[space, name] = max(seq, self._seen.get((space, name), 0))
+            return self._seen.get((space, name))
+
+    def _remember(self, space: Space, name: str, seen: _Seen) -> None:
+        with self._lock:
+            old = self._seen.get((space, name))
+            if old is None or old.seq < seen.seq:
+                self._seen[space, name] = seen
+
+
+def _named(move: RefMove, name: str, path: str) -> RefMove:
+    if move.name != name:
+        raise DamagedError(
+            f"The file {path} belongs to the ref {move.name!r}; expected {name!r}. "
+            "Restore it from a backup of the repository."
+        )
+    return move
+
+
+def _broken(folder: str, seq: int, found: str) -> str:
+    """Return what to say of a log in which another file comes where a move should."""
+    return (
+        f"The log {folder} is broken: the file {found} comes where move {seq} should. If moves "
+        "are missing, restore them from a backup of the repository; a file that is none of the "
+        "repository's can be moved away."
+    )
 
 
 def _path(space: Space, name: str, seq: int) -> str:

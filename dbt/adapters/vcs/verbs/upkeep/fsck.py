@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from dbt.adapters.vcs.core.codec import decode
@@ -14,10 +15,13 @@ from dbt.adapters.vcs.core.model import Commit, Function, Segment, Snapshot, Tre
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.plan.collect import Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, read_retention
+from dbt.adapters.vcs.core.retention import GRACE, PINS, read_retention
+from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.refs import RefStore
 
+_SPACES: Final = ("heads", "tags", "options", PINS)
 _KINDS: Final[Mapping[str, type[Value]]] = {
     "commit": Commit,
     "tree": Tree,
@@ -71,19 +75,19 @@ def check_repository(
     cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
     # Caches of this process are not used.
     store = ObjectStore(repository.blobs)
+    for damaged in _wrong_logs(RefStore(repository.blobs)):
+        note(damaged)
     try:
         roots = roots_of(repository, cutoff)
     except DamagedError as error:
         note(str(error))
-        names = names_of(repository, cutoff)
+        names = names_of(repository, cutoff, lambda error: note(str(error)))
         roots = Roots(commits=names.lately, whole=names.lately, versions=names.versions)
     kept = needed(roots, store, lambda error: note(str(error)))
-    for wrong in each(lambda key: _wrong_object(repository, *key), sorted(kept.objects)):
-        if wrong is not None:
-            note(wrong)
+    objects = each(lambda key: _wrong_object(repository, *key), sorted(kept.objects))
     sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
-    for path, size in sorted(kept.files.items()):
-        wrong = _wrong_file(path, size, sizes.get(path))
+    files = (_wrong_file(path, size, sizes.get(path)) for path, size in sorted(kept.files.items()))
+    for wrong in chain(objects, files):
         if wrong is not None:
             note(wrong)
     orphans = [size for path, size in sizes.items() if path not in kept.files]
@@ -100,6 +104,12 @@ def check_repository(
         orphans=len(orphans),
         orphan_bytes=sum(orphans),
     )
+
+
+def _wrong_logs(refs: RefStore) -> Iterator[str]:
+    for space in (*_SPACES, *refs.spaces(ROOT)):
+        for name in refs.names(space):
+            yield from refs.check(space, name)
 
 
 def _wrong_object(repository: Repository, kind: str, id: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -9,16 +10,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import wrap
 from typing import Final
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "conformance.md"
+WIDTH: Final = 120
 PACKAGES: Final = ("dbt-tests-adapter", "dbt-core", "dbt-spark", "pyspark")
 OUTCOMES: Final = ("passed", "skipped", "failed")
 
 # Counted once by hand, with dbt-spark 1.11.0, dbt-tests-adapter 1.20.0 and PySpark 4.3.0.
 BASELINE: Final = (
-    ("the classes that dbt-spark itself subclasses, its skip marks ignored", 84, 2, 62),
-    ("the suite's base classes, as they are", 113, 0, 165),
+    ("the classes that dbt-spark itself subclasses, ignoring its skip marks", 84, 2, 62),
+    ("the suite's base classes, unchanged", 113, 0, 165),
 )
 
 
@@ -48,7 +51,7 @@ class Group:
 
 
 def read(results: Path) -> dict[str, Group]:
-    """Return the groups of a run by name; tests outside of classes are none of the suite's."""
+    """Return the groups of a run by name; tests outside of classes are not part of the suite."""
     groups: dict[str, Group] = {}
     for case in ElementTree.parse(results).iter("testcase"):
         *_, group, _, name = ["", "", *case.get("classname", "").split(".")]
@@ -76,28 +79,30 @@ def _head(groups: dict[str, Group]) -> Iterator[str]:
     total = sum((group.total for group in groups.values()), Counter[str]())
     yield "# Conformance"
     yield ""
-    yield (
-        "dbt's own suite for adapters, run on versioned tables with the session method. "
-        "`make conformance` runs all of it and writes this page; `make test` runs a part."
+    yield from _paragraph(
+        "These are the results of dbt's own test suite for adapters, run on versioned tables with "
+        "the session method. `make conformance` runs the whole suite and writes this page. "
+        "`make test` runs a part of it."
     )
     yield ""
     yield "Versions: " + ", ".join(f"{name} {version(name)}" for name in PACKAGES) + "."
     yield ""
-    yield from _table("", "tests", "passed", "skipped", "failed or in error")
-    yield _row(f"dbt-vcs: every class of the suite with tests ({classes} classes)", *_of(total))
+    yield from _table("", "tests", "passed", "skipped", "failed or error")
+    yield _row(f"dbt-vcs: all classes of the suite that have tests ({classes})", *_of(total))
     for name, passed, skipped, failed in BASELINE:
         yield _row(f"plain dbt-spark: {name}", passed + skipped + failed, passed, skipped, failed)
     yield ""
-    yield (
-        "Where the suite's models and expected texts are written for Postgres, the subclasses in "
-        "`tests/functional/adapter` say the same in Spark's SQL. Classes that look at what a "
-        "failed command made run with `publish: always`: else nothing of it is published."
+    yield from _paragraph(
+        "Some of the suite's models and expected texts are written for Postgres. The subclasses "
+        "in `tests/functional/adapter` replace these with Spark SQL. Classes that check the "
+        "results of a failed command run with `publish: always`, because otherwise nothing is "
+        "published."
     )
     yield ""
 
 
 def _skipped(groups: dict[str, Group]) -> Iterator[str]:
-    yield "## What is skipped, and why"
+    yield "## Skipped tests"
     yield ""
     yield from _table("group", "class", "tests", "reason")
     for group_name, group in groups.items():
@@ -118,6 +123,12 @@ def _classes(groups: dict[str, Group]) -> Iterator[str]:
         for name, counts in sorted(group.classes.items()):
             yield _row(f"`{name}`", *_of(counts))
         yield _row("all", *_of(group.total))
+
+
+def _paragraph(text: str) -> Iterator[str]:
+    whole = re.sub("`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)
+    for line in wrap(whole, WIDTH, break_long_words=False, break_on_hyphens=False):
+        yield line.replace("\0", " ")
 
 
 def _of(counts: Counter[str]) -> Iterable[int]:

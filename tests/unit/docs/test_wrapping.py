@@ -13,7 +13,6 @@ WIDTH = 120
 FENCE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
 # A heading, a row of a table, a picture, or a single word, in a list too.
 UNBREAKABLE = re.compile(r"^ *(?:#|\||!\[|(?:[-*] |\d+\. )?(?:\S+|`[^`]+`\S*)$)")
-PENDING = {"conformance", "format"}
 
 
 def long_lines(text: str) -> Iterator[str]:
@@ -25,8 +24,7 @@ def long_lines(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
 def test_prose_is_wrapped(page: Path) -> None:
-    if page.stem not in PENDING:
-        assert list(long_lines(page.read_text(encoding="utf-8"))) == []
+    assert list(long_lines(page.read_text(encoding="utf-8"))) == []
 
 
 def test_a_long_line_is_found_unless_it_can_not_be_wrapped() -> None:

@@ -14,7 +14,7 @@ from dbt.tests.adapter.empty.test_empty import (
 
 needs_empty_seeds = pytest.mark.skipif(
     "empty" not in {parameter.name for parameter in seed.params},
-    reason="The seeds of this dbt-core don't take `--empty`: it came after 1.11.",
+    reason="seeds accept `--empty` only after dbt-core 1.11",
 )
 
 

@@ -3,7 +3,7 @@
 import pytest
 from dbt.tests.adapter.functions import test_js_udfs as suite
 
-pytestmark = pytest.mark.skip(reason="Spark has no engine for functions in JavaScript")
+pytestmark = pytest.mark.skip(reason="Spark doesn't support functions in JavaScript")
 
 
 class TestBasicJSUDF(suite.BasicJSUDF):

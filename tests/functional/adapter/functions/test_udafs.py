@@ -8,7 +8,7 @@ class TestBasicPythonUDAF(suite.BasicPythonUDAF):
     pass
 
 
-@pytest.mark.skip(reason="Spark's SQL functions can't aggregate; Python's can")
+@pytest.mark.skip(reason="Spark's SQL functions can't aggregate; Python functions can")
 class TestBasicSQLUDAF(suite.BasicSQLUDAF):
     pass
 

@@ -44,7 +44,7 @@ class TestPythonUDFSupported(suite.PythonUDFSupported):
     pass
 
 
-@pytest.mark.skip(reason="It is for adapters without functions in Python; here they work")
+@pytest.mark.skip(reason="for adapters without Python functions, which dbt-vcs supports")
 class TestPythonUDFNotSupported(suite.PythonUDFNotSupported):
     pass
 

@@ -8,8 +8,8 @@ from dbt.tests.adapter.grants.test_seed_grants import BaseSeedGrants
 from dbt.tests.adapter.grants.test_snapshot_grants import BaseSnapshotGrants
 
 pytestmark = pytest.mark.skip(
-    reason="neither Spark's own catalog nor a repository has users or GRANT: who may read is set "
-    "where the files lie; a model with grants gets a warning that says so"
+    reason="neither Spark's catalog nor a repository has users or GRANT: access is controlled by "
+    "the file system or bucket, and a model with grants gets a warning"
 )
 
 

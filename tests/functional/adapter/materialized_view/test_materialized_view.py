@@ -4,7 +4,7 @@ import pytest
 from dbt.tests.adapter.materialized_view import basic, changes
 
 pytestmark = pytest.mark.skip(
-    reason="open-source Spark has no materialized views; incremental models are what it has"
+    reason="open-source Spark has no materialized views; use incremental models instead"
 )
 
 

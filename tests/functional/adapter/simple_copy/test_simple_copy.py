@@ -8,7 +8,7 @@ from dbt.tests.util import get_connection
 
 
 class TestSimpleCopy(simple_copy.TestSimpleCopyBase):
-    @pytest.mark.skip(reason="Apache Spark has no materialized views outside of its pipelines")
+    @pytest.mark.skip(reason="Apache Spark has materialized views only in its pipelines")
     def test_simple_copy_with_materialized_views(self, project):
         pass
 

@@ -18,8 +18,8 @@ class TestCurrentTimestampNaive(current_timestamp.BaseCurrentTimestampNaive):
 
 
 @pytest.mark.skip(
-    reason="A TIMESTAMP of Spark has no zone of its own and arrives as a naive datetime; the "
-    "suite asks for one of BaseCurrentTimestampAware and BaseCurrentTimestampNaive"
+    reason="Spark's TIMESTAMP has no time zone and is returned as a naive datetime; the suite "
+    "requires either BaseCurrentTimestampAware or BaseCurrentTimestampNaive"
 )
 class TestCurrentTimestampAware(current_timestamp.TestCurrentTimestamp):
     pass

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[3] / "docs"
+CHECKOUT = Path(__file__).parents[3]
+PAGES = [
+    *sorted((CHECKOUT / "docs").glob("*.md")),
+    *sorted((CHECKOUT / "docs/recipes").glob("*.md")),
+    CHECKOUT / "README.md",
+    CHECKOUT / "CHANGELOG.md",
+    CHECKOUT / "CONTRIBUTING.md",
+]
 WIDTH = 120
 FENCE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
 # A heading, a row of a table, a picture, or a single word, in a list too.
@@ -22,7 +29,7 @@ def long_lines(text: str) -> Iterator[str]:
             yield line
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_prose_is_wrapped(page: Path) -> None:
     assert list(long_lines(page.read_text(encoding="utf-8"))) == []
 

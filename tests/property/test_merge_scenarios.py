@@ -178,7 +178,7 @@ def test_decisions_must_fit_the_key() -> None:
     sides = Sides([row(1)])
     sides.make("ours", [1], [row(1, "a")])
     sides.make("theirs", [1], [row(1, "b")])
-    with pytest.raises(InputError, match=r"A key is a value for each of \(k\)"):
+    with pytest.raises(InputError, match=r"A key needs a value for each of \(k\)"):
         sides.merge(decisions=[Decided((1, 2), "ours")])
     with pytest.raises(InputError, match="must be bigint"):
         sides.merge(decisions=[Decided(("one",), "ours")])

@@ -78,9 +78,9 @@ def test_names_are_shared_and_sparks_own_come_first(sql: Sql) -> None:
         sql("create or replace table dbl as select 1 x")
     with pytest.raises(InputError, match="is a function and a table or view is needed"):
         sql("describe table dbl")
-    with pytest.raises(InputError, match="say drop function"):
+    with pytest.raises(InputError, match="write: drop function"):
         sql("drop table dbl")
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         sql("create function dbl(x int) returns int return x")
     with pytest.raises(NotFoundError, match="no function"):
         sql("drop function nix")

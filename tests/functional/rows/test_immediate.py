@@ -102,7 +102,7 @@ def test_partitions_are_announced_for_nothing(shop: Shop) -> None:
     plain = shop.make("k int")
     for text, error, words in (
         (f"alter table {name} add partition (p = 1)", InputError, "already"),
-        (f"alter table {name} add partition (k = 1)", InputError, "no partition column"),
+        (f"alter table {name} add partition (k = 1)", InputError, "not a partition column"),
         (f"alter table {name} add partition (p)", InputError, "a value"),
         (f"alter table {plain} add partition (k = 1)", InputError, "not partitioned"),
         (f"msck repair table {plain}", InputError, "not partitioned"),

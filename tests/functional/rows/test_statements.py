@@ -170,7 +170,7 @@ def test_replace_where_refuses_rows_that_are_elsewhere(shop: Shop) -> None:
     name = pairs(shop)
     before = shop.version(name)
     for value in ("9", "null"):
-        with pytest.raises(InputError, match="1 of the 2 new rows do not fulfil"):
+        with pytest.raises(InputError, match="1 of the 2 new rows do not meet"):
             shop.sql(f"insert into {name} replace where k < 3 values (1, 'new'), ({value}, 'z')")
     assert shop.version(name) == before
     with pytest.raises(VcsError, match="nope"):

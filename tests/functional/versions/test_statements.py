@@ -51,12 +51,12 @@ def test_the_statements_of_the_paper(client: Client, sql: Sql) -> None:
 
 def test_undrop(client: Client, sql: Sql) -> None:
     sql("create table t as select 1 id")
-    with pytest.raises(InputError, match="is there"):
+    with pytest.raises(InputError, match=r"exists\. Only"):
         sql("undrop table t")
     sql("drop table t")
     sql("undrop table t")
     assert sql("select * from t") == [(1,)]
-    with pytest.raises(NotFoundError, match=r"never was a shop\.nix"):
+    with pytest.raises(NotFoundError, match=r"shop\.nix never existed"):
         sql("undrop table nix")
 
 

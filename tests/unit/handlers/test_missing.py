@@ -31,7 +31,7 @@ def told(name: str, condition: str = "TABLE_OR_VIEW_NOT_FOUND") -> str:
         ("`spark_catalog`.`s`.`ordesr`", "s.ordesr", "Did you mean s.orders?"),
         ("`orders2`", "s.orders2", "Did you mean s.orders?"),
         ("`nowhere`.`x`", "nowhere.x", "The schemas are: s."),
-        ("`s`.`something else`", "s.something else", "name it by ref()"),
+        ("`s`.`something else`", "s.something else", "refer to it by ref()"),
     ],
 )
 def test_names_like_it_are_told(name: str, shown: str, hint: str) -> None:

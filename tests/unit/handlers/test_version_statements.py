@@ -48,9 +48,9 @@ def run(warehouse: Warehouse, *texts: str, line: Line | None = None) -> list[tup
 def test_a_dropped_table_comes_back(warehouse: Warehouse, first: TableEntry) -> None:
     run(warehouse, "drop table t", "undrop table t")
     assert warehouse.shown() == {"shop.t": first}
-    with pytest.raises(InputError, match="is there"):
+    with pytest.raises(InputError, match="t exists"):
         run(warehouse, "undrop table t")
-    with pytest.raises(NotFoundError, match="never was"):
+    with pytest.raises(NotFoundError, match="never existed"):
         run(warehouse, "undrop table nix")
 
 

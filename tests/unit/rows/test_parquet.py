@@ -179,7 +179,7 @@ def test_a_folder_is_written_once() -> None:
     blobs = MemoryBlobs()
     table = pa.table({"a": [1]})
     write_table(blobs, table, folder=FOLDER, schema=schema_of("bigint"))
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         write_table(blobs, table, folder=FOLDER, schema=schema_of("bigint"))
 
 

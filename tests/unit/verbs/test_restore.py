@@ -114,7 +114,7 @@ def test_a_dropped_relation_comes_back_with_its_schema(warehouse: Warehouse) -> 
     assert [change.how for change in report.changes] == ["added"]
     with pytest.raises(InputError, match="exists"):
         restore_relation(warehouse.repository, "shop.a", **MAIN)
-    with pytest.raises(NotFoundError, match=r"never was a shop\.zzz"):
+    with pytest.raises(NotFoundError, match=r"shop\.zzz never existed"):
         restore_relation(warehouse.repository, "shop.zzz", **MAIN)
     restore_branch(warehouse.repository, "main~4", **MAIN)
     assert warehouse.shown() == {}

@@ -1,1 +1,1 @@
-"""Statements carried out, one family a module."""
+"""Handlers that carry out statements, one family per module."""

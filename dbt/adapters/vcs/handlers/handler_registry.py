@@ -1,4 +1,4 @@
-"""Handlers of statements, by the statement's type."""
+"""Handlers by type of statement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.statement import Statement
 
 Handler: TypeAlias = Callable[[Scope, Any], Outcome]
-"""Carries a statement out in its scope."""
+"""Carries out a statement in its scope."""
 
 _S = TypeVar("_S", bound=Statement)
 _HANDLERS: Final[dict[type[Statement], Handler]] = {}
@@ -41,7 +41,7 @@ def handler_of(statement: Statement) -> Handler | None:
 
 @cache
 def _discover() -> None:
-    """Load every handler, when the first statement is carried out."""
+    """Import all handlers; called for the first statement."""
     package = import_module("dbt.adapters.vcs.handlers")
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)

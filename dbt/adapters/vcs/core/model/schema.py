@@ -100,7 +100,7 @@ class Schema(Value, frozen=True, kw_only=True):
         for column in columns:
             if any(field.name.lower() == column.name.lower() for field in fields):
                 raise InputError(
-                    f"The column '{column.name}' is there already; choose another name."
+                    f"The column '{column.name}' already exists; choose another name."
                 )
             fields.append(msgspec.structs.replace(column, id=_free_id(column.name, taken)))
             taken.add(fields[-1].id.lower())
@@ -115,7 +115,7 @@ class Schema(Value, frozen=True, kw_only=True):
         column = self.field(old)
         other = self.find(new)
         if other is not None and other is not column:
-            raise InputError(f"The column '{new}' is there already; choose another name.")
+            raise InputError(f"The column '{new}' already exists; choose another name.")
         return self.replace(msgspec.structs.replace(column, name=new))
 
     def drop(self, names: Iterable[str]) -> Schema:

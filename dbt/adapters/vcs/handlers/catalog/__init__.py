@@ -1,1 +1,1 @@
-"""Questions to the catalog, answered from the branch."""
+"""Handlers of catalog statements, answered from the branch."""

@@ -1,4 +1,4 @@
-"""What manifests tell of one column of a table, as Spark shows its statistics."""
+"""Column statistics from manifests, in the form that Spark shows them."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.table_version import Version
 
 NULL: Final = "NULL"
-"""What Spark shows in the place of what isn't known."""
+"""What Spark shows for an unknown value."""
 
 _NAMES: Final = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len")
 
 UNKNOWN: Final = [(name, NULL) for name in (*_NAMES, "histogram")]
-"""The statistics of a column of which nothing is known."""
+"""The statistics of a column about which nothing is known."""
 
 _LENGTHS: Final = {
     "boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "bigint": 8, "date": 4,
     "timestamp": 8, "timestamp_ntz": 8, "float": 4, "double": 8,
 }  # fmt: skip
-"""Bytes that Spark counts for a value."""
+"""Bytes that Spark counts per value."""
 
 _BOUNDED: Final = {*_LENGTHS, "decimal"} - {"float", "double"}
-"""Types whose bounds in a block are values that are there.
+"""Types whose bounds in a block are values of the column.
 
-Bounds of texts may be shortened, and those of floats leave NaN out.
+Bounds of text may be truncated, and those of floats exclude NaN.
 """
 
 
 def facts_of(overlay: Overlay, snapshot: Snapshot, field: Field) -> list[tuple[str, str]]:
-    """Return the statistics of a column: a name and what is known, `NULL` if it isn't.
+    """Return the statistics of a column as names and values, `NULL` if not known.
 
-    Bounds and numbers are exact: where rows of a block are deleted, or a block doesn't tell,
-    there are none.
+    Bounds and counts are exact. Those that deleted rows or missing block statistics make
+    uncertain are `NULL`.
     """
     version = Version.of(overlay.repository, snapshot)
     holed = set(version.deleted)
@@ -84,7 +84,7 @@ def _value(bound: Scalar, type_: str) -> Decimal | int:
 
 
 def _shown(value: Decimal | int, type_: str) -> str:
-    """Return a value as Spark writes it into a catalog."""
+    """Return a value in the form that Spark writes into a catalog."""
     kind = type_of(type_).kind
     if kind == "boolean":
         return str(bool(value)).lower()

@@ -1,4 +1,4 @@
-"""Descriptions of relations and schemas: what they are made of, and what is known of them."""
+"""Descriptions of relations and schemas."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _USING: Final = "\nUSING parquet\n"
 def describe(scope: Scope, statement: Describe) -> Outcome:
     """Describe a relation: `col_name`, `data_type`, `comment`.
 
-    A column has `info_name`, `info_value`. What goes beyond columns is told by the engine, in
-    its own words.
+    For a column the result has `info_name`, `info_value`. Details beyond the columns come from
+    the engine.
 
     Raises:
         NotFoundError: There is no such relation.
@@ -79,7 +79,7 @@ def describe_schema(scope: Scope, statement: DescribeSchema) -> Outcome:
 
 @handles(ShowCreateTable)
 def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
-    """Show the statement that makes a table or view: `createtab_stmt`.
+    """Show the statement that creates a table or view: `createtab_stmt`.
 
     Raises:
         NotFoundError: There is no such relation.
@@ -91,7 +91,7 @@ def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
     snapshot = scope.overlay.snapshot(entry.snapshot)
     if not snapshot.cluster_by:
         return told
-    # Spark writes it as a partitioning, which neither it nor anybody else reads.
+    # Spark writes clustering as a partitioning, in a form that no reader accepts.
     names = ", ".join(quote_name(name) for name in shown_signs.sign_of_table(snapshot).cluster_by)
     text = str(told.rows.fetch()[0][0])
     text = text.replace(_USING, f"{_USING}CLUSTER BY ({names})\n", 1)
@@ -100,7 +100,7 @@ def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
 
 @handles(ShowTableExtended)
 def show_table_extended(scope: Scope, statement: ShowTableExtended) -> Outcome:
-    """Show facts of relations: `namespace`, `tableName`, `isTemporary`, `information`.
+    """Show details of relations: `namespace`, `tableName`, `isTemporary`, `information`.
 
     Raises:
         NotFoundError: There is no such schema.
@@ -122,7 +122,7 @@ def _told_by_engine(scope: Scope, target: Target, *, clustered: bool = True) -> 
 
 
 def _with_size(scope: Scope, name: RelationName, told: Outcome) -> Outcome:
-    """Add the size of a table to its description, where Spark has it."""
+    """Add the size of a table to its description, in the place where Spark shows it."""
     entry = scope.overlay.entry(name)
     if not isinstance(entry, TableEntry) or told.rows is None:
         return told
@@ -134,7 +134,7 @@ def _with_size(scope: Scope, name: RelationName, told: Outcome) -> Outcome:
 
 
 def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> Outcome:
-    """Send the statement to the engine while names stand for signs that know all of them."""
+    """Send the statement to the engine while the catalog shows complete signs."""
     found = {}
     for name in names:
         columns: tuple[Column, ...] = ()

@@ -1,7 +1,7 @@
 """Metadata in SQL: what a repository holds, as the relations `vcs.log`, `vcs.branches`, ...
 
-They are made from manifests when a statement names one, so they are never behind, and no file is
-kept for them. A schema of the branch that is called `vcs` hides them all.
+They are computed from manifests when a statement names one, so they are always current and
+need no files. A schema named `vcs` on the branch hides them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.table_version import Version
 
 SCHEMA: Final = "vcs"
-"""The schema that the relations are named in."""
+"""The schema of these relations."""
 
 _TEXT: Final = pa.string()
 _TIME: Final = pa.timestamp("us", "UTC")
@@ -43,7 +43,7 @@ class Relation(NamedTuple):
 
     Attributes:
         columns: Their types by name.
-        rows: What gives the rows, as a branch's reader sees them.
+        rows: Returns the rows as a reader of a branch sees them.
     """
 
     columns: Mapping[str, pa.DataType]
@@ -58,17 +58,17 @@ def is_meant(scope: Scope, read: Reference) -> bool:
 
 
 def mount(scope: Scope, read: Reference) -> str:
-    """Make a relation readable, as it is now, and return its quoted name.
+    """Make a relation readable in its current state, and return its quoted name.
 
     Raises:
-        NotFoundError: There is no such relation; the message names those that there are.
+        NotFoundError: There is no such relation; the message lists those that exist.
         InputError: A version of it is asked for.
     """
     name = read.name.identifier.lower()
     if read.at is not None:
         raise InputError(
-            f"{SCHEMA}.{name} has no versions: it tells of the repository as it is now. "
-            f"Leave `{read.at.value}` out, or connect to that revision."
+            f"{SCHEMA}.{name} has no versions: it shows the repository as it is now. Leave "
+            f"`{read.at.value}` out, or connect to that revision."
         )
     return scope.session.mount_arrow(f"__vcs_{name}", table_of(scope.overlay, name))
 

@@ -1,4 +1,4 @@
-"""What to say of a relation that a statement reads and that isn't there."""
+"""Errors for relations that a statement reads and that don't exist."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NEAR: Final = 3
 
 @contextmanager
 def named(scope: Scope) -> Iterator[None]:
-    """Where Spark knows no relation of a name, say which of like names there are.
+    """Replace Spark's error for an unknown relation by one that suggests similar names.
 
-    Spark's own words have four lines on search paths, which are not how a branch is searched.
+    Spark's own message has four lines on search paths, which don't apply to a branch.
     """
     try:
         yield
@@ -55,4 +55,4 @@ def _hint(scope: Scope, name: RelationName) -> str:
     if not overlay.has_schema(name.schema.lower()):
         schemas = ", ".join(overlay.schema_names()) or "none yet"
         return f"The schemas are: {schemas}."
-    return "Check the spelling, or that what makes it runs before: in dbt, name it by ref()."
+    return "Check the spelling, or that it is built first: in dbt, refer to it by ref()."

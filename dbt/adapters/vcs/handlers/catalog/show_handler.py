@@ -1,4 +1,4 @@
-"""Questions about the catalog, answered from the branch's tree and manifests alone."""
+"""`show` statements, answered from the branch's tree and manifests only."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
 def _wanted(
     scope: Scope, snapshot: Snapshot, given: Sequence[PartitionSpec]
 ) -> dict[str, str | None]:
-    """Return the values of a partition clause by field id, as blocks have them."""
+    """Return the values of a partition clause by field id, as blocks store them."""
     fields = [field for id in snapshot.partition_by if (field := snapshot.schema.by_id(id))]
     by_name = {field.name.lower(): field for field in fields}
     found: dict[str, str | None] = {}
@@ -98,7 +98,9 @@ def _wanted(
         field = by_name.get(item.name.lower())
         if field is None:
             columns = ", ".join(field.name for field in fields)
-            raise InputError(f"{item.name} is no partition column; they are: {columns}.")
+            raise InputError(
+                f"{item.name} is not a partition column; the partition columns are: {columns}."
+            )
         if item.value_sql is None:
             raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")
         query = f"select cast(cast({item.value_sql} as {field.type}) as string)"
@@ -148,14 +150,14 @@ def columns_of(scope: Scope, name: RelationName) -> list[tuple[str, str, str | N
 def _columns_of_view(
     scope: Scope, name: RelationName, entry: ViewEntry
 ) -> list[tuple[str, str, str | None]]:
-    """Return the columns with the types that they have now; if they can't be read, had once."""
+    """Return a view's columns with their current types, or the stored ones if it can't be read."""
     try:
         with scope.shown([name]):
             return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
     except (EngineError, NotFoundError, InputError) as error:
         scope.warnings.append(
             f"{name} can't be read any more: {error} Its columns are shown as they were when it "
-            "was made; make it again, or what it reads."
+            "was created. Create it again, or what it reads."
         )
         columns = scope.overlay.view(entry.view).columns
         return [(column.name, column.type, column.comment) for column in columns]
@@ -164,7 +166,7 @@ def _columns_of_view(
 def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | None]]:
     """Return (name, type, comment) of the columns of one of the session's temporary views.
 
-    The view is named as `Temporaries.view` does it.
+    `view` is a name from `Temporaries.view`.
     """
     name = relation_of_view(view)
     with scope.shown(scope.temporary_reads([view])):
@@ -172,7 +174,7 @@ def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | 
 
 
 def redacted(scope: Scope, properties: Mapping[str, str]) -> dict[str, str]:
-    """Return properties as Spark shows them: what its settings take for secret is hidden."""
+    """Return properties as Spark shows them, with values that its settings redact hidden."""
     return scope.session.redacted(properties) if properties else {}
 
 

@@ -1,1 +1,1 @@
-"""Statements that change rows, carried out."""
+"""Handlers of statements that read or change rows."""

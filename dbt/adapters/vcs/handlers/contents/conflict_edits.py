@@ -1,7 +1,7 @@
-"""Edits of conflict tables: choices made by an `update` on the branch of a merge that waits.
+"""Edits of conflict tables: an `update` on the branch of a waiting merge.
 
-Statements change `resolution` and `result_*` there, and nothing else: what both sides have is a
-fact. A value of a result makes the resolution `custom`; a side as resolution fills the result in.
+Statements may set `resolution` and `result_*` there, and nothing else. Setting a result makes
+the resolution `custom`; setting the resolution to a side fills in the result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOUNTED: Final = "__vcs_conflicts"
 
 
 def merge_kept_by(scope: Scope) -> OpenMerge | None:
-    """Return the merge whose conflicts a statement's branch keeps, or None."""
+    """Return the merge whose conflicts are on the statement's branch, or None."""
     name = scope.overlay.branch
     if name is None or not name.startswith(PREFIX):
         return None
@@ -40,13 +40,13 @@ def merge_kept_by(scope: Scope) -> OpenMerge | None:
 
 
 def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outcome:
-    """Carry out a statement that changes something on the branch of a merge that waits.
+    """Carry out a statement that changes something on the branch of a waiting merge.
 
     Raises:
         NotFoundError: There is no such conflict table.
-        UnsupportedError: It is no `update`.
-        InputError: It sets another column, a value that its type doesn't hold, or what
-            `ConflictTable` and `given_row` refuse.
+        UnsupportedError: It is not an `update`.
+        InputError: It sets another column or a value that doesn't fit the type, or something
+            that `ConflictTable` or `given_row` rejects.
     """
     if not isinstance(statement, Update):
         raise UnsupportedError(
@@ -68,7 +68,7 @@ def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outc
 def _computed(
     scope: Scope, table: ConflictTable, statement: Update
 ) -> tuple[list[int], pa.ChunkedArray | None, dict[str, pa.ChunkedArray]]:
-    """Return the rows that change, their resolutions if set, and values by the set column."""
+    """Return the rows that change, their resolutions if set, and the values by column."""
     names = [field.name for field in table.fields]
     places = {name.lower(): place for place, name in enumerate(names)}
     set_ = {item.column.lower(): item.column for item in statement.assignments}
@@ -102,7 +102,7 @@ def _check_columns(table: ConflictTable, names: Mapping[str, str]) -> None:
                 f"The column {name} shows what is there, and can't be set. To choose what is to "
                 f"be there after the merge, {instead}."
             )
-        # Raises with what can be set instead.
+        # Raises, and names what can be set instead.
         exact_values(table, {name.removeprefix(RESULT): pa.scalar(None)})
 
 
@@ -113,7 +113,7 @@ def _edited(
     words: pa.ChunkedArray | None,
     values: Mapping[str, pa.ChunkedArray],
 ) -> ConflictTable:
-    """Return the table with what an update sets."""
+    """Return the table with the values that an update sets."""
     choices: list[Choice | None] = [None] * len(rows)
     if words is not None:
         choices = [_choice(word) for word in words.to_pylist()]

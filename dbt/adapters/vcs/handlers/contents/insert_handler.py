@@ -34,16 +34,16 @@ _DYNAMIC = "spark.sql.sources.partitionOverwriteMode"
 
 @handles(Insert)
 def insert(scope: Scope, statement: Insert) -> Outcome:
-    """Write a query's rows as blocks; with `overwrite`, let go of the blocks they replace.
+    """Write a query's rows as blocks; `overwrite` removes the blocks that they replace.
 
-    What is replaced follows Spark's rule for tables of files: the whole table, or the partitions
-    that the partition clause names, or, with `partitionOverwriteMode = dynamic`, the partitions
-    that the query gives rows for. With `replace where` it is the rows that fulfil the condition;
-    with `if not exists` nothing happens if the partition has rows.
+    What is replaced follows Spark's rule for file tables: the whole table, or the partitions
+    in the partition clause, or, with `partitionOverwriteMode = dynamic`, the partitions that
+    the query has rows for. `replace where` replaces the rows that meet the condition. `if not
+    exists` does nothing if the partition has rows.
 
     Raises:
         NotFoundError: There is no such table.
-        InputError: The name is a view's, or a column that can't be NULL gets one.
+        InputError: The name is a view, or a column that can't be NULL gets a NULL.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
@@ -76,12 +76,12 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
 
 
 def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
-    """Write Arrow rows, their columns named as the table's, as blocks; no engine is started.
+    """Write Arrow rows with the table's column names as blocks, without an engine.
 
     Raises:
         NotFoundError: There is no such table.
-        InputError: A column that can't be NULL gets one.
-        UnsupportedError: The table is partitioned.
+        InputError: A column that can't be NULL gets a NULL. UnsupportedError: The table is
+            partitioned.
     """
     snapshot = scope.overlay.require_table(name)
     if snapshot.partition_by:
@@ -106,7 +106,7 @@ def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
 
 @handles(Truncate)
 def truncate(scope: Scope, statement: Truncate) -> Outcome:
-    """Take every row away, or every row of some partitions.
+    """Delete all rows, or all rows of some partitions.
 
     Raises:
         NotFoundError: There is no such table.
@@ -154,13 +154,14 @@ def has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Sn
     """Return whether a partition has rows.
 
     Raises:
-        InputError: Not every partition column is given a value.
+        InputError: A partition column has no value.
     """
     wanted = _static_values(scope, snapshot, partition)
     if len(wanted) < len(snapshot.partition_by) or not wanted:
         by = ", ".join(snapshot.partition_by) or "nothing"
         raise InputError(
-            f"A partition needs a value for each partition column; the table is by {by}."
+            f"A partition needs a value for each partition column; the table is partitioned by "
+            f"{by}."
         )
     blocks = Version.of(scope.overlay.repository, snapshot).blocks
     return any(_matches(block, wanted) for block in blocks)
@@ -174,7 +175,7 @@ def _replaced(
     if snapshot.partition_by and mode.lower() == "dynamic":
         written = {tuple(sorted(block.partition.items())) for block in blocks}
         if len(wanted) == len(snapshot.partition_by):
-            # Every partition column is given a value: that partition, whatever the mode.
+            # With a value for every partition column it is that partition, whatever the mode.
             return lambda block: _matches(block, wanted)
         return lambda block: tuple(sorted(block.partition.items())) in written
     return lambda block: _matches(block, wanted)
@@ -187,7 +188,7 @@ def _matches(block: Block, wanted: dict[str, str | None]) -> bool:
 def _static_values(
     scope: Scope, snapshot: Snapshot, partition: Sequence[PartitionSpec]
 ) -> dict[str, str | None]:
-    """Return the values that a partition clause gives, by field id, as the folders spell them.
+    """Return the values of a partition clause by field id, as folder names spell them.
 
     Raises:
         InputError: It names a column that the table is not partitioned by.
@@ -197,14 +198,16 @@ def _static_values(
         field = snapshot.schema.field(spec.name)
         if field.id not in snapshot.partition_by:
             by = ", ".join(snapshot.partition_by) or "nothing"
-            raise InputError(f"{spec.name} is no partition column; the table is by {by}.")
+            raise InputError(
+                f"{spec.name} is not a partition column; the table is partitioned by {by}."
+            )
         if spec.value_sql is not None:
             values[field.id] = _folder_value(scope, spec.value_sql, field.type)
     return values
 
 
 def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
-    """Return a partition value as the folder's name spells it: times in UTC."""
+    """Return a partition value as a folder name spells it; times are in UTC."""
     value = f"cast({value_sql} as {type_})"
     if type_ == "timestamp":
         value = f"to_utc_timestamp({value}, current_timezone())"
@@ -215,7 +218,7 @@ def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
 def _kept(
     scope: Scope, snapshot: Snapshot, is_replaced: Callable[[Block], bool]
 ) -> tuple[SegmentRef, ...]:
-    """Return the segments without the replaced blocks; untouched ones keep their id."""
+    """Return the segments without the replaced blocks; unchanged segments keep their id."""
     repository = scope.overlay.repository
     blocks = Version.of(repository, snapshot).blocks
     gone = {block.path for block in blocks if is_replaced(block)}

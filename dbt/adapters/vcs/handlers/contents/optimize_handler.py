@@ -1,4 +1,4 @@
-"""Compaction of a table: the same rows in blocks of a sensible size, without deleted ones."""
+"""Compaction of a table: the same rows in blocks of a good size, without deleted rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ OPERATION: Final = "optimize"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """Rewritten blocks, with the same rows.
+    """Blocks and what they were rewritten to, with the same rows.
 
     Attributes:
         inputs: Paths of the blocks that they replace.
@@ -67,11 +67,11 @@ class Rewrite:
 
 @handles(Optimize)
 def optimize(scope: Scope, statement: Optimize) -> Outcome:
-    """Compact a table; answers one row: `relation, blocks_before, blocks_after, dropped_rows`.
+    """Compact a table; returns one row: `relation, blocks_before, blocks_after, dropped_rows`.
 
     Raises:
         NotFoundError: There is no such table.
-        InputError: A column to cluster by is none, or keeps no ranges.
+        InputError: A column to cluster by doesn't exist, or its type has no ranges.
     """
     name = scope.name(statement.target.name)
     before = scope.overlay.require_table(name)
@@ -100,19 +100,19 @@ def rewrite_table(
 ) -> tuple[Rewrite, ...]:
     """Rewrite the blocks that are worth it; readers see no change until `put_optimized`.
 
-    In process where Arrow knows the types, and no order over the whole table is asked for; else
+    Runs in process if Arrow knows the types and the table is not sorted as a whole; otherwise
     with the engine.
 
     Args:
         repository: The repository.
         snapshot: The table.
         sessions: Gives the engine's session if it is needed.
-        target_bytes: How large blocks are to become.
-        cluster_by: Names of columns to sort all rows of the table by; if none are given, what is
-            written anew is sorted by those that the table has.
+        target_bytes: The size to aim at for a block.
+        cluster_by: Columns to sort all rows of the table by; if empty, rewritten blocks are
+            sorted by the table's own clustering columns.
 
     Raises:
-        InputError: A column to cluster by is none, or keeps no ranges.
+        InputError: A column to cluster by doesn't exist, or its type has no ranges.
     """
     version = Version.of(repository, snapshot)
     writer = _Writer(repository, version, sessions, target_bytes)
@@ -129,8 +129,8 @@ def put_optimized(
 ) -> Snapshot | None:
     """Store a version of a table in which rewrites replace their inputs.
 
-    A rewrite is used if every input is still in the table, with exactly the deletions that it
-    applied, so it works on a table that others have changed since. Returns None if no rewrite is
+    A rewrite is used if every input is still in the table with exactly the deletions that it
+    applied, so others may have changed the table meanwhile. Returns None if no rewrite is
     used.
     """
     repository = overlay.repository
@@ -173,13 +173,15 @@ def put_optimized(
         origin=origin,
     )
     if version.rows != snapshot.rows:
-        raise AssertionError(f"{name}: compaction made {version.rows} rows of {snapshot.rows}")
+        raise AssertionError(
+            f"{name}: compaction changed the number of rows from {snapshot.rows} to {version.rows}"
+        )
     overlay.put(name, TableEntry(snapshot=SnapshotId(repository.objects.put(version))))
     return version
 
 
 class _Writer:
-    """Rewrites blocks of one version of a table."""
+    """Rewrites blocks of one table version."""
 
     def __init__(
         self,
@@ -196,7 +198,7 @@ class _Writer:
         self._target = target_bytes
 
     def rewrite(self, item: Bin) -> Rewrite:
-        """Write the blocks of a bin together."""
+        """Rewrite the blocks of a bin together."""
         paths = tuple(block.path for block in item.blocks)
         stones = carried_out(self._contents.tombstones, paths)
         files = in_process_first(
@@ -206,7 +208,7 @@ class _Writer:
         return self._done(paths, files, stones)
 
     def sorted_by(self, fields: Sequence[Field]) -> tuple[Rewrite, ...]:
-        """Rewrite the whole table sorted by columns, unless it already is sorted."""
+        """Rewrite the whole table sorted by columns, unless it is sorted already."""
         blocks = self._contents.blocks
         if not blocks or self._is_sorted(fields[0]):
             return ()
@@ -268,14 +270,14 @@ def _clustering(snapshot: Snapshot, names: Sequence[str]) -> tuple[Field, ...]:
     for field in fields:
         if type_of(field.type).is_nested:
             raise InputError(
-                f"Rows can't be clustered by {field.name}: files keep no ranges of values of type "
-                f"{field.type}. Take a column of a plain type."
+                f"Rows can't be clustered by {field.name}: files keep no value ranges for the "
+                f"type {field.type}. Choose a column of a plain type."
             )
     return fields
 
 
 class _Range(NamedTuple):
-    """Where a block lies in a column; an end that isn't known comes before all others."""
+    """The range of a block's values in a column; an unknown end sorts first."""
 
     low: tuple[bool, Any]
     high: tuple[bool, Any]

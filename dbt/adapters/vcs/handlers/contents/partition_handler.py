@@ -1,4 +1,4 @@
-"""Partitions that a statement announces: they are there with their rows, so nothing is done."""
+"""Statements that register partitions; a partition exists with its rows, so they do nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_partitions(scope: Scope, statement: AddPartitions) -> Outcome:
     Raises:
         NotFoundError: There is no such table.
         InputError: The table is not partitioned by these columns, or has rows in the partition
-            and `if not exists` was not said.
+            and `if not exists` was not given.
     """
     name = scope.name(statement.target.name)
     snapshot = _partitioned(name, scope.overlay.require_table(name))
@@ -31,15 +31,16 @@ def add_partitions(scope: Scope, statement: AddPartitions) -> Outcome:
         if has_partition(scope, partition, snapshot) and not statement.if_not_exists:
             shown = ", ".join(f"{spec.name} = {spec.value_sql}" for spec in partition)
             raise InputError(
-                f"{name} has the partition ({shown}) already. Say `add if not exists partition`, "
-                "or leave the statement out: a partition is there as soon as it has rows."
+                f"{name} already has the partition ({shown}). Write `add if not exists "
+                "partition`, or leave the statement out: a partition exists as soon as it has "
+                "rows."
             )
     return Outcome()
 
 
 @handles(RepairTable)
 def repair_table(scope: Scope, statement: RepairTable) -> Outcome:
-    """Check that a table is one with partitions; the repository knows its files.
+    """Check that a table is partitioned; the repository already knows its files.
 
     Raises:
         NotFoundError: There is no such table.

@@ -1,4 +1,4 @@
-"""Queries and statements of Spark's own: carried out as written, on what the branch shows."""
+"""Queries and Spark commands, run as written on what the branch shows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
     """Run a statement that changes no branch in Spark."""
     known = [name for name in scope.reads(statement.mentions) if _is_known(scope, name)]
     if known and tokenize(statement.text)[0].word == "analyze":
-        # Every version has its statistics in the manifest.
+        # Manifests already hold the statistics of every version.
         return Outcome()
     with scope.shown(known):
         return Outcome(rows=scope.session.query(statement.text))

@@ -1,4 +1,4 @@
-"""Rows that give way to others by a condition: `insert into ... replace where`."""
+"""Rows replaced by a condition: `insert into ... replace where`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from dbt.adapters.vcs.writes.targets import Target, target_of
 def without_rows(
     scope: Scope, name: RelationName, condition: str, written: Sequence[Block]
 ) -> tuple[SegmentRef, ...]:
-    """Return a table's segments without the rows that fulfil a condition.
+    """Return a table's segments without the rows that meet a condition.
 
     Args:
         scope: The statement's scope.
         name: The table.
         condition: SQL text.
-        written: The rows that take their place.
+        written: The rows that replace them.
 
     Raises:
-        InputError: One of the new rows does not fulfil the condition, as Delta has it, too.
+        InputError: A new row does not meet the condition; Delta has the same rule.
     """
     statement = parse(f"delete from {quoted_relation(name)} where {condition}")
     assert isinstance(statement, Delete)
@@ -52,6 +52,6 @@ def _check(
     if others:
         raise InputError(
             f"insert into {target.name} replace where {condition}: {others} of the {rows} new "
-            "rows do not fulfil the condition. Nothing was changed; filter them out of the "
+            "rows do not meet the condition. Nothing was changed; filter them out of the "
             "query, or widen the condition."
         )

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.writes.targets import Target, target_of
 from dbt.adapters.vcs.writes.versions import changed
 
 PROBE_ABOVE: Final = 64 * 1024 * 1024
-"""A merge into more bytes than this asks for the range of the source's keys first."""
+"""A merge into more bytes than this first computes the range of the source's keys."""
 
 
 @handles(Update)
@@ -35,7 +35,7 @@ def update(scope: Scope, statement: Update) -> Outcome:
 
     Raises:
         NotFoundError: There is no such table.
-        InputError: It is a view, or a column that can't be NULL gets one.
+        InputError: It is a view, or a column that can't be NULL gets a NULL.
         EngineError: A value doesn't fit its column.
     """
     target = _target(scope, statement.target)
@@ -48,7 +48,7 @@ def update(scope: Scope, statement: Update) -> Outcome:
 
 @handles(Delete)
 def delete(scope: Scope, statement: Delete) -> Outcome:
-    """Delete the rows that meet a condition; without one all, by manifests alone.
+    """Delete the rows that meet a condition; without one, delete all by manifests only.
 
     Raises:
         NotFoundError: There is no such table.
@@ -65,12 +65,12 @@ def delete(scope: Scope, statement: Delete) -> Outcome:
 
 @handles(Merge)
 def merge(scope: Scope, statement: Merge) -> Outcome:
-    """Update, delete and insert rows by how they match the rows of a source.
+    """Update, delete and insert rows depending on their matches in a source.
 
     Raises:
         NotFoundError: There is no such table.
         InputError: It is a view, a row would be changed by several rows of the source, or a
-            column that can't be NULL gets one.
+            column that can't be NULL gets a NULL.
         EngineError: A value doesn't fit its column.
     """
     target = _target(scope, statement.target)
@@ -96,14 +96,14 @@ def carried_out(
     source_columns: Sequence[str] = (),
     key: Sequence[int] | None = None,
 ) -> Rewritten:
-    """Compute what a statement does to some blocks of a table, and write what that needs.
+    """Compute what a statement does to some blocks of a table, and write the result.
 
     Args:
         scope: The statement's scope.
         target: The table.
         statement: The statement.
-        blocks: Those in which rows may change.
-        source_columns: Of a merge's source.
+        blocks: The blocks in which rows may change.
+        source_columns: The columns of a merge's source.
         key: As for `rewritten`.
     """
     columns = [TargetColumn(f.name, f.default, f.type) for f in target.snapshot.schema.fields]
@@ -124,7 +124,7 @@ def carried_out(
 
 
 def reading(scope: Scope, statement: Update | Delete | Merge) -> AbstractContextManager[None]:
-    """Make what a statement reads besides its target readable within the block."""
+    """Make everything that a statement reads, except its target, readable within the block."""
     return scope.shown(scope.reads(statement.reads))
 
 
@@ -171,7 +171,7 @@ def _reached(scope: Scope, target: Target, statement: Merge) -> Sequence[Block]:
     query = f"select {asked} from (\n{statement.source_query()}\n) as {quoted(alias)}"
     with reading(scope, statement):
         if not scope.session.is_repeatable(statement.source_query()):
-            # Rows that the second reading alone has would miss their match, and be inserted.
+            # Rows that only the second read returns would find no match and be inserted.
             return target.blocks
         rows = scope.session.query(query)
     blocks: Sequence[Block] = target.blocks
@@ -194,7 +194,7 @@ def _compares_as_itself(type_: str, field: Field) -> bool:
 
 
 def _shown_key(target: Target, statement: Merge) -> list[int]:
-    """Return the places of the columns that tell a row: those of the match, the key, or all."""
+    """Return the indexes of columns that identify a row: the match's, the key, or all."""
     schema = target.snapshot.schema
     ids = [field.id for field in schema.fields]
     matched = [schema.find(pair.column) for pair in statement.conjuncts()]

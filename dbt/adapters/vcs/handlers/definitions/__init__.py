@@ -1,1 +1,1 @@
-"""Statements that define relations, functions and schemas, carried out."""
+"""Handlers of statements that define relations, functions and schemas."""

@@ -1,4 +1,4 @@
-"""Changes to the columns of a table: of metadata alone, no file is written."""
+"""Changes to the columns of a table: metadata only, no file is written."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from dbt.adapters.vcs.writes.versions import changed
 
 @handles(AddColumns)
 def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
-    """Add columns to a table; its rows show NULL there, or the value of the column's default now.
+    """Add columns to a table; existing rows show NULL there, or the default's current value.
 
     Raises:
-        InputError: A name is there already, a default does not fit its column, or rows that are
-            there would need a value: the column can't be NULL and has no default.
-        UnsupportedError: Rows are there, and the default's type is one that versions don't keep.
+        InputError: A name is taken, a default does not fit its column, or a column that can't
+            be NULL has no default and the table has rows.
+        UnsupportedError: The table has rows, and versions can't store defaults of this type.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
@@ -73,14 +73,14 @@ def _added(scope: Scope, name: RelationName, snapshot: Snapshot, column: ColumnD
 
 
 def _without_null_default(column: ColumnDef) -> ColumnDef:
-    """Return a column as it is where `default null` is not said: with the same rows."""
+    """Return a column without `default null`, which changes nothing for its rows."""
     is_null = column.default is not None and column.default.lower() == "null"
     return replace(column, default=None) if is_null else column
 
 
 @handles(RenameColumn)
 def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
-    """Rename a column; its identity and its data stay.
+    """Rename a column; it keeps its identity and its data.
 
     Raises:
         InputError: There is no such column, the new name is taken, or a check constraint names
@@ -101,11 +101,11 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
 
 @handles(DropColumns)
 def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
-    """Drop columns; a column that is added later never shows their data.
+    """Drop columns; a column of the same name added later never shows their data.
 
     Raises:
-        InputError: There is no such column, the table is partitioned, keyed or clustered by it,
-            a check constraint names it, or none but partition columns would be left.
+        InputError: There is no such column, the table is partitioned, keyed or clustered by
+            it, a check constraint names it, or only partition columns would be left.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
@@ -122,7 +122,7 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
         schema = snapshot.schema.drop(found)
         if {field.id for field in schema.fields} <= {*snapshot.partition_by}:
             raise InputError(
-                f"Nothing but partition columns would be left of {name}. Keep another column, "
+                f"Only partition columns would be left in {name}. Keep another column, "
                 "or drop the table."
             )
         version = msgspec.structs.replace(snapshot, schema=schema)
@@ -132,13 +132,13 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
 
 @handles(AlterColumn)
 def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
-    """Change a column's type, place, default or comment, or whether it takes NULL.
+    """Change a column's type, position, default, comment or nullability.
 
-    A type changes only where every value fits the new one unchanged; files keep the old one, and
-    readers widen it.
+    A type can change only if every value fits the new one unchanged. Files keep the old type,
+    and readers widen it.
 
     Raises:
-        InputError: There is no such column, or rows that are there stand against it.
+        InputError: There is no such column, or existing rows don't allow the change.
         UnsupportedError: The new type does not hold every value of the old one.
     """
     name = scope.name(statement.target.name)
@@ -169,7 +169,7 @@ def _retyped(name: RelationName, field: Field, type_: str) -> Field:
     if not widens(field.type, type_):
         raise UnsupportedError(
             f"The column {field.name} of {name} can't change from {field.type} to {type_} in "
-            "place: not every value would stay what it is. Possible are tinyint to smallint to "
+            "place: values could be lost. Possible changes are tinyint to smallint to "
             "int to bigint, float to double, decimals with more digits, and char or varchar to "
             "longer varchar or to string. "
             "Rebuild the table instead: create or replace table ... as select cast(...)"
@@ -178,10 +178,11 @@ def _retyped(name: RelationName, field: Field, type_: str) -> Field:
 
 
 def _moved(schema: Schema, column: str, position: Position, partition_by: Sequence[str]) -> Schema:
-    """Return the schema with a column at another place.
+    """Return the schema with a column at another position.
 
     Raises:
-        InputError: The place is none, or is among the partition columns, which come last.
+        InputError: There is no such position, or it is among the partition columns, which come
+            last.
     """
     moved = schema.field(column)
     rest = [field for field in schema.fields if field.id != moved.id]
@@ -201,7 +202,7 @@ def _moved(schema: Schema, column: str, position: Position, partition_by: Sequen
 
 
 def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field: Field) -> None:
-    """Refuse NULLs; only blocks whose footers tell of some, or don't tell, are read."""
+    """Refuse NULLs; only blocks whose footers count some, or don't count them, are read."""
     repository = scope.overlay.repository
     version = Version.of(repository, snapshot)
     doubtful = [

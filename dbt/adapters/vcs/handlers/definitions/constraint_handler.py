@@ -1,4 +1,4 @@
-"""Adding and dropping the check constraints of a table that is there."""
+"""Adding and dropping the check constraints of an existing table."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dbt.adapters.vcs.writes.versions import changed
 
 @handles(AddCheck)
 def add_check(scope: Scope, statement: AddCheck) -> Outcome:
-    """Add a check constraint; the rows that are there have to keep to it.
+    """Add a check constraint, which existing rows must meet.
 
     Raises:
-        InputError: There is one of that name, rows break it, or its condition is none.
+        InputError: The name is taken, rows violate it, or its condition is invalid.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
@@ -27,7 +27,7 @@ def add_check(scope: Scope, statement: AddCheck) -> Outcome:
     constraint = given.lower() if given else free_name(name.identifier, snapshot.properties)
     if CHECK + constraint in snapshot.properties:
         raise InputError(
-            f"{name} has a constraint {constraint} already. Drop it first, or choose another name."
+            f"{name} already has a constraint {constraint}. Drop it first, or choose another name."
         )
     properties = {**snapshot.properties, CHECK + constraint: statement.check.expression}
     version = msgspec.structs.replace(snapshot, properties=properties)
@@ -40,7 +40,7 @@ def drop_constraint(scope: Scope, statement: DropConstraint) -> Outcome:
     """Drop a check constraint.
 
     Raises:
-        InputError: There is none of that name, and `if exists` was not said.
+        InputError: There is no such constraint, and `if exists` was not given.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
@@ -51,7 +51,7 @@ def drop_constraint(scope: Scope, statement: DropConstraint) -> Outcome:
     elif not statement.if_exists:
         known = ", ".join(checks_of(snapshot.properties)) or "none"
         raise InputError(
-            f"{name} has no check constraint {statement.name}; it has: {known}. A primary key "
-            f"goes with: alter table {name} drop primary key."
+            f"{name} has no check constraint {statement.name}; it has: {known}. To drop a "
+            f"primary key: alter table {name} drop primary key."
         )
     return Outcome(relation=name)

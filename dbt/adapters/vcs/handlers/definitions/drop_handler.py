@@ -1,4 +1,4 @@
-"""Taking relations away, emptying and renaming them."""
+"""Dropping and renaming relations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dbt.adapters.vcs.statements.families.table import DropRelation
 
 @handles(DropRelation)
 def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
-    """Drop a table, a view or a function; the versions that it had stay in the history.
+    """Drop a table, a view or a function; its versions stay in the history.
 
     Raises:
         NotFoundError: There is no such relation.
-        InputError: It is of the other kind.
+        InputError: It is of another kind.
     """
     name = scope.name(statement.target.name)
     entry = scope.overlay.entry(name)
@@ -26,7 +26,7 @@ def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
             return Outcome()
         raise NotFoundError(f"There is no {statement.kind} {name} to drop.")
     if entry.noun != statement.kind:
-        raise InputError(f"{name} is a {entry.noun}; say drop {entry.noun} {name}.")
+        raise InputError(f"{name} is a {entry.noun}; write: drop {entry.noun} {name}.")
     scope.overlay.put(name, Absent)
     _hide(scope, name)
     return Outcome(relation=name)
@@ -34,7 +34,7 @@ def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
 
 @handles(RenameRelation)
 def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
-    """Rename a table or a view; its history goes with it.
+    """Rename a table or a view; it keeps its history.
 
     Raises:
         NotFoundError: There is no such relation.
@@ -44,7 +44,7 @@ def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
     new = statement.new.relation(name.schema)
     entry = scope.overlay.require(name)
     if scope.overlay.entry(new) is not None:
-        raise InputError(f"{new} is there already; {name} can't be renamed to it.")
+        raise InputError(f"{new} already exists; {name} can't be renamed to it.")
     scope.overlay.put(new, entry)
     scope.overlay.put(name, Absent)
     _hide(scope, name)

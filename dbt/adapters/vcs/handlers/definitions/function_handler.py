@@ -1,4 +1,4 @@
-"""Functions of a branch: made, described and listed."""
+"""Functions of a branch: creating, describing and listing them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
     """Create a function, or replace one.
 
     Raises:
-        InputError: The name is taken, the function would call itself, or its source is none.
-        EngineError: Spark refuses it.
+        InputError: The name is taken, the function would call itself, or its source is
+            invalid.
+        EngineError: Spark rejects it.
     """
     name = scope.name(statement.target.name)
-    # What the old version needs may be gone: a statement that replaces it must not read it.
+    # What the old version needs may be gone, so replacing it must not read it.
     scope.calls = tuple(call for call in scope.calls if scope.name(call) != name)
     scope.overlay.require_schema(name.schema)
     existing = scope.overlay.entry(name)
@@ -52,11 +53,11 @@ def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
             return Outcome()
         if not statement.replace:
             raise InputError(
-                f"{name} is there already. Drop it first, or say create or replace function."
+                f"{name} already exists. Drop it first, or use create or replace function."
             )
     scope.overlay.put_function(name, _function(scope, statement, name))
     try:
-        # The engine's own checks come with the mount.
+        # Mounting runs the engine's own checks.
         scope.show([name])
     except VcsError:
         scope.overlay.put(name, Absent if existing is None else existing)
@@ -76,13 +77,13 @@ def _function(scope: Scope, statement: CreateFunction, name: RelationName) -> Fu
         ]
         calls = {str(scope.name(call.name)) for call in found}
         if str(name) in calls:
-            raise InputError(f"The function {name} would call itself, which Spark's can't.")
+            raise InputError(f"The function {name} would call itself, which Spark does not allow.")
         text = qualified(body, scope.schema, scope.temporaries.views(), found)
         reads = tuple(sorted({str(read) for read in scope.reads(body.reads)}))
     elif statement.runtime is not None and statement.runtime != _python_version():
         scope.warnings.append(
-            f"The function {name} asks for Python {statement.runtime}; in a session functions run "
-            f"in the session's own, which is {_python_version()}."
+            f"The function {name} asks for Python {statement.runtime}; in a session functions "
+            f"run in the session's own Python, which is {_python_version()}."
         )
     return Function(
         text=text,
@@ -107,7 +108,7 @@ def _python_version() -> str:
 
 @handles(DescribeFunction)
 def describe_function(scope: Scope, statement: DescribeFunction) -> Outcome:
-    """Describe a function, a line a fact: `function_desc`. Spark describes its own ones.
+    """Describe a function: `function_desc`, one row per fact. Spark describes its own.
 
     Raises:
         EngineError: There is no such function.
@@ -142,7 +143,7 @@ def describe_function(scope: Scope, statement: DescribeFunction) -> Outcome:
 
 @handles(ShowFunctions)
 def show_functions(scope: Scope, statement: ShowFunctions) -> Outcome:
-    """List functions: `function`; the branch's and temporary ones, Spark's own if asked for.
+    """List functions of the branch and temporary ones, and Spark's own if asked for: `function`.
 
     Raises:
         NotFoundError: There is no such schema.

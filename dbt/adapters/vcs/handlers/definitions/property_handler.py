@@ -1,4 +1,4 @@
-"""Changes to what is said of relations and schemas: properties and comments."""
+"""Changes to the properties and comments of relations and schemas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def set_properties(scope: Scope, statement: SetProperties) -> Outcome:
     """Set properties of a table or view; `comment` sets its comment, as in Spark.
 
     Raises:
-        InputError: A setting of a table gets a value that it can't have.
+        InputError: A table setting gets an invalid value.
     """
     name = scope.name(statement.target.name)
     given = dict(statement.properties)
@@ -42,10 +42,10 @@ def set_properties(scope: Scope, statement: SetProperties) -> Outcome:
 
 @handles(UnsetProperties)
 def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
-    """Take properties of a table or view away.
+    """Remove properties of a table or view.
 
     Raises:
-        InputError: One of them isn't set, and `if exists` was not said.
+        InputError: One of them isn't set, and `if exists` was not given.
     """
     name = scope.name(statement.target.name)
     entry = scope.overlay.require(name)
@@ -55,7 +55,7 @@ def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
         properties = scope.overlay.view(entry.view).properties
     missing = [key for key in statement.keys if key not in properties and key != _COMMENT]
     if missing and not statement.if_exists:
-        raise InputError(f"{name} has no property '{missing[0]}'; say unset ... if exists.")
+        raise InputError(f"{name} has no property '{missing[0]}'; use unset ... if exists.")
     _alter_properties(scope, name, {}, removed=statement.keys)
     return Outcome(relation=name)
 
@@ -139,7 +139,7 @@ def _merged(
 
 
 def _key(snapshot: Snapshot, properties: dict[str, str], touched: set[str]) -> tuple[str, ...]:
-    """Return the field ids of the key that properties name; the present ones if not touched."""
+    """Return the key's field ids from properties; the current ones if not touched."""
     if not _OF_KEYS & touched:
         return snapshot.primary_key
     schema = snapshot.schema

@@ -1,4 +1,4 @@
-"""Schemas: created, dropped, used, commented on."""
+"""Creating, dropping and using schemas."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def create_schema(scope: Scope, statement: CreateSchema) -> Outcome:
     """Create a schema.
 
     Raises:
-        InputError: It is there already, or the name is the engine's own.
+        InputError: It already exists, or the name is reserved by the engine.
     """
     schema = statement.name.lower()
     if schema == GLOBAL_TEMPORARY:
         raise InputError(
-            f"{schema} is where Spark has global temporary views. Give the schema another name."
+            f"{schema} is Spark's schema of global temporary views. Give the schema another name."
         )
     if scope.overlay.has_schema(schema):
         if statement.if_not_exists:
             return Outcome()
-        raise InputError(f"The schema {schema} is there already.")
+        raise InputError(f"The schema {schema} already exists.")
     scope.overlay.put_schema(
         schema, comment=statement.comment, properties=dict(statement.properties)
     )
@@ -35,11 +35,11 @@ def create_schema(scope: Scope, statement: CreateSchema) -> Outcome:
 
 @handles(DropSchema)
 def drop_schema(scope: Scope, statement: DropSchema) -> Outcome:
-    """Drop a schema, with everything in it if that is asked.
+    """Drop a schema; `cascade` drops everything in it as well.
 
     Raises:
-        NotFoundError: It is not there.
-        InputError: There are relations in it and `cascade` was not said.
+        NotFoundError: There is no such schema.
+        InputError: It has relations and `cascade` was not given.
     """
     schema = statement.name.lower()
     if not scope.overlay.has_schema(schema):
@@ -50,7 +50,7 @@ def drop_schema(scope: Scope, statement: DropSchema) -> Outcome:
     if entries and not statement.cascade:
         raise InputError(
             f"The schema {schema} holds {len(entries)} relations. "
-            f"Say drop schema {schema} cascade to drop them with it."
+            f"To drop them with it: drop schema {schema} cascade."
         )
     for identifier in entries:
         name = RelationName(schema, identifier)
@@ -62,7 +62,7 @@ def drop_schema(scope: Scope, statement: DropSchema) -> Outcome:
 
 @handles(Use)
 def use(scope: Scope, statement: Use) -> Outcome:
-    """Make a schema the one of unqualified names."""
+    """Set the schema of unqualified names."""
     schema = statement.schema.lower()
     scope.overlay.require_schema(schema)
     scope.session.ensure_schema(schema)

@@ -25,10 +25,11 @@ _KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def settled(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return properties with the values of settings in lower case, as readers expect.
+    """Return properties with the values of settings in lower case.
 
     Raises:
-        InputError: A value is not allowed. Later it would be ignored, or fail far from its cause.
+        InputError: A value is not allowed. Later it would be ignored, or fail far from the
+            cause.
     """
     given = dict(properties)
     for key, values in _KNOWN.items():

@@ -1,4 +1,4 @@
-"""Making tables: `create table`, with and without a query, like another one, and cloned."""
+"""Creating tables: `create table` with and without a query, `like`, and clones."""
 
 from __future__ import annotations
 
@@ -45,14 +45,12 @@ _PROVIDERS = (None, "parquet", "vcs")
 
 @handles(CreateTable)
 def create_table(scope: Scope, statement: CreateTable) -> Outcome:
-    """Create a table, from a query or from column definitions; or replace one.
+    """Create or replace a table, from a query or from column definitions.
 
     Raises:
         InputError: The name is taken, the key or the partitioning names no column, a default
-            does not fit its column, a setting is none, or the rows don't keep to the primary key
-            or to a check constraint.
-        UnsupportedError: The statement asks for another file format, a place of its own, or a
-            partitioning by values that folders don't keep.
+            does not fit its column, a setting is invalid, or rows violate the primary key or a
+            check constraint.
     """
     name = scope.name(statement.target.name)
     if not _may_create(
@@ -104,7 +102,7 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
 
     Raises:
         InputError: The name is taken.
-        NotFoundError: The other relation isn't there.
+        NotFoundError: There is no such other relation.
     """
     name = scope.name(statement.target.name)
     if not _may_create(scope, name, replace=False, if_not_exists=statement.if_not_exists):
@@ -125,7 +123,7 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
 
 
 def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
-    """Return the columns of a relation, and the names of those that it is partitioned by."""
+    """Return the columns of a relation, and the names of its partition columns."""
     temporary = scope.temporaries.view(name)
     if temporary is not None:
         return _fields(columns_of_temporary(scope, temporary)), ()
@@ -144,10 +142,11 @@ def _fields(columns: Iterable[tuple[str, str, str | None]]) -> list[Field]:
 
 @handles(Clone)
 def clone(scope: Scope, statement: Clone) -> Outcome:
-    """Create a table as a copy of another's present or past version; no row is copied.
+    """Create a table from a current or past version of another; no row is copied.
 
-    The new table's first snapshot has the cloned snapshot as its parent, so the two keep their
-    merge base (MatrixOne paper, section 4: a clone copies the list of objects, not the objects).
+    The parent of the new table's first snapshot is the cloned snapshot, so the two keep a
+    merge base (MatrixOne paper, section 4: a clone copies the list of objects, not the
+    objects).
 
     Raises:
         InputError: The name is taken, or the source is a view.
@@ -183,7 +182,7 @@ def clone(scope: Scope, statement: Clone) -> Outcome:
 def put_clone(
     overlay: Overlay, name: RelationName, version: SnapshotId, *, origin: Origin
 ) -> None:
-    """Store a new table that starts as a version of another one."""
+    """Store a new table that starts as a version of another table."""
     new = msgspec.structs.replace(
         overlay.snapshot(version),
         created_at=overlay.repository.clock(),
@@ -202,9 +201,7 @@ def _may_create(scope: Scope, name: RelationName, *, replace: bool, if_not_exist
     if if_not_exists:
         return False
     if not replace:
-        raise InputError(
-            f"{name} is there already. Drop it first, or say create or replace table."
-        )
+        raise InputError(f"{name} already exists. Drop it first, or use create or replace table.")
     if not isinstance(existing, TableEntry):
         noun = existing.noun
         raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
@@ -219,13 +216,13 @@ def _check_storage(statement: CreateTable) -> None:
         )
     if statement.location is not None:
         raise UnsupportedError(
-            "A versioned table has no location of its own: its files lie in the repository. "
+            "A versioned table has no location of its own: its files are in the repository. "
             "Leave `location` out (in dbt: remove the config location_root)."
         )
     if statement.constraints:
         raise UnsupportedError(
             f"The constraint {statement.constraints[0]} is not supported; versioned tables "
-            "know NOT NULL, primary keys and checks. Leave it out, and test for it."
+            "support NOT NULL, primary keys and checks. Leave it out, and test for it instead."
         )
 
 
@@ -287,7 +284,7 @@ def _schema_of(
             f"{', '.join(field.name for field in fields)}."
         )
     if fields and len(partition_by) == len(fields):
-        raise InputError("A table can't be partitioned by all of its columns; leave one out.")
+        raise InputError("A table can't be partitioned by all of its columns. Leave one out.")
     for column in partition_by:
         check_partition_type(by_name[column].name, by_name[column].type)
     ordered = [field for field in fields if field.name.lower() not in partition_by]
@@ -301,8 +298,8 @@ def _check_clustering(fields: Sequence[Field], statement: CreateTable) -> None:
         field = known.field(name)
         if type_of(field.type).is_nested:
             raise InputError(
-                f"The table can't be clustered by {field.name}: files keep no ranges of values "
-                f"of type {field.type}. Take a column of a plain type."
+                f"The table can't be clustered by {field.name}: files keep no value ranges for "
+                f"the type {field.type}. Choose a column of a plain type."
             )
 
 

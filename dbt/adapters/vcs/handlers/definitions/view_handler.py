@@ -1,4 +1,4 @@
-"""Making views: `create view`, and `alter view ... as`."""
+"""Creating views, and `alter view ... as`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from dbt.adapters.vcs.worktree.pins import query_of_view
 
 @handles(CreateView)
 def create_view(scope: Scope, statement: CreateView) -> Outcome:
-    """Create a view, or replace one.
+    """Create or replace a view.
 
     Raises:
         InputError: The name is taken, or the view would read itself.
-        EngineError: Spark refuses the query.
+        EngineError: Spark rejects the query.
     """
     name = scope.name(statement.target.name)
     scope.overlay.require_schema(name.schema)
@@ -42,7 +42,7 @@ def create_view(scope: Scope, statement: CreateView) -> Outcome:
             raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
         if not statement.replace:
             raise InputError(
-                f"{name} is there already. Drop it first, or say create or replace view."
+                f"{name} already exists. Drop it first, or use create or replace view."
             )
     return _put(
         scope,
@@ -56,10 +56,10 @@ def create_view(scope: Scope, statement: CreateView) -> Outcome:
 
 @handles(AlterViewAs)
 def alter_view_as(scope: Scope, statement: AlterViewAs) -> Outcome:
-    """Give a view another query; its comment and properties stay.
+    """Give a view another query; it keeps its comment and properties.
 
     Raises:
-        InputError: The name stands for a table.
+        InputError: The name is a table's.
         NotFoundError: There is no such view.
     """
     name = scope.name(statement.target.name)
@@ -79,7 +79,7 @@ def alter_view_as(scope: Scope, statement: AlterViewAs) -> Outcome:
 
 @handles(CreateTemporaryView)
 def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outcome:
-    """Create a view of the session alone: Spark keeps it, and is asked for it when it is read."""
+    """Create a temporary view, which Spark keeps for the session."""
     names: tuple[RelationName, ...] = ()
     if statement.query is not None:
         names = (*scope.reads(statement.query.reads), *scope.called())
@@ -124,7 +124,7 @@ def _put(
     before = scope.overlay.entry(name)
     scope.overlay.put_view(name, view)
     try:
-        # Spark's own checks (double names, temporary views inside) come with the mount.
+        # Mounting runs Spark's own checks (duplicate names, temporary views inside).
         scope.mounts.show(
             [name], overlay=scope.overlay, session=scope.session, externals=scope.externals
         )

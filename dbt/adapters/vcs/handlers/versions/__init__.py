@@ -1,1 +1,1 @@
-"""Statements about versions, carried out."""
+"""Handlers of statements about versions."""

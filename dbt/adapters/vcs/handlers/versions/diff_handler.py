@@ -1,4 +1,4 @@
-"""Differences that statements read: `snapshot_diff(...)` in a query, and `snapshot diff ...`."""
+"""Diffs in SQL: `snapshot_diff(...)` in a query, and `snapshot diff ...`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _ALONE: Final = "__vcs_diff"
 def diff_relations(
     scope: Scope, diffs: Iterable[DiffReference], *, keep: bool
 ) -> dict[DiffReference, str]:
-    """Return the relations that take the place of differences in a text, made readable now.
+    """Make the diffs of a text readable; return the relations that replace them.
 
-    Both versions of each are noted as inputs. They stay readable in the session's later
-    statements if `keep` says so.
+    Both versions of each are recorded as inputs. `keep` leaves the relations readable for
+    later statements of the session.
 
     Raises:
-        NotFoundError: There is no such version; the message names near matches.
-        InputError: One is of a view, or there is no such column.
+        NotFoundError: There is no such version; the message names similar ones.
+        InputError: One version is a view, or there is no such column.
         UnsupportedError: A column has types that can't be compared.
     """
     found: dict[DiffReference, str] = {}
@@ -47,13 +47,13 @@ def diff_relations(
 def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
     """Compare two versions of tables.
 
-    The answer is the rows of the shape that is asked for; or `count`, their number; or `added`,
-    `removed` and `modified`, numbers of changes; or `kind`, `column`, `before`, `after` of each
-    difference of the schemas.
+    The result is the rows in the shape asked for; or `count`, their number; or `added`,
+    `removed` and `modified`, numbers of changes; or `kind`, `column`, `before`, `after` of
+    each schema difference.
 
     Raises:
-        NotFoundError: There is no such version; the message names near matches.
-        InputError: One is of a view, or there is no such column.
+        NotFoundError: There is no such version; the message names similar ones.
+        InputError: One version is a view, or there is no such column.
         UnsupportedError: A column has types that can't be compared.
     """
     difference = _difference(
@@ -90,8 +90,8 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
         )
     if statement.where is not None and statement.shape != "wide":
         raise InputError(
-            "`output summary` counts changes, and `where` chooses rows of a shape: only in wide "
-            "is one a row of the other. Write `as wide`, and the condition over diff_type, "
+            "`output summary` counts changes, and `where` selects rows of a shape; only `wide` "
+            "has one row per changed row. Write `as wide`, and a condition on diff_type, "
             "from_<column> and to_<column>."
         )
 
@@ -133,8 +133,8 @@ def _difference(
     for name, _ in (before, after):
         if scope.is_temporary(name):
             raise InputError(
-                f"{name} is a temporary view, of which there are no versions. Compare the tables "
-                "that it reads."
+                f"{name} is a temporary view, which has no versions. Compare the tables that it "
+                "reads."
             )
     old, new = (TableText(scope.name(name), at) for name, at in (before, after))
     found = find_difference(

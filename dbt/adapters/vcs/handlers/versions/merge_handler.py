@@ -27,21 +27,21 @@ from dbt.adapters.vcs.worktree.points import find_point
 
 _SHOWN = 5
 _LONGEST = 500
-"""Characters of a row that an error shows: a value may be megabytes."""
+"""Characters of a row that an error shows; a value may have megabytes."""
 
 
 @handles(SnapshotMerge)
 def snapshot_merge(scope: Scope, statement: SnapshotMerge) -> Outcome:
-    """Take over what was changed in another version of a table, or in a clone of it.
+    """Merge the changes of another version of a table, or of a clone of it.
 
-    The answer is one row: `relation`, `mode`, `how` (up_to_date | fast_forward | graft |
+    The result is one row: `relation`, `mode`, `how` (up_to_date | fast_forward | graft |
     rewrite), `added`, `removed`, `modified`, `conflicts` (MatrixOne paper, section 4.3).
 
     Raises:
         NotFoundError: There is no such table or version.
         ConflictError: Both changed the same rows in different ways, and the mode is `fail`; or
             they declare different columns. Nothing was changed.
-        TooLargeError: Both changed more of the same rows than can be looked at one by one.
+        TooLargeError: Both changed too many of the same rows to compare them one by one.
     """
     work = _work(scope, statement)
     return _answer(scope, work, merge_tables(scope.overlay.repository, work, scope.engine))
@@ -49,10 +49,10 @@ def snapshot_merge(scope: Scope, statement: SnapshotMerge) -> Outcome:
 
 @handles(SnapshotPick)
 def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
-    """Take over the changes of chosen rows alone; the answer is that of `snapshot_merge`.
+    """Merge the changes of chosen rows only; the result is that of `snapshot_merge`.
 
-    Where the source changed none of these rows, `how` is `nothing_picked`, a warning says so,
-    and nothing is changed.
+    If the source changed none of these rows, `how` is `nothing_picked`, a warning says so, and
+    nothing is changed.
 
     Raises:
         NotFoundError: There is no such table or version.
@@ -61,14 +61,14 @@ def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
     """
     work = _work(scope, statement)
     picked = picked_rows(scope, work, statement)
-    # Only now is it known what the condition read.
+    # What the condition read is known only now.
     work = replace(work, only=picked, operation="pick", origin=scope.made_by())
     found = merge_tables(scope.overlay.repository, work, scope.engine)
     if isinstance(found, TableMerged) and not found.picked:
         source = scope.name(statement.source.name)
         scope.warnings.append(
-            f"Nothing picked: {source} changed no such row since it left {work.name}, which stays "
-            f"as it is. See what was changed: snapshot diff {work.name} and {source}"
+            f"Nothing picked: {source} changed no such row since it forked from {work.name}, "
+            f"which was not changed. See what was changed: snapshot diff {work.name} and {source}"
         )
         return _row(work, "nothing_picked", 0, 0, 0, 0)
     return _answer(scope, work, found)
@@ -138,8 +138,8 @@ def _error(name: RelationName, clash: Clash) -> ConflictError:
     shown = "; ".join(_brief(str(row)) for row in rows)
     more = f" and {clash.count - len(rows)} more" if clash.count > len(rows) else ""
     return ConflictError(
-        f"{name}: {clash.count} {clash.message}: {shown}{more}. Nothing was changed. Say which "
-        "side counts (when conflict skip | accept | cell), pick rows (snapshot pick), or merge "
+        f"{name}: {clash.count} {clash.message}: {shown}{more}. Nothing was changed. Choose a "
+        "side (when conflict skip | accept | cell), pick rows (snapshot pick), or merge "
         "the branches to resolve them one by one (dbt-vcs merge)."
     )
 

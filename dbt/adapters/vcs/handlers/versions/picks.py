@@ -1,4 +1,4 @@
-"""Picked rows: which rows of another version a `snapshot pick` asks for."""
+"""The rows of another version that a `snapshot pick` selects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.worktree.pins import query_of_body, zone_named
 
 _AT_A_TIME: Final = 200
-"""Values that one query computes: each is a column of its own."""
+"""How many values one query computes; each is a column of its own."""
 
 Keys = list[tuple[Any, ...]]
 
@@ -32,12 +32,12 @@ Keys = list[tuple[Any, ...]]
 def picked_rows(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Pick:
     """Return the rows that a statement picks.
 
-    With `where` these are the rows that were changed and fulfil the condition, before or after.
-    Whatever the condition, the keys or the query read is made readable and noted as input.
+    With `where` these are the changed rows that meet the condition before or after the change.
+    Everything that the condition, the keys or the query read is made readable and recorded as
+    input.
 
     Raises:
-        InputError: The keys don't fit the table's key, or its types don't hold a value.
-        EngineError: The engine refuses an expression.
+        InputError: The keys don't fit the table's key, or a value doesn't fit its type.
     """
     if statement.where is not None:
         return Pick(keys=_by_condition(scope, work, statement))
@@ -71,7 +71,7 @@ def _by_query(scope: Scope, work: TableMerge, query: str) -> Keys:
 
 
 def _by_condition(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Keys:
-    """Return the keys of changed rows that fulfil a condition."""
+    """Return the keys of changed rows that meet a condition."""
     repository = scope.overlay.repository
     base = base_of(repository, work)
     theirs: Snapshot = scope.overlay.snapshot(work.theirs)
@@ -97,7 +97,7 @@ def _rows(scope: Scope, text: str) -> pa.Table:
 def _exact(
     scope: Scope, work: TableMerge, column: Field, values: Sequence[pa.Scalar] | pa.ChunkedArray
 ) -> list[Any]:
-    """Return values as the column's type holds them."""
+    """Return values converted to the column's type."""
     return list(_exactly(scope, work, column, values))
 
 
@@ -109,14 +109,14 @@ def _exactly(
     for value in values:
         if is_key and not value.is_valid:
             raise InputError(
-                f"NULL is no value of the column {column.name} of {work.name}, which is in its "
-                "primary key. Leave this key out."
+                f"The column {column.name} is in the primary key of {work.name} and is never "
+                "NULL. Leave this key out."
             )
         yield key_value(work.name, column.name, column.type, value, zone).as_py()
 
 
 def _zone(scope: Scope, column: Field) -> tzinfo:
-    """Return the session's time zone, where it matters."""
+    """Return the session's time zone if the column needs it."""
     if not pa.types.is_temporal(arrow_type(column.type)):
         return timezone.utc
     return zone_named(zone_of(scope.session))
@@ -125,4 +125,6 @@ def _zone(scope: Scope, column: Field) -> tzinfo:
 def _check_count(work: TableMerge, columns: Sequence[Field], count: int) -> None:
     if count != len(columns):
         names = ", ".join(column.name for column in columns)
-        raise InputError(f"A key of {work.name} is a value for each of ({names}); give all.")
+        raise InputError(
+            f"A key of {work.name} needs a value for each of ({names}). Give all of them."
+        )

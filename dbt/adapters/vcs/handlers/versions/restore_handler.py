@@ -1,4 +1,4 @@
-"""Bringing versions back: what a relation was, put into an overlay again."""
+"""Restoring past versions of relations."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from dbt.adapters.vcs.worktree.pins import pinned
 
 
 class Past(NamedTuple):
-    """What a relation was.
+    """A past version of a relation.
 
     Attributes:
         entry: The version.
-        commit: The commit that it was found by; None if it was named by its own id.
+        commit: The commit in which it was found; None if it was named by its own id.
     """
 
     entry: Entry
@@ -38,12 +38,12 @@ class Past(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A commit that changed several relations, of which one alone is restored.
+    """A commit that changed several relations, of which only one is restored.
 
     Attributes:
         commit: The commit.
         summary: First line of its message.
-        others: The relations that stay as the commit made them.
+        others: The relations that keep the state of the commit.
     """
 
     commit: CommitId
@@ -52,18 +52,18 @@ class Split(NamedTuple):
 
 
 def past_of(repository: Repository, name: RelationName, revision: str) -> Past:
-    """Return what a relation was at a revision; a table's named snapshots come first.
+    """Return a relation as of a revision; a table's named snapshots come first.
 
     Raises:
-        NotFoundError: There was none, or the revision means none.
-        InputError: The revision means several.
+        NotFoundError: There is no such revision, or the relation didn't exist then.
+        InputError: The revision is ambiguous.
     """
     named = is_name(revision) and repository.snapshots.find(name, revision) is not None
     if not named:
         try:
             commit = repository.resolve(revision)
         except InputError:
-            # It may yet be a version's id; if not, the error there says more.
+            # It may still be the id of a version; if not, that error says more.
             pass
         else:
             entry = repository.tree(commit).entry(name)
@@ -74,11 +74,11 @@ def past_of(repository: Repository, name: RelationName, revision: str) -> Past:
 
 
 def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
-    """Return what a relation was before it was dropped from a history.
+    """Return the last version of a dropped relation in a history.
 
     Raises:
-        InputError: It is there.
-        NotFoundError: It never was.
+        InputError: The relation exists.
+        NotFoundError: The relation never existed in this history.
     """
     if repository.tree(head).entry(name) is not None:
         raise InputError(f"{name} exists. Only a dropped relation can be restored this way.")
@@ -87,17 +87,17 @@ def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
         if entry is not None:
             return Past(entry, id)
     raise NotFoundError(
-        f"There never was a {name} in this branch's history. Check the name; "
-        "dbt-vcs restore --to <revision> brings back what another branch has."
+        f"{name} never existed in this branch's history. Check the name; dbt-vcs restore --to "
+        "<revision> brings back what another branch has."
     )
 
 
 def put_back(overlay: Overlay, name: RelationName, past: Past, *, author: str) -> None:
-    """Restore a past version of a relation, and its schema if that is gone.
+    """Restore a past version of a relation, and its schema if that was dropped.
 
     Raises:
         NotFoundError: The rows have been collected.
-        RetryError: A collection is at work.
+        RetryError: A collection is running.
     """
     repository = overlay.repository
     versions = [past.entry.snapshot] if isinstance(past.entry, TableEntry) else []
@@ -111,11 +111,11 @@ def put_back(overlay: Overlay, name: RelationName, past: Past, *, author: str) -
 def splits(
     repository: Repository, head: CommitId, name: RelationName, past: Past
 ) -> tuple[Split, ...]:
-    """Return the commits that a restore of one relation alone takes apart, newest first.
+    """Return the commits that restoring only one relation would split, newest first.
 
-    Looked at are the commits, first parents alone, that changed the relation since it was what
-    it becomes again, or since that was made elsewhere; of those that changed others too, and
-    which these still are as then.
+    These are the commits, along first parents, that changed the relation since it last had the
+    version to restore, or since that version was made elsewhere, and that also changed other
+    relations that still have the state of that commit.
     """
     found: list[Split] = []
     now = repository.tree(head)
@@ -145,12 +145,12 @@ def splits(
 def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
     """Restore a table to a past version of itself or of another one: `restore table`.
 
-    Answers `relation`, `snapshot`, `commit`, and `stays`: the relations that were changed
+    Returns `relation`, `snapshot`, `commit`, and `stays`: the relations that were changed
     together with it and are not restored.
 
     Raises:
         NotFoundError: There is no such version.
-        InputError: The name stands for a view.
+        InputError: The name is a view.
     """
     name, source = scope.name(statement.target.name), scope.name(statement.source.name)
     standing = scope.overlay.entry(name)
@@ -170,11 +170,11 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
 
 @handles(UndropTable)
 def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
-    """Bring back what was dropped, as it was last: `undrop table`.
+    """Restore the last version of a dropped table: `undrop table`.
 
     Raises:
-        InputError: It is there.
-        NotFoundError: It never was in the branch's history.
+        InputError: The relation exists.
+        NotFoundError: It never existed in the branch's history.
     """
     name = scope.name(statement.target.name)
     overlay = scope.overlay

@@ -22,10 +22,10 @@ COLUMNS = ("relation", "name", "snapshot", "commit", "created_at", "created_by",
 
 @handles(CreateSnapshot)
 def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
-    """Name a version of a table; the name is there at once, also in a run, as a tag is.
+    """Name a version of a table; like a tag, the name exists at once, even in a run.
 
     Raises:
-        InputError: The table has a snapshot of that name, or the relation is a view.
+        InputError: The table has a snapshot with that name, or the relation is a view.
         NotFoundError: There is no such table or version.
     """
     author = _author(scope)
@@ -51,7 +51,7 @@ def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
 
 @handles(DropSnapshot)
 def drop_snapshot(scope: Scope, statement: DropSnapshot) -> Outcome:
-    """Delete a name; its version is kept as long as unnamed history.
+    """Delete a name; from then on its version is kept only as long as unnamed history.
 
     Raises:
         NotFoundError: The table has no such snapshot.
@@ -67,7 +67,7 @@ def drop_snapshot(scope: Scope, statement: DropSnapshot) -> Outcome:
 
 @handles(ShowSnapshots)
 def show_snapshots(scope: Scope, statement: ShowSnapshots) -> Outcome:
-    """List named snapshots, of one table or one schema or all: columns as in `COLUMNS`."""
+    """List the named snapshots of one table, one schema or all; columns as in `COLUMNS`."""
     names = scope.overlay.repository.snapshots
     if statement.target is not None:
         found = names.of(scope.name(statement.target.name))
@@ -92,5 +92,5 @@ def _row(item: NamedSnapshot) -> tuple[str, ...]:
 
 def _author(scope: Scope) -> str:
     if not scope.overlay.author:
-        raise ReadOnlyError("Nothing can be changed here: this is no branch.")
+        raise ReadOnlyError("Nothing can be changed here: this is not a branch.")
     return scope.overlay.author

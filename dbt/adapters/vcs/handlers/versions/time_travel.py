@@ -1,7 +1,7 @@
-"""Time travel: statements that name versions of tables, made to read just these.
+"""Time travel: statements that name versions of tables.
 
-A version gets a relation of its own, which takes the place of the name in the statement; what
-else the statement says goes to the engine as it was written.
+Each version gets a relation of its own, which replaces the name in the statement. The rest of
+the statement goes to the engine as written.
 """
 
 from __future__ import annotations
@@ -36,21 +36,22 @@ S = TypeVar("S", bound="_Textual")
 
 
 class _Textual(Protocol):
-    """A statement whose references count from the start of all of its text."""
+    """A statement whose references are offsets into its whole text."""
 
     @property
     def text(self) -> str: ...
 
 
 def settled(scope: Scope, statement: Statement) -> Statement:
-    """Return a statement that reads versions, their differences and `vcs.*` by their own names.
+    """Replace versions, diffs and `vcs.*` in a statement by readable relations.
 
-    They are made readable now, and versions noted as inputs. The definition of a view stays as
-    it is: what it names is looked up whenever it is read.
+    They are made readable now, and versions are recorded as inputs. The definition of a view
+    stays unchanged, since its names are resolved whenever it is read.
 
     Raises:
         NotFoundError: There is no such version; the message names near matches.
-        InputError: The text means several versions, or names a version of what has none.
+        InputError: The text matches several versions, or names a version of something without
+            versions.
     """
     match statement:
         case CreateView() | AlterViewAs():
@@ -72,18 +73,18 @@ def settled(scope: Scope, statement: Statement) -> Statement:
 
 
 def settled_query(scope: Scope, query: Query, *, keep: bool = False) -> Query:
-    """Do what `settled` does for a query, whose differences later statements read if `keep`."""
+    """Do what `settled` does for a query; with `keep`, its diffs stay readable."""
     found = _found(scope, query.reads, query.diffs, keep=keep)
     return reparsed(Query, query.rewritten(found)) if found else query
 
 
 def settled_text(scope: Scope, query: Query) -> str:
-    """Do what `settled` does for a query or an expression that is a part of a statement."""
+    """Do what `settled` does for a query or an expression inside a statement."""
     return query.rewritten(_found(scope, query.reads, query.diffs))
 
 
 def replacements(scope: Scope, reads: Iterable[Reference]) -> Mapping[Reference, str]:
-    """Return the relations that take the place of some references, made readable now."""
+    """Make references readable; return the relations that replace them."""
     found: dict[Reference, str] = {}
     tables: dict[str, str] = {}
     for read in reads:
@@ -98,19 +99,19 @@ def replacements(scope: Scope, reads: Iterable[Reference]) -> Mapping[Reference,
 
 
 def check_view(scope: Scope, query: Query, what: str = "view") -> None:
-    """Check that a branch can store a query, as that of a view or something else.
+    """Check that a branch can store a query, such as a view's.
 
     Raises:
-        UnsupportedError: It reads `vcs.*`, which the engine holds for one statement alone.
-        InputError: It reads a difference of tables without their schemas.
+        UnsupportedError: It reads `vcs.*`, which the engine holds for one statement only.
+        InputError: It reads a diff of tables without schema names.
     """
     for diff in query.diffs:
         check_in_view(diff)
     for read in query.reads:
         if metadata_tables.is_meant(scope, read):
             raise UnsupportedError(
-                f"A {what} can't read {read.name}: it tells of the repository at one moment. "
-                "Read it in a query, a temporary view, or create table ... as select."
+                f"A {what} can't read {read.name}: it shows the repository at one moment. Read "
+                "it in a query, a temporary view, or create table ... as select."
             )
 
 
@@ -138,8 +139,8 @@ def _mounted(scope: Scope, read: Reference) -> str:
     assert read.at is not None
     if scope.is_temporary(read.name):
         raise InputError(
-            f"{read.name} is a temporary view, of which there are no versions. Name the version "
-            "where the view reads its table."
+            f"{read.name} is a temporary view, which has no versions. Name the version where the "
+            "view reads its table."
         )
     name: RelationName = scope.name(read.name)
     id = pinned(scope.overlay, scope.engine, name, read.at).snapshot

@@ -224,7 +224,7 @@ def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Ta
     for key in keys:
         if len(key) != len(fields):
             names = ", ".join(field.name for field in fields)
-            raise InputError(f"A key is a value for each of ({names}); found {key!r}.")
+            raise InputError(f"A key needs a value for each of ({names}); found {key!r}.")
     columns = []
     for place, item in enumerate(fields):
         type_ = arrow_type(item.type)

@@ -62,7 +62,7 @@ def write_table(
     for number, start in enumerate(range(0, table.num_rows, max_rows_per_file)):
         path = f"{folder}/part-{number:05}-{write}.parquet"
         if not blobs.create(path, parquet_bytes(table.slice(start, max_rows_per_file))):
-            raise InputError(f"{path} is there already; write to a new folder.")
+            raise InputError(f"{path} already exists; write to a new folder.")
         paths.append(path)
     return tuple(paths)
 

@@ -100,7 +100,7 @@ def _files(
         writer.close()
         path = f"{place[0]}/part-{number:05}-{place[1]}.parquet"
         if not blobs.create(path, sink.getvalue().to_pybytes()):
-            raise InputError(f"{path} is there already; write to a new folder.")
+            raise InputError(f"{path} already exists; write to a new folder.")
         number, writer, sink = number + 1, None, None
         return path
 

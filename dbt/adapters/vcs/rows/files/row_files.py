@@ -52,7 +52,7 @@ def write_rows(
         for piece in _pieces(part):
             path = f"{folder}/{inside}part-{len(paths):05}-{write}.parquet"
             if not blobs.create(path, parquet_bytes(piece)):
-                raise InputError(f"{path} is there already; write to a new folder.")
+                raise InputError(f"{path} already exists; write to a new folder.")
             paths.append(path)
     return tuple(paths)
 

@@ -33,7 +33,7 @@ def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
     path = f"{folder}/deleted-{folder.rpartition('=')[2]}.parquet"
     data = parquet_bytes(rows, row_group=_ROW_GROUP)
     if not blobs.create(path, data):
-        raise InputError(f"{path} is there already; write to a new folder.")
+        raise InputError(f"{path} already exists; write to a new folder.")
     counts = pc.value_counts(rows.column(FILE_COLUMN)).to_pylist()
     return Tombstone(
         path=path,

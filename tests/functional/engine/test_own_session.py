@@ -236,7 +236,7 @@ def test_what_is_made_past_the_connection_is_named_when_it_is_closed(
         client.sql("create schema mine")
         client.sql("create table mine.t as select 1 a")
         spark.sql("create view mine.later as select 1 a")
-        with pytest.warns(UserWarning, match=r"on no branch: mine\.later\. Drop"):
+        with pytest.warns(UserWarning, match=r"not on any branch: mine\.later\. Drop"):
             client.close()
     assert {table.name for table in spark.catalog.listTables("mine")} == {"before", "later"}
 

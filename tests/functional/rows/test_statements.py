@@ -210,7 +210,7 @@ def test_metadata_of_files_is_refused_with_the_way_round(shop: Shop) -> None:
         f"delete from {table} where _metadata.row_index = 0",
     ):
         with pytest.raises(
-            StatementError, match=r"no column _metadata.* input_file_name\(\) tells"
+            StatementError, match=r"no column _metadata.* input_file_name\(\) returns"
         ):
             shop.sql(text)
     [(file,)] = shop.rows(f"select input_file_name() from {table}")

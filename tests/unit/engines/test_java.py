@@ -61,7 +61,7 @@ def test_a_java_home_without_java(tmp_path: Path) -> None:
 def test_a_java_that_does_not_tell_its_version(tmp_path: Path) -> None:
     # macOS has such a stub where no Java is installed.
     fake_java(tmp_path, "The operation couldn't be completed. Unable to locate a Java Runtime.")
-    with pytest.raises(EngineError, match="does not tell its version"):
+    with pytest.raises(EngineError, match="does not report its version"):
         ensure_java({"PATH": f"{tmp_path}:/bin:/usr/bin"})
 
 

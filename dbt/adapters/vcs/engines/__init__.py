@@ -1,1 +1,1 @@
-"""Where rows are computed: a port, and the engines that answer it."""
+"""Where rows are computed: a port, and the engines that implement it."""

@@ -1,4 +1,4 @@
-"""What an engine says when a statement fails, and what is written to the log about it."""
+"""Errors of an engine, and what is written to the log about them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final
 from dbt.adapters.vcs.core.errors import EngineError
 
 MAX_CAUSES: Final = 20
-"""How many causes of an exception are looked at: a chain may be a circle."""
+"""How many causes of an exception are followed, since a chain may be a cycle."""
 
 
 class StatementError(EngineError):
-    """The engine refused a statement or failed at it; the message is its own.
+    """The engine rejected a statement or failed to run it; the message is its own.
 
     Attributes:
         condition: The engine's name of the error, such as `TABLE_OR_VIEW_NOT_FOUND`, or None.
-        sent: The text that lines and positions in the message count in; None if not known.
+        sent: The text to which lines and positions in the message refer; None if not known.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class CancelledError(StatementError):
 
 @contextmanager
 def sending(text: str) -> Iterator[None]:
-    """Note with an error inside the block which text the engine was given."""
+    """Attach the text that the engine was given to errors inside the block."""
     try:
         yield
     except StatementError as error:
@@ -48,7 +48,7 @@ def sending(text: str) -> Iterator[None]:
 
 
 def unfit(error: Exception) -> EngineError:
-    """Return the error for values that Python can't hold."""
+    """Return the error for values that Python can't represent."""
     return EngineError(
         f"A date or timestamp of the result does not fit Python's years 1 to 9999 ({error}). "
         "Cast the column to string."
@@ -56,7 +56,7 @@ def unfit(error: Exception) -> EngineError:
 
 
 def trace_of(error: BaseException) -> str:
-    """Return what a developer looks for in a log: Python's stack and, below it, Java's."""
+    """Return what a developer needs in a log: Python's stack, followed by Java's."""
     lines = traceback.format_exception(error)
     cause: BaseException | None = error
     for _ in range(MAX_CAUSES):

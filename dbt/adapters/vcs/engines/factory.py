@@ -1,4 +1,4 @@
-"""One place where an engine is chosen: by the `method` of the profile."""
+"""The choice of an engine by the profile's `method`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def make_engine(
         method: One of `METHODS`.
         settings: The engine's own settings.
         storage_options: The store's own options, credentials among them.
-        given: A session of the engine's own kind to use instead of a private one, if any.
+        given: An existing session of the engine to use instead of a private one, if any.
         owner: Whose names the catalog shows, such as `<repository>@<branch>`.
 
     Raises:
@@ -42,7 +42,7 @@ def make_engine(
 
 
 def check_method(method: str) -> None:
-    """Require that a method of the profile is known.
+    """Check that a profile's method is known.
 
     Raises:
         InputError: It isn't.
@@ -62,7 +62,7 @@ def _spark_here(
     given: SparkSession | None,
     owner: str,
 ) -> Engine:
-    # Loaded when it is chosen: a command that needs no engine starts sooner.
+    # Imported only when chosen, so that commands without an engine start faster.
     from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
     return SparkEngine(

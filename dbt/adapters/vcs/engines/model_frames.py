@@ -1,4 +1,4 @@
-"""Data frames of an engine, which the Python models of dbt work with."""
+"""Data frames of an engine, for dbt's Python models."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any, Protocol
 
 
 class Frames(Protocol):
-    """Gives a Python model frames, and makes what it returns a view."""
+    """Gives frames to a Python model, and makes a view of the frame that it returns."""
 
     @property
     def handle(self) -> Any:
-        """What a model is given as its session."""
+        """The object that a model gets as its session."""
 
     def running(self) -> AbstractContextManager[None]:
-        """Run a block as one statement, which `Session.cancel` stops."""
+        """Run a block as one statement that `Session.cancel` can stop."""
 
     def read(self, name: str) -> Any:
-        """Return a relation as a frame, named as SQL names it."""
+        """Return the relation with a name, as written in SQL, as a frame."""
 
     def show(self, name: str, frame: object) -> bool:
-        """Make a frame of the engine a temporary view; False if it is not one of the engine's."""
+        """Make a frame a temporary view; return False if it is not one of the engine's."""
 
     def hide(self, name: str) -> None:
         """Drop a temporary view."""
 
     def words_of(self, error: Exception) -> str:
-        """Return what an exception of a model says, the engine's without its stack."""
+        """Return the message of a model's exception; one of the engine's without its stack."""

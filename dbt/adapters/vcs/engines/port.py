@@ -1,7 +1,7 @@
-"""The port to an engine: what dbt-vcs asks of the thing that computes rows.
+"""The port to an engine: what dbt-vcs needs from the system that computes rows.
 
-A session answers several small protocols; whoever takes one asks for those it needs.
-Every method may raise EngineError with the engine's own words.
+A session implements several small protocols; callers ask for the narrowest ones they need.
+Every method may raise EngineError with the engine's own message.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 Analysing: TypeAlias = Callable[[], AbstractContextManager[object]]
-"""Gives a block in which the names in a statement mean what its sender means by them."""
+"""Returns a block in which names in a statement resolve as on the caller's branch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column of a result or of a relation, as the engine's analysis gives it.
+    """One column of a result or of a relation, from the engine's analysis.
 
     Attributes:
-        name: As the query names it.
+        name: The name in the query.
         type: Type text as in `Field.type`.
         nullable: False if the engine knows that no value is NULL.
         comment: Free text, or None.
-        default: SQL text of the default expression, or None; read by `Writer.insert` alone.
+        default: SQL text of the default expression, or None; read only by `Writer.insert`.
     """
 
     name: str
@@ -47,13 +47,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What a write made.
+    """The result of a write.
 
     Attributes:
-        columns: The columns as the query gave them, with their names in the files.
-        files: Paths of the Parquet files, relative to the repository, sorted; every one of them
-            has rows, so there is none after a query without rows.
-        footers: The files' footers, as far as they are known.
+        columns: The query's columns, with their names in the files.
+        files: Paths of the Parquet files, relative to the repository, sorted. Each has rows,
+            so there are none after a query without rows.
+        footers: Known footers, by path.
     """
 
     columns: tuple[Column, ...]
@@ -63,17 +63,17 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
-    """What others see of a relation of the branch where they share the engine's catalog.
+    """What a shared catalog shows others of a relation of the branch.
 
     Attributes:
         kind: `table` or `view`.
         columns: Its columns, in order, partition columns last.
         comment: Free text, or None.
         partition_by: Names of the partition columns.
-        cluster_by: Names of the columns that rows are clustered by.
+        cluster_by: Names of the clustering columns.
         properties: Its properties.
-        text: A view's query; None where nobody may see its rows.
-        created_at: When its version was made, in microseconds; None if that isn't to be seen.
+        text: A view's query; None to make its rows unreadable.
+        created_at: When its version was made, in microseconds; None to hide it.
     """
 
     kind: str
@@ -88,16 +88,15 @@ class Sign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """Where the files of a write go, and how the rows lie in them.
+    """The folder of a write and the layout of its files.
 
-    Columns are named as the query names them, or the statement's table.
+    Columns are named as in the query, or as in the statement's table.
 
     Attributes:
         folder: `data/<table id>/w=<write id>`; must not exist.
         partition_by: Names of the partition columns, outermost first.
-        cluster_by: Names of columns: rows are sorted by these, and each file has a range of its
-            own.
-        options: Further options of the Parquet writer.
+        cluster_by: Names of the columns to sort by; each file has a range of its own.
+        options: Other options of the Parquet writer.
         ids: Names for all columns inside the files, in order; None to keep their own.
     """
 
@@ -113,22 +112,22 @@ PRIVATE: Final = "__vcs"
 
 
 class Rows(Protocol):
-    """The rows of one statement; a query is run when they are asked for, each time."""
+    """The rows of one statement; a query runs each time they are fetched."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """Names and types; costs no job."""
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows, or the first `limit` of them, as Python values.
+        """Return the rows, or only the first `limit` of them, as Python values.
 
         Structs and maps are dicts, arrays lists, binary bytes, decimals Decimal. Dates are
-        `date`; both timestamp types are naive datetimes, the time on the wall in the session's
+        `date`; both timestamp types are naive datetimes, the wall-clock time in the session's
         time zone. Intervals are the engine's text, VARIANT its JSON text.
         """
 
     def run(self) -> None:
-        """Run the query to its end, for its checks and effects; no row is kept."""
+        """Run the query to its end for its checks and effects, and discard the rows."""
 
     def arrow(self) -> pa.Table:
         """Return all rows as one table.
@@ -139,16 +138,16 @@ class Rows(Protocol):
 
 
 class Queries(Protocol):
-    """Runs and analyses statements, with the relations and functions that are mounted."""
+    """Runs and analyses statements over mounted relations and functions."""
 
     def query(self, text: str) -> Rows:
-        """Run a statement of any kind; a query's rows are computed when they are fetched."""
+        """Run any statement; the rows of a query are computed when they are fetched."""
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
-        """Return the columns of a statement's result by analysis alone: nothing is run."""
+        """Return the columns of a statement's result by analysis, without running it."""
 
     def is_repeatable(self, query_text: str) -> bool:
-        """Tell by analysis alone whether a query run twice is known to give the same rows."""
+        """Return whether running a query twice surely gives the same rows, by analysis only."""
 
     def check_default(self, expression: str, type: str) -> None:
         """Require that an expression can be the default of a column of a type.
@@ -160,10 +159,10 @@ class Queries(Protocol):
         """
 
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
-        """Return the columns of a mounted relation, or of a temporary view named by one word."""
+        """Return the columns of a mounted relation, or of a temporary view without a schema."""
 
     def setting(self, key: str, default: str | None = None) -> str | None:
-        """Return an engine setting as this session sees it."""
+        """Return the value of an engine setting in this session."""
 
 
 class Writer(Protocol):
@@ -177,13 +176,13 @@ class Writer(Protocol):
         Args:
             query_text: The query.
             destination: Where its rows go; columns are named as the query gives them.
-            analysing: Gives a block to look names up in: from then on it is settled what the
-                query reads, whatever is mounted while it runs.
+            analysing: Returns a block for resolving names. After it, what is mounted later
+                doesn't change what the query reads.
 
         Raises:
-            InputError: A partition value can't be kept by a folder name: an empty string.
-            EngineError: The files in the folder don't hold the rows that the engine counted.
-            UnsupportedError: A partition column is of a type that folder names can't keep.
+            InputError: A folder name can't represent a partition value: an empty string.
+            EngineError: The files don't hold the number of rows that the engine counted.
+            UnsupportedError: A partition column has a type that folder names can't represent.
         """
 
     def insert(
@@ -198,15 +197,15 @@ class Writer(Protocol):
         """Write the rows that an INSERT statement adds, as `write` does.
 
         The statement is analysed against an empty table with the declared columns, so that
-        column lists, defaults, casts, static partitions and lengths of varchar work as Spark
-        says. INSERT OVERWRITE gives the rows of its query, too; what it replaces is the
-        caller's matter.
+        column lists, defaults, casts, static partitions and varchar lengths follow Spark's
+        rules. INSERT OVERWRITE writes the rows of its query as well; the caller handles what
+        it replaces.
 
         Args:
-            statement: Given the quoted name of that table, returns the INSERT statement.
+            statement: Takes the quoted name of that table, and returns the INSERT statement.
             destination: Where the rows go; columns are named as in `columns`.
             columns: The table's columns.
-            name: What errors call the table.
+            name: The table's name in errors.
             analysing: As for `write`.
         """
 
@@ -223,111 +222,111 @@ class NamedMounts(Protocol):
     """Makes names readable; all sessions of the engine see what is mounted."""
 
     def ensure_schema(self, schema: str) -> None:
-        """Make a schema in the catalog if it is not there."""
+        """Create a schema in the catalog if it doesn't exist."""
 
     def mount_table(self, name: RelationName, mount: TableMount) -> None:
-        """Make a version of a table readable under a name, in place of what had that name."""
+        """Make a table version readable under a name, replacing what had that name."""
 
     def mount_view(
         self, name: RelationName, text: str, columns: Sequence[tuple[str, str | None]] = ()
     ) -> None:
-        """Make a query readable under a name; `columns` are names with comments, if not its own.
+        """Make a query readable under a name; `columns` overrides its names and comments.
 
-        What the query names must be mounted before.
+        What the query reads must already be mounted.
         """
 
     def mount_files(
         self, name: RelationName, *, location: str, format: str, options: Mapping[str, str] = {}
     ) -> None:
-        """Make files that are not versioned readable under a name; their schema is read now."""
+        """Make unversioned files readable under a name; their schema is read now."""
 
     def unmount(self, name: RelationName) -> None:
-        """Remove what a name stands for from the catalog; nothing happens if there is nothing."""
+        """Remove a name from the catalog, if it is there."""
 
 
 class Functions(Protocol):
-    """Lets the statements of one session call functions."""
+    """Makes functions callable in the statements of one session."""
 
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
-        """Let this session's statements call a function under a name, in place of what had it.
+        """Make a function callable under a name, replacing what had that name.
 
         Args:
             name: The name.
-            id: Names this version, and the versions of all that it needs.
-            function: The function; what it reads and calls must be mounted before.
+            id: Identifies this version and the versions of everything that it needs.
+            function: The function; what it reads and calls must already be mounted.
 
         Raises:
-            InputError: The source of a Python function is not well formed, or lacks something.
+            InputError: The source of a Python function is invalid or incomplete.
         """
 
     def unmount_function(self, name: RelationName) -> None:
-        """Let this session's statements call nothing under a name."""
+        """Remove the function under a name."""
 
     def has_function(self, identifier: str) -> bool:
-        """Tell whether a name without a schema calls the engine's own, or a temporary one."""
+        """Return whether an unqualified name calls a built-in or temporary function."""
 
 
 class Showcase(Protocol):
-    """What others see of a branch in a catalog that they share with its session."""
+    """What others see of a branch in a catalog that its session shares with them."""
 
     @property
     def is_shared(self) -> bool:
-        """True if others read the catalog by name as well, as the owner of a session does."""
+        """True if others, such as the owner of a session, read the catalog by name."""
 
     def require_own(self) -> None:
-        """Require that nobody made anything past the connections in a schema of the branch.
+        """Check that nothing in the branch's schemas was made without a connection.
 
         Raises:
-            InputError: Others, who share the catalog, made something in one of them since.
+            InputError: Somebody who shares the catalog made something in one of them.
         """
 
     def post(
         self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
     ) -> None:
-        """Let names that stand for anything stand for signs, until they are mounted again.
+        """Show signs under all known names, until they are mounted again.
 
         Args:
-            versions: Every relation that others may know of, and what names its sign's version:
-                a sign that is up already is left.
-            sign: Gives the sign of one of them.
+            versions: Every relation that others may know, with an id of its sign's version; a
+                sign that is already shown is left as it is.
+            sign: Returns the sign of one of them.
         """
 
     def signed(self, signs: Mapping[RelationName, Sign]) -> AbstractContextManager[None]:
-        """Let names stand for signs within a block, and for nothing after it."""
+        """Show signs under names within a block, and remove them after it."""
 
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
-        """Return properties with the values hidden that the engine hides, in their order."""
+        """Return properties in their order, with the values that the engine redacts hidden."""
 
 
 class Session(Rewriter, NamedMounts, Functions, SessionTemporaries, Showcase, Protocol):
     """One thread's view of one catalog: every protocol at once.
 
-    What is mounted is seen by all sessions of the engine; functions, temporary views and settings
-    are this session's alone.
+    All sessions of the engine see what is mounted; functions, temporary views and settings
+    belong to this session.
     """
 
     def frames(self) -> Frames | None:
-        """Return what a Python model works with; None if the engine runs none."""
+        """Return the frames for Python models; None if the engine can't run any."""
 
     def cancel(self) -> None:
-        """Stop the statement that runs now, from any thread; it raises EngineError."""
+        """Cancel the running statement, from any thread; it raises EngineError."""
 
     def close(self) -> None:
-        """Cancel what runs, and refuse every further statement."""
+        """Cancel the running statement and refuse further ones."""
 
 
 Sessions: TypeAlias = Callable[[], Session]
-"""Gives an engine's session; the first call may start the engine."""
+"""Returns an engine's session; the first call may start the engine."""
 
 Readers: TypeAlias = Callable[[], VersionReader]
 """The same, for what only reads."""
 
 
 class Engine(Protocol):
-    """Something that computes rows, with a catalog of its own."""
+    """A system that computes rows, with a catalog of its own."""
 
     def session(self, label: str) -> Session:
-        """Return a new view for one thread; `label` describes its jobs to a person."""
+        """Return a new session for one thread; `label` describes its jobs to people."""
 
     def close(self) -> None:
-        """Let go of the catalog and of temporary files."""
+        """Release the catalog and delete temporary files."""

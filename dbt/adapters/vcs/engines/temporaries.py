@@ -1,4 +1,4 @@
-"""Temporary views and functions, which an engine's session has and no branch knows."""
+"""Temporary views and functions of a session, which are not on any branch."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ GLOBAL_TEMPORARY: Final = "global_temp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemporaryDefinition:
-    """What a temporary view or function was made of.
+    """The definition of a temporary view or function.
 
     Attributes:
         text: The query, or the body of the function.
-        schema: The schema of the names in it that have none, lower case; empty if they are
-            none of the engine's own catalog.
-        views: Temporary views that it names, lower case, a global one as `global_temp.v`. Any
-            other name in it means none, even if there is one by now.
-        functions: The same of temporary functions.
+        schema: The schema of its unqualified names, lower case; empty if they are in another
+            catalog.
+        views: Temporary views that it names, lower case, a global one as `global_temp.v`.
+            Other names in it don't refer to temporary views, even to later ones.
+        functions: The same for temporary functions.
     """
 
     text: str
@@ -28,17 +28,22 @@ class TemporaryDefinition:
     functions: frozenset[str]
 
 
+<<<<<<< HEAD
 class SessionTemporaries(Protocol):
     """Temporary views and functions of one session, which no branch knows."""
+=======
+class Temporaries(Protocol):
+    """The temporary views and functions of one session."""
+>>>>>>> 7dd8a0a (Say what engines do in plain English)
 
     def temporary_views(self) -> frozenset[str]:
-        """Return the temporary views of this session, lower case; global ones with schema."""
+        """Return the temporary views of this session, lower case, global ones with schema."""
 
     def temporary_view(self, name: str) -> TemporaryDefinition | None:
-        """Return what a temporary view was made of; None if there is none, or of no SQL."""
+        """Return the definition of a temporary view; None if missing or not made by SQL."""
 
     def temporary_functions(self) -> frozenset[str]:
         """Return the temporary functions of this session, lower case."""
 
     def temporary_function(self, name: str) -> TemporaryDefinition | None:
-        """Return what a temporary function was made of; None if there is none, or of no SQL."""
+        """Return the definition of a temporary function; None if missing or not made by SQL."""

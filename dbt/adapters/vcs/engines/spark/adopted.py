@@ -1,4 +1,4 @@
-"""A SparkSession that somebody else made, used with its own catalog."""
+"""A SparkSession made by somebody else, used with its own catalog."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 _MARK: Final = "dbt-vcs shows "
 _WRITING: Final = {
-    # INT96, Spark's default, has no bounds in footers and no years beyond 2262 elsewhere.
+    # INT96, Spark's default, has no bounds in footers, and other readers stop at the year 2262.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     **COMMIT_PROTOCOL,
 }
-"""Settings that a session writes blocks with."""
+"""Settings with which a session writes blocks."""
 
 
 class Adoption(NamedTuple):
-    """What must be undone when the session is given back.
+    """What to undo when the session is given back.
 
     Attributes:
-        token: Tells this use of the catalog from a later one by the same owner.
-        settings: What the session wrote with before, None for a setting that it had not.
+        token: Distinguishes this use of the catalog from a later one by the same owner.
+        settings: The previous values of the settings; None for one that was not set.
     """
 
     token: str
@@ -41,8 +41,8 @@ def adopt(spark: SparkSession, catalog: Catalog, owner: str) -> Adoption:
     """Mark a session's catalog as showing an owner's names.
 
     Raises:
-        InputError: It is no session of this process, its catalog is not in memory, or it shows
-            another owner's names.
+        InputError: It is not a session of this process, its catalog is not in memory, or the
+            catalog shows another owner's names.
     """
     if not hasattr(spark, "_jsparkSession"):
         raise InputError(
@@ -59,7 +59,7 @@ def adopt(spark: SparkSession, catalog: Catalog, owner: str) -> Adoption:
         mark = _mark(spark)
         if mark is not None and mark[0] != owner:
             raise InputError(
-                f"This SparkSession shows {mark[0]} already, so it can't show {owner}. Close that "
+                f"This SparkSession already shows {mark[0]}, so it can't show {owner}. Close that "
                 "connection first, or leave `spark` out (newSession() would share the catalog)."
             )
         token = uuid.uuid4().hex
@@ -73,7 +73,7 @@ def adopt(spark: SparkSession, catalog: Catalog, owner: str) -> Adoption:
 
 
 def release(spark: SparkSession, catalog: Catalog, adoption: Adoption) -> None:
-    """Remove what was shown, and the mark, unless the same owner uses the catalog anew."""
+    """Remove what was shown, and the mark, unless the same owner uses the catalog again."""
     with translated():
         mark = _mark(spark)
         if mark is None or mark[1] != adoption.token:
@@ -92,7 +92,7 @@ def release(spark: SparkSession, catalog: Catalog, adoption: Adoption) -> None:
 
 
 def _mark(spark: SparkSession) -> tuple[str, str] | None:
-    """Return the owner whose names the catalog shows, and its token."""
+    """Return the owner whose names the catalog shows, and its token; None if not marked."""
     if not spark.catalog.databaseExists(PRIVATE):
         return None
     comment = spark.catalog.getDatabase(PRIVATE).description or ""

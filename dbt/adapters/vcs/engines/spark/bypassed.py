@@ -1,7 +1,8 @@
-"""What the owner of a session made in a schema of the branch, past the connection.
+"""Relations that a session's owner made in a schema of the branch, bypassing the connection.
 
-Spark asks nobody before it makes a view, or a table with a path of its own. So what has come into
-such a schema is looked for afterwards. What was in it when the connection came is its owner's.
+Spark has no hook that could refuse a view, or a table with a path of its own. So additions to
+such a schema are looked for afterwards. What was in it before the connection belongs to its
+owner.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHOWN: Final = "view.dbt-vcs.shown"
-"""Property of a view that a connection made for a statement; Spark shows nobody what begins so."""
+"""Property of a view that a connection made; Spark hides properties with this prefix."""
 
 _NAMED: Final = 5
 
 
 class Bypassed:
-    """What has been made past the connections in the schemas of a catalog."""
+    """Finds relations in a catalog that were made bypassing the connections."""
 
     def __init__(self, spark: SparkSession) -> None:
         """Take a session of the catalog."""
@@ -31,14 +32,14 @@ class Bypassed:
         self._owners: dict[str, frozenset[str]] = {}
 
     def begin(self, schema: str) -> None:
-        """Take what a schema holds now as its owner's."""
+        """Record the current contents of a schema as its owner's."""
         self._owners[schema] = frozenset(self._listed(schema))
 
     def found(self, ours: Collection[RelationName] = ()) -> dict[RelationName, str]:
-        """Return what has been made since, and its kind, `table` or `view`.
+        """Return the relations made since, with their kind, `table` or `view`.
 
         Args:
-            ours: Names that need no look, as they are known to be a connection's.
+            ours: Names to skip, since they are known to be a connection's.
         """
         there = set(_lines(self._catalog.listDatabases()))
         names = [
@@ -52,7 +53,7 @@ class Bypassed:
         return {name: kind for name, kind in kinds.items() if kind is not None}
 
     def kind(self, name: RelationName) -> str | None:
-        """Return what somebody else made under a name, `table` or `view`; None if nothing."""
+        """Return the kind of somebody else's relation, `table` or `view`, or None."""
         if not self._catalog.tableExists(name.schema, name.identifier):
             return None
         table = self._catalog.getTable(name.schema, name.identifier)
@@ -70,12 +71,12 @@ class Bypassed:
 
 
 def sentence(made: dict[RelationName, str]) -> str:
-    """Return what to tell of things that were made past a connection, and what to do."""
+    """Return the message for relations made bypassing a connection, with what to do."""
     names = sorted(made)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     first = names[0]
     return (
-        f"Made in this SparkSession past the connection, so on no branch: "
+        f"Made in this SparkSession without the connection, so not on any branch: "
         f'{_joined(names[:_NAMED])}{more}. Drop it there, spark.sql("drop {made[first]} '
         f'{quoted_relation(first)}"), and make it with client.sql(...), a DataFrame by a '
         "temporary view of it."
@@ -87,5 +88,5 @@ def _joined(names: Iterable[RelationName]) -> str:
 
 
 def _lines(names: Any) -> list[str]:
-    """Return a Scala sequence of names; one call, however many there are."""
+    """Return a Scala sequence of names, made in a single call."""
     return [name for name in str(names.mkString("\n")).split("\n") if name]

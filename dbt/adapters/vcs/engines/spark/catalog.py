@@ -1,4 +1,4 @@
-"""What one engine's catalog shows: immutable mounts, and logical names over them."""
+"""The catalog of one engine: immutable mounts, and views with logical names over them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 class Catalog:
     """The names that all sessions of one engine share. Safe to use from several threads.
 
-    Where the repository is for Spark is asked when a file is first read or written: an empty one
-    may be where Spark can't look, as one in memory is.
+    The repository's location for Spark is resolved with the first read or write of a file,
+    since an empty repository may be where Spark can't reach it, such as in memory.
     """
 
     def __init__(self, blobs: Blobs, root: Callable[[], str], *, adopted: bool = False) -> None:
-        """Take the repository's store, and what tells its root for Spark.
+        """Take the repository's store, and a function that returns its root for Spark.
 
-        An adopted catalog keeps schemas where its owner does.
+        In an adopted catalog, schemas are where its owner keeps them.
         """
         self._blobs = blobs
         self._root = root
@@ -63,32 +63,32 @@ class Catalog:
 
     @property
     def warehouse(self) -> str:
-        """A folder for what Spark insists on making; it holds no data."""
+        """A folder for directories that Spark insists on creating; it holds no data."""
         return self._folder.name
 
     @property
     def is_adopted(self) -> bool:
-        """True if somebody else reads it, too."""
+        """True if its owner reads it as well."""
         return self._adopted
 
     @property
     def shown(self) -> list[RelationName]:
-        """The logical names that stand for something."""
+        """The logical names that are mounted."""
         return list(self._shown)
 
     @property
     def functions(self) -> list[RelationName]:
-        """The names that stand for functions."""
+        """The names of mounted functions."""
         return list(self._functions)
 
     def ensure_schema(self, spark: SparkSession, schema: str) -> None:
-        """Make a database if it is not there."""
+        """Create a database if it doesn't exist."""
         with self._locked(f"schema {schema}"):
             if schema in self._schemas:
                 return
             location = ""
             if schema == PRIVATE or not self._adopted:
-                # Spark makes a folder for each; a schema's name may be none for a folder.
+                # Spark creates a folder for each; a schema's name may not be valid for a folder.
                 folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
                 location = f" location {literal(f'file:{folder}')}"
             spark.sql(f"create database if not exists {quoted(schema)}{location}")
@@ -99,7 +99,7 @@ class Catalog:
             self._schemas.add(schema)
 
     def mount_physical(self, spark: SparkSession, mount: TableMount) -> str:
-        """Make a version readable under a name of its own, once, and return that name."""
+        """Make a version readable by its own name, once, and return that name."""
         name = RelationName(PRIVATE, f"s_{mount.id}")
         self.ensure_schema(spark, PRIVATE)
         with self._locked(f"mount {mount.id}"):
@@ -109,7 +109,7 @@ class Catalog:
         return quoted_relation(name)
 
     def mount_located(self, spark: SparkSession, mount: TableMount) -> str:
-        """Do what `mount_physical` does, with the rows' places as two more columns."""
+        """Do what `mount_physical` does, with the rows' positions as two more columns."""
         name = RelationName(PRIVATE, f"l_{mount.id}")
         self.ensure_schema(spark, PRIVATE)
         with self._locked(f"mount {mount.id}"):
@@ -169,7 +169,7 @@ class Catalog:
             self._show(spark, name, "", f"select * from {physical}")
 
     def unmount(self, spark: SparkSession, name: RelationName) -> None:
-        """Let a logical name stand for nothing."""
+        """Remove a logical name."""
         with self._locked(f"name {name}"):
             self._shown.pop(name, None)
             if name.schema in self._schemas:
@@ -178,19 +178,19 @@ class Catalog:
     def mount_function(
         self, spark: SparkSession, name: RelationName, id: str, definition: str
     ) -> None:
-        """Make a function, given what follows its name, unless it is there by that id."""
+        """Create a function from the text after its name, unless this version exists."""
         with self._locked(f"function {name}"):
             if self._functions.get(name) == id:
                 return
             self._functions.pop(name, None)
             self.ensure_schema(spark, name.schema)
-            # `create or replace` puts none in the place of one of another kind.
+            # `create or replace` does not replace a function of another kind.
             spark.sql(f"drop function if exists {quoted_relation(name)}")
             spark.sql(f"create function {quoted_relation(name)}{definition}")
             self._functions[name] = id
 
     def unmount_function(self, spark: SparkSession, name: RelationName) -> None:
-        """Take a function out."""
+        """Remove a function."""
         with self._locked(f"function {name}"):
             if self._functions.pop(name, None) is not None:
                 spark.sql(f"drop function if exists {quoted_relation(name)}")
@@ -201,7 +201,7 @@ class Catalog:
         versions: Mapping[RelationName, str],
         sign: Callable[[RelationName], Sign],
     ) -> None:
-        """Let names stand for signs: all that stand for something else now, and those given."""
+        """Show signs under the given names and all names that show something else now."""
         for name in self.shown:
             self.unmount(spark, name)
         signs = self._signboard(spark)
@@ -217,7 +217,7 @@ class Catalog:
 
     @contextmanager
     def signed(self, spark: SparkSession, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
-        """Let names stand for signs within a block, and for nothing after it."""
+        """Show signs under names within a block, and remove them after it."""
         board = self._signboard(spark)
         self.ensure_schema(spark, PRIVATE)
         queried = {name: board.query_columns(name) for name in signs}
@@ -237,19 +237,19 @@ class Catalog:
                 board.take_down(name)
 
     def require_own(self, spark: SparkSession) -> None:
-        """Require that nothing was made past the connections in the branch's schemas.
+        """Check that nothing in the branch's schemas was made without a connection.
 
         Raises:
-            InputError: Something was, and is still there.
+            InputError: Something was made so, and still exists.
         """
         made = self._watch(spark).found(self._posted)
         if made:
             raise InputError(sentence(made))
 
     def give_back(self, spark: SparkSession) -> None:
-        """Take down all signs, and let tables be made in every database again.
+        """Remove all signs, and allow tables in every database again.
 
-        What was made past the connections stays, and a warning names it.
+        Relations made bypassing the connections stay, and a warning names them.
         """
         made = self._watch(spark).found()
         self._signboard(spark).unwall()
@@ -285,7 +285,8 @@ class Catalog:
         if kind is not None:
             raise InputError(
                 f"The branch has {name}, and so has this SparkSession: a {kind} that was made "
-                "past the connection. Drop or rename that one with spark.sql(...), or let dbt-vcs "
+                "without the connection. Drop or rename that one with spark.sql(...), or let "
+                "dbt-vcs "
                 "start a session of its own: leave `spark` out."
             )
 
@@ -324,9 +325,9 @@ def _create_files(spark: SparkSession, name: str, format: str, options: dict[str
 
 @contextmanager
 def _listing_partitions(spark: SparkSession) -> Iterator[None]:
-    """Make tables whose partitions are the folders that are there.
+    """Create tables whose partitions are the existing folders.
 
-    Spark would look for them in the catalog, find none, and read no row.
+    Otherwise Spark would look for partitions in the catalog, find none, and read no rows.
     """
     before = spark.conf.get(_PARTITIONS_IN_CATALOG)
     spark.conf.set(_PARTITIONS_IN_CATALOG, "false")

@@ -1,10 +1,11 @@
-"""Signs: what a session's catalog shows of a branch to whoever reads it past a connection.
+"""Signs: what a session's catalog shows of a branch to readers without a connection.
 
-Spark asks nobody before it resolves a name. What a name showed a statement ago would be read as
-if it were the branch's now, and a table made under one would be a folder that nobody commits. So
-names of tables and views stand for signs while no statement runs: they have columns, but neither
-rows nor a place for any. The places of signs and of schemas are paths of a file system that takes
-none, and Spark's error quotes the path: so the path says what to do instead.
+Spark has no hook for resolving a name. Stale contents of an earlier statement would be read as
+the branch's own, and a table created under a name would be a folder that nobody commits. So
+while no statement runs, names of tables and views show signs: relations with columns, but
+without rows or a place to write any. The locations of signs and of schemas are paths of a file
+system that rejects every path. Spark's error quotes the path, so the path says what to do
+instead.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
 
 _SCHEME: Final = "dbt-vcs"
 _FILE_SYSTEM: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
-"""Refuses every path that isn't `file:` and quotes it; every Spark has it."""
+"""Part of every Spark; rejects every path that isn't `file:`, and quotes it."""
 
 _PLACE: Final = "dbt-vcs.place"
-"""Property of a database: where it lay before it was walled."""
+"""Property of a database: its location before it was walled off."""
 
 _SIGN: Final = "view.dbt-vcs.sign"
-"""Property of a view that is a sign; Spark shows nobody what begins so."""
+"""Property of a view that is a sign; Spark hides properties with this prefix."""
 
 _DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
-"""Where Spark keeps a column's default: for writes, and for rows that are older than it."""
+"""Where Spark keeps a column's default: for writes, and for rows older than the column."""
 
 
 class Signs:
     """The signs in one catalog. Not safe to use from several threads at once."""
 
     def __init__(self, spark: SparkSession, private: str) -> None:
-        """Take a session of the catalog, and a database for what signs are made after."""
+        """Take a session of the catalog, and a database for the templates of signs."""
         self._spark = spark
         self._private = private
         self._shapes: dict[str, dict[str, Any]] = {}
@@ -51,11 +52,11 @@ class Signs:
         java: Any = spark._jsparkSession
         self._catalog: Any = java.sharedState().externalCatalog()
         context: Any = spark.sparkContext
-        # Else Spark says that it knows no such file system, and not for which path.
+        # Otherwise Spark's error names the unknown file system, but not the path.
         context._jsc.hadoopConfiguration().set(f"fs.{_SCHEME}.impl", _FILE_SYSTEM)
 
     def wall(self, schema: str) -> None:
-        """Leave no place in a database for tables that are made in it."""
+        """Make it impossible to create tables in a database."""
         database = self._catalog.getDatabase(schema)
         place = database.locationUri()
         if place.getScheme() != _SCHEME:
@@ -63,7 +64,7 @@ class Signs:
             self._relocate(database, self._uri(_way_round(f"the schema {schema}")), properties)
 
     def unwall(self) -> None:
-        """Take all signs down, and give every database the place back that it had."""
+        """Remove all signs, and give every database its previous location back."""
         for schema in _list(self._catalog.listDatabases()):
             database = self._catalog.getDatabase(schema)
             properties = _dict(database.properties())
@@ -82,12 +83,12 @@ class Signs:
         )
 
     def put_up(self, name: RelationName, sign: Sign, queried: Sequence[str] = ()) -> None:
-        """Let a name stand for a sign, unless something of the session's own has that name.
+        """Show a sign under a name, unless the session has something of its own there.
 
         Args:
             name: The name.
             sign: The sign.
-            queried: What a view's query names its columns; else as the view does.
+            queried: The column names of a view's query; empty if they are the view's own.
         """
         self.take_down(name)
         shape = self._shape(sign.kind)
@@ -129,20 +130,20 @@ class Signs:
         }
 
     def take_down(self, name: RelationName) -> None:
-        """Remove the sign that a name stands for; nothing happens if it stands for none."""
+        """Remove the sign under a name, if there is one."""
         if not self._catalog.tableExists(name.schema, name.identifier):
             return
         found = self._catalog.getTable(name.schema, name.identifier)
         if not is_sign(found):
             return
         if found.viewText().isEmpty():
-            # Spark would delete the files of a table that is its own.
+            # Spark would delete the files of a managed table.
             external = self._spark_class("CatalogTableType").EXTERNAL()
             self._catalog.alterTable(self._table({**_elements(found), "tableType": external}))
         self._catalog.dropTable(name.schema, name.identifier, True, True)
 
     def _shape(self, kind: str) -> dict[str, Any]:
-        """Return what signs of a kind are made after: it has whatever else Spark notes."""
+        """Return the template for signs of a kind, with everything else that Spark records."""
         if kind not in self._shapes:
             name = RelationName(self._private, f"sign_{kind}")
             what = "as select 1 a" if kind == "view" else "(a int) using parquet"
@@ -199,7 +200,7 @@ class Signs:
         return self._member("scala.Option", "apply")(value)
 
     def _often(self, value: str | None) -> Any:
-        """Return the option of a value that most signs have."""
+        """Return a Scala option, cached, since most signs share its value."""
         if value not in self._options:
             self._options[value] = self._option(value)
         return self._options[value]
@@ -219,7 +220,7 @@ class Signs:
         return made
 
     def _member(self, name: str, method: str) -> Any:
-        """Return a static method; to look one up is a question to Spark's process, too."""
+        """Return a static method, cached, since each lookup is a call to Spark's process."""
         if (name, method) not in self._members:
             self._members[name, method] = getattr(self._class(name), method)
         return self._members[name, method]
@@ -233,13 +234,13 @@ class Signs:
 
 def _way_round(what: str) -> str:
     return (
-        f"{what} lies on a branch: read and write it with client.sql(...) of connect(...), "
+        f"{what} is on a branch: read and write it with client.sql(...) of connect(...), "
         "a DataFrame by a temporary view of it"
     )
 
 
 def hidden(spark: SparkSession, properties: Mapping[str, str]) -> dict[str, str]:
-    """Return properties with the values hidden that Spark's settings hide."""
+    """Return properties with the values that Spark's settings redact hidden."""
     helper = java_class(spark.sparkContext, "org.apache.spark.api.python.PythonUtils")
     java: Any = spark._jsparkSession
     shown = java.sessionState().conf().redactOptions(helper.toScalaMap(dict(properties)))
@@ -247,7 +248,7 @@ def hidden(spark: SparkSession, properties: Mapping[str, str]) -> dict[str, str]
 
 
 def is_sign(found: Any) -> bool:
-    """Tell whether what the catalog has is a sign: by its place, or a view's mark."""
+    """Return whether a relation in the catalog is a sign, by its location or a view's mark."""
     if found.viewText().isDefined():
         return bool(found.properties().contains(_SIGN))
     place = found.storage().locationUri()
@@ -255,7 +256,7 @@ def is_sign(found: Any) -> bool:
 
 
 def _failing_query(name: RelationName, sign: Sign) -> str:
-    """Return a query of the view's columns that fails when it is run, however it is asked."""
+    """Return a query with the view's columns that fails whenever it is run."""
     columns = ", ".join(
         f"cast(null as {column.type}) {quoted(column.name)}" for column in sign.columns
     )
@@ -277,14 +278,14 @@ def _view_properties(
 
 
 def _clustering(sign: Sign) -> dict[str, str]:
-    """Return the property in which Spark keeps what rows are clustered by."""
+    """Return the property in which Spark stores the clustering columns."""
     if not sign.cluster_by:
         return {}
     return {"clusteringColumns": json.dumps([[name] for name in sign.cluster_by])}
 
 
 def _elements(value: Any) -> dict[str, Any]:
-    """Return what a Scala case class is made of, in the order of its constructor."""
+    """Return the fields of a Scala case class in the order of its constructor."""
     count = range(value.productArity())
     return {value.productElementName(i): value.productElement(i) for i in count}
 
@@ -299,5 +300,5 @@ def _dict(items: Any) -> dict[str, str]:
 
 
 def _has_length(type_: str) -> bool:
-    """Tell whether a type is char(n) or varchar(n), or is made of one."""
+    """Return whether a type is char(n) or varchar(n), or contains one."""
     return any(part.length is not None for part in type_of(type_).whole())

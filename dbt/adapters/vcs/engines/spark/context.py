@@ -55,13 +55,13 @@ def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSess
     """Return a session with a catalog that no other session of the process sees.
 
     Raises:
-        InputError: Spark was started with Hive's catalog, before and by somebody else.
+        InputError: Somebody else started Spark with Hive's catalog before.
     """
     from pyspark.sql import SparkSession
 
     if context.getConf().get(_CATALOG, "in-memory") != "in-memory":
         raise InputError(
-            "Spark runs in this process with Hive's catalog already; dbt-vcs needs one in memory. "
+            "Spark already runs in this process with Hive's catalog; dbt-vcs needs one in memory. "
             "Let dbt-vcs start Spark, or build that session without enableHiveSupport()."
         )
     with translated(), _others_kept(context) as sessions:
@@ -72,14 +72,14 @@ def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSess
 
 
 def new_session(root: SparkSession) -> SparkSession:
-    """Return a session on the same catalog, with temporary views and settings of its own."""
+    """Return a session on the same catalog with its own temporary views and settings."""
     with translated(), _others_kept(root.sparkContext):
         return root.newSession()
 
 
 @contextmanager
 def active(spark: SparkSession) -> Iterator[None]:
-    """Let PySpark take a session for the active one within a block, where it asks for one."""
+    """Make a session PySpark's active one within a block."""
     with _others_kept(spark.sparkContext) as sessions:
         sessions.setActiveSession(spark._jsparkSession)
         yield
@@ -88,7 +88,7 @@ def active(spark: SparkSession) -> Iterator[None]:
 def java_class(context: SparkContext, name: str) -> Any:
     """Return a class of Spark's process by its full name.
 
-    Reached package by package, as PySpark does it, each part of the name is a question to it.
+    Going through packages, as PySpark does, would cost a call for each part of the name.
     """
     from py4j.java_gateway import JavaClass
 
@@ -98,7 +98,7 @@ def java_class(context: SparkContext, name: str) -> Any:
 
 @contextmanager
 def _others_kept(context: SparkContext) -> Iterator[Any]:
-    """Make sessions inside the block; what other code gets as the default stays what it was."""
+    """Keep the default session that other code sees while sessions are made in the block."""
     from pyspark.sql import SparkSession
 
     with context._lock:
@@ -133,7 +133,7 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
         gateway = SparkContext._gateway
         try:
             if gateway is None:
-                # The launcher and the JVM talk before any log level is set.
+                # The launcher and the JVM print before any log level is set.
                 launch: Any = launch_gateway
                 gateway = launch(shown, {"stdout": said, "stderr": said} if quiet else None)
             with translated():
@@ -142,7 +142,7 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
             raise EngineError(_refusal(error, said)) from error
     for name in _ECHOES:
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
-    # Py4J tells of a lost JVM on the root logger, which prints its stacks: the error has them.
+    # Py4J logs a lost JVM on the root logger, which prints the stacks that the error has.
     py4j: Any = java_gateway
     py4j.logging = logging.getLogger(f"{java_gateway.__name__}.echo")
     py4j.logging.setLevel(logging.CRITICAL)
@@ -157,7 +157,7 @@ def _refusal(error: BaseException, said: IO[bytes]) -> str:
     lines = [line.strip() for line in text.splitlines() if not _NOISE.match(line)]
     reason = str(error) if isinstance(error, EngineError) else ""
     words = "\n".join([reason, *lines[:_SAID_LINES]]).strip() or str(error)
-    return f"Spark did not start; check the Spark settings. Its own words:\n{words}"
+    return f"Spark did not start; check the Spark settings. Spark's message:\n{words}"
 
 
 def _tell_differences(context: SparkContext, settings: Mapping[str, str]) -> None:
@@ -166,4 +166,4 @@ def _tell_differences(context: SparkContext, settings: Mapping[str, str]) -> Non
             continue
         running = context.getConf().get(key)
         if running != value:
-            _LOG.debug("Spark runs in this process already: %s stays %s", key, running)
+            _LOG.debug("Spark already runs in this process: %s stays %s", key, running)

@@ -1,4 +1,4 @@
-"""Rows that tombstones delete, as Spark leaves them out: SQL texts over tables of files."""
+"""SQL that leaves out rows deleted by tombstones, over tables of files."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from dbt.adapters.vcs.rows.quoting import literal, quoted
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")
 MAX_WRITTEN: Final = 2_000
-"""Deleted rows that a query has in its text, at most; Spark reads more sooner than their text."""
+"""The most deleted rows to inline in a query; above this, reading the files is faster."""
 
 _MAX_LISTED: Final = 200
-"""Spark reads one long text sooner than many short ones."""
+"""Spark parses one long string faster than many short ones."""
 
 _MAX_BROADCAST: Final = 2_000_000
-"""More deleted rows than this are not sent to every task unless Spark thinks it wise."""
+"""Up to this many deleted rows are broadcast; above it, Spark decides."""
 
 _FEW_FILES: Final = 64
-"""Up to so many files share buckets: the hash of a name for each row costs more than it saves."""
+"""Up to this many files share buckets: hashing a name per row would cost more than it saves."""
 
 _MAX_MET: Final = 2_000_000
-"""Deleted rows that the rows of a file are compared with at most, where files share buckets."""
+"""The most deleted rows that a file's rows are compared with where files share buckets."""
 
 _MAX_WIDTH: Final = 6
 """Bits of a position: rows of 64 neighbours share a bucket."""
 
 
 def file_of(files: Sequence[str], relation: str = "") -> str:
-    """Return SQL for the path, relative to the repository, of the file that a row is from.
+    """Return SQL for the path, relative to the repository, of a row's file.
 
     Spark gives absolute paths, percent-encoded as in a URI; every file must have as many folders.
 
     Args:
         files: All files of the relation, relative to the repository.
-        relation: An alias of it, or '' if there is nothing else in scope.
+        relation: Its alias, or '' if nothing else is in scope.
     """
     depth = files[0].count("/") + 1
     metadata = f"{relation}._metadata" if relation else "_metadata"
@@ -50,12 +50,12 @@ def file_of(files: Sequence[str], relation: str = "") -> str:
 
 
 def position_of(relation: str = "") -> str:
-    """Return SQL for the position of a row in its file, from 0."""
+    """Return SQL for the position of a row in its file, counted from 0."""
     return f"{relation}._metadata.row_index" if relation else "_metadata.row_index"
 
 
 def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) -> TableMount:
-    """Return a mount of tombstones' files: places of deleted rows, and values of some fields."""
+    """Return a mount of tombstone files: positions of deleted rows, and some fields."""
     files = tuple(sorted({stone.path for stone in tombstones}))
     shown = repr((files, [(field.id, field.type) for field in fields]))
     return TableMount(
@@ -71,7 +71,7 @@ def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) ->
 
 
 def deleted_rows(table: str, tombstones: Sequence[Tombstone], files: Iterable[str]) -> str:
-    """Return a query for `(__vcs_file, __vcs_pos)` of the rows that are deleted from some files.
+    """Return a query for `(__vcs_file, __vcs_pos)` of the rows deleted from some files.
 
     Args:
         table: A table over the files of the tombstones, in that order.
@@ -85,10 +85,10 @@ def deleted_rows(table: str, tombstones: Sequence[Tombstone], files: Iterable[st
 
 
 def is_listed(tombstones: Sequence[Tombstone], files: Iterable[str]) -> str:
-    """Return SQL for whether a row of tombstones' files deletes one of some files.
+    """Return a SQL condition: a row of tombstone files deletes a row of some files.
 
-    A tombstone's file may hold rows of blocks that its entry doesn't list; those don't count.
-    It is for a query over a table of just the tombstones' files.
+    A tombstone's file may have rows for blocks that its entry doesn't list; these are ignored.
+    The condition is for a query over a table of exactly the tombstones' files.
     """
     wanted = set(files)
     pairs = [
@@ -99,7 +99,7 @@ def is_listed(tombstones: Sequence[Tombstone], files: Iterable[str]) -> str:
     ]
     listed_files = sorted({pair.partition("\n")[2] for pair in pairs})
     if len(pairs) == len(tombstones) * len(listed_files) <= _MAX_LISTED:
-        # Every tombstone lists every file, so the file alone tells.
+        # Every tombstone lists every file, so comparing the file is enough.
         return f"{FILE_COLUMN} in ({', '.join(map(literal, listed_files))})"
     stone = file_of([item.path for item in tombstones])
     if len(pairs) <= _MAX_LISTED:
@@ -110,12 +110,12 @@ def is_listed(tombstones: Sequence[Tombstone], files: Iterable[str]) -> str:
 
 
 def written_rows(places: Mapping[str, Iterable[int]]) -> str:
-    """Return what `deleted_rows` returns, with the rows themselves in the text.
+    """Return what `deleted_rows` returns, with the rows inlined in the text.
 
-    Spark then has no job to run before it reads the first row of a table.
+    Spark then needs no job before it reads the first row of a table.
 
     Args:
-        places: The positions of deleted rows by file; one at least, `MAX_WRITTEN` at most.
+        places: The positions of deleted rows by file; at least one, at most `MAX_WRITTEN`.
     """
     rows = (f"({literal(file)}, {position}L)" for file in places for position in places[file])
     return f"select * from values {', '.join(rows)} as ({FILE_COLUMN}, {POSITION_COLUMN})"
@@ -126,15 +126,15 @@ def left_rows(
 ) -> str:
     """Return a query for the rows of a table of files that are not deleted.
 
-    The join hashes on a bucket of neighbours, one number: rows come file by file in their order,
-    so Spark looks at the same place of its hash table for all of a bucket, not at a new one, far
-    from the caches, for each row. Position and file are compared where buckets meet, as ranges,
-    since Spark would hash on equalities, too.
+    The join hashes on one number, a bucket of neighbouring rows. Rows are read file by file in
+    order, so all lookups for a bucket hit the same cached entry of Spark's hash table instead
+    of a new one per row. Within a bucket, position and file are compared as ranges, since
+    Spark would hash on equalities as well.
 
     Args:
         table: The table.
         files: Its files.
-        deleted: A query, as `deleted_rows` and `written_rows` give one.
+        deleted: A query from `deleted_rows` or `written_rows`.
         count: How many rows that query has.
         columns: What to select, as SQL; the table's alias is `kept`.
     """
@@ -155,9 +155,9 @@ def left_rows(
 def _bucketing(files: Sequence[str], count: int) -> Callable[[str, str], str]:
     """Return a function from SQL for a row's position and file name to SQL for its bucket.
 
-    With few files, a bucket is a range of positions in any of them, narrow enough that the rows
-    of a file meet at most `_MAX_MET` deleted ones in all. With more files or more deleted rows,
-    each file has its own buckets: names are hashed as well.
+    With few files, a bucket is a range of positions across all files, narrow enough that the
+    rows of a file are compared with at most `_MAX_MET` deleted rows in total. With more files
+    or more deleted rows, each file has its own buckets, so names are hashed as well.
     """
     shared = len(files) <= _FEW_FILES and count <= _MAX_MET
     named = not shared and all(map(_PLAIN_PATH.fullmatch, files))

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class SparkEngine:
-    """`Engine` on the one Spark of this process, with a private catalog.
+    """`Engine` on this process's Spark, with a private catalog.
 
     Nothing starts before the first session is asked for.
 
     Args:
         blobs: The repository's store; Spark reads and writes below its `uri`.
-        settings: Spark settings; they win over the defaults. Those of the process itself
-            (master, memory) count only if Spark does not run in it yet.
+        settings: Spark settings, which override the defaults. Those of the process itself
+            (master, memory) apply only if Spark does not run in it yet.
         storage_options: The store's own options, credentials among them.
-        spark: A SparkSession to use, catalog and temporary views included, instead of a private
-            catalog. Its catalog must be in memory, and no other engine may use it.
-        owner: Whose names the catalog shows, such as `<repository>@<branch>`; one catalog can't
-            show two.
+        spark: A SparkSession to use, catalog and temporary views included, instead of a
+            private catalog. Its catalog must be in memory, and no other engine may use it.
+        owner: Whose names the catalog shows, such as `<repository>@<branch>`; one catalog
+            can't show two.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SparkEngine:
         self._closed = False
 
     def session(self, label: str) -> SparkView:
-        """Return a new view for one thread; starts Spark if it does not run."""
+        """Return a new view for one thread; starts Spark if it isn't running."""
         with self._lock:
             if self._closed:
                 raise EngineError("This engine is closed; make another one.")
@@ -70,7 +70,7 @@ class SparkEngine:
             return view
 
     def close(self) -> None:
-        """Close the sessions and let go of the catalog; Spark itself goes on running."""
+        """Close the sessions and release the catalog; Spark itself keeps running."""
         with self._lock:
             self._closed = True
             for view in self._sessions:
@@ -95,7 +95,7 @@ class SparkEngine:
                     context,
                     session_settings(self._settings, self._storage_options, catalog.warehouse),
                 )
-                # What a Python model saves without a schema would go there.
+                # Tables that a Python model saves without a schema would go there.
                 catalog.ensure_schema(self._root, "default")
             self._catalog = catalog
         return self._catalog, self._root

@@ -1,4 +1,4 @@
-"""Spark's data frames, for the Python models of dbt."""
+"""Spark's data frames, for dbt's Python models."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class SparkFrames:
-    """`Frames` over a SparkSession; what a model runs is a statement of the session's jobs."""
+    """`Frames` over a SparkSession; a model runs as one statement of the session."""
 
     def __init__(self, spark: SparkSession, jobs: Jobs) -> None:
         self._jobs = jobs
         self.handle = spark
 
     def running(self) -> AbstractContextManager[None]:
-        """Run a block as one statement, which `Session.cancel` stops."""
+        """Run a block as one statement that `Session.cancel` can stop."""
         return self._jobs.run()
 
     def read(self, name: str) -> DataFrame:
@@ -44,11 +44,11 @@ class SparkFrames:
         self.handle.catalog.dropTempView(name)
 
     def words_of(self, error: Exception) -> str:
-        """Return what an exception of a model says."""
+        """Return the message of a model's exception."""
         return words_of(error)
 
     def _own(self, frame: DataFrame) -> DataFrame:
-        """Return a frame as the session's: pandas on Spark makes its own in the default one."""
+        """Return a frame in this session; pandas on Spark uses the default session."""
         from pyspark.sql.classic.dataframe import DataFrame
 
         if frame.sparkSession is self.handle:

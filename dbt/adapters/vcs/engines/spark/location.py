@@ -15,7 +15,7 @@ _ACCOUNT_KEYS: Final = ("account_name", "azure_storage_account_name", "azure_acc
 
 
 def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
-    """Return the repository's location as Hadoop's file systems name it, without a `/` at the end.
+    """Return the repository's location in Hadoop's spelling, without a trailing `/`.
 
     Raises:
         InputError: Spark can't reach such a store.
@@ -40,7 +40,7 @@ def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
 def exact_files(root: str, folder: str, files: Iterable[str]) -> str:
     """Return one path pattern for files below `<root>/<folder>`, given relative to that folder.
 
-    What Hadoop would take for a wildcard in a name is escaped.
+    Characters in names that are wildcards for Hadoop are escaped.
     """
     base = f"{root}/{folder}" if folder else root
     inside = ",".join(map(_escaped, files))

@@ -1,4 +1,4 @@
-"""One immutable version of a table as relations of Spark's catalog."""
+"""One immutable table version as relations of Spark's catalog."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _OPTIONS: Final = {"timeZone": "UTC", "mergeSchema": "false"}
 _MAX_READ: Final = 4 * 1024**2
-"""Bytes of tombstones that are read, whole, to write out the rows that they delete."""
+"""The most bytes of tombstones to read in order to inline the rows that they delete."""
 
 _MAX_FILES: Final = 16
-"""Tombstones that are read so: one after another, each a request where the store is remote."""
+"""The most tombstones to read that way; each is a request if the store is remote."""
 
 _LOST: Final = (
     "The rows of a version without a name are collected when it is older than the retention; "
@@ -53,13 +53,13 @@ _TOMBSTONE_FIELDS: Final = (
 
 
 class Layout(NamedTuple):
-    """What files must have in common to be one Spark table.
+    """What files must share to be read as one Spark table.
 
     Attributes:
-        base: The folder below which folders' names are partition values; '' for files without
-            partitions, where Spark then looks at no folder's name.
+        base: The folder below which folder names are partition values; '' for files without
+            partitions, for which Spark ignores folder names.
         columns: Field ids of the partition columns in the paths.
-        depth: Folders above the file.
+        depth: The number of folders above the file.
         holed: True if tombstones delete rows of these files.
     """
 
@@ -78,10 +78,10 @@ class Part(NamedTuple):
 
 
 def layouts(mount: TableMount) -> dict[Layout, list[str]]:
-    """Return the files of a version by layout; nothing if there is no file.
+    """Return the files of a version by layout; empty without files.
 
-    A table has one layout as a rule, two with tombstones. Files of another table's lineage (after
-    a clone), or of another partitioning, or a column called as the write's own folder, make more.
+    A table usually has one layout, or two with tombstones. Files from a cloned table, another
+    partitioning, or a column named like the write's own folder add more.
     """
     groups: dict[Layout, list[str]] = {}
     clash = any(field.id.lower() == WRITE_FOLDER for field in mount.fields)
@@ -96,7 +96,7 @@ def layouts(mount: TableMount) -> dict[Layout, list[str]]:
 
 
 class Mounting:
-    """Makes the relations of one version."""
+    """Creates the relations of one version."""
 
     def __init__(
         self,
@@ -112,11 +112,11 @@ class Mounting:
 
         Args:
             spark: A session of the catalog.
-            name: What to call the version's relation; further tables are named after it.
+            name: The name of the version's relation; other tables derive their names from it.
             mount: The version.
             blobs: The repository's store.
             root: The repository as Spark names it.
-            empty: A folder without files, for a version without any.
+            empty: A folder without files, for a version without files.
         """
         self._spark = spark
         self._name = name
@@ -126,7 +126,7 @@ class Mounting:
         self._empty = empty
 
     def create(self) -> None:
-        """Create the relation that is named by field id: a table, or a view over several.
+        """Create the relation with field ids as column names: a table, or a view over several.
 
         Raises:
             DamagedError: A file is missing.
@@ -145,7 +145,7 @@ class Mounting:
         self._view(name, list(self._queries(self._parts(), located=True)))
 
     def _parts(self) -> list[Part]:
-        """Create the tables, and return them; the only one without tombstones has the name."""
+        """Create and return the tables; a single one without tombstones gets the name."""
         groups = layouts(self._mount) or {Layout("", (), 0, False): []}
         alone = len(groups) == 1 and not next(iter(groups)).holed
         alone = alone and not any(map(self._limited, groups))
@@ -158,9 +158,9 @@ class Mounting:
         return parts
 
     def _limited(self, layout: Layout) -> set[str]:
-        """Return the ids of columns of char(n) and varchar(n) that folders hold.
+        """Return the ids of char(n) and varchar(n) columns stored in folder names.
 
-        Spark can't read a folder's name as either type.
+        Spark can't read a folder name as either type.
         """
         held = {name.lower() for name in layout.columns}
         return {
@@ -177,9 +177,9 @@ class Mounting:
         ]
 
     def _declared(self, located: bool) -> str:
-        """Return a query without rows whose columns are of the declared types.
+        """Return a query without rows whose columns have the declared types.
 
-        A union takes its columns from the first query: so that comparisons with char(n) pad.
+        A union takes its types from the first query, and comparisons with char(n) must pad.
         """
         name = self._numbered("types")
         self._table(name, self._mount.fields, _options(self._root, "", (), self._empty), 0)
@@ -208,7 +208,7 @@ class Mounting:
                 yield f"select {', '.join(columns)} from {table} kept"
 
     def _left_rows(self, part: Part, table: str, columns: Sequence[str], number: int) -> str:
-        """Return a query for the rows of a part that are left."""
+        """Return a query for the rows of a part that are not deleted."""
         files = set(part.files)
         stones = [item for item in self._mount.tombstones if not files.isdisjoint(item.targets)]
         count = sum(
@@ -225,7 +225,7 @@ class Mounting:
     def _tombstones(
         self, tombstones: Sequence[Tombstone], number: int
     ) -> Iterator[tuple[str, list[Tombstone]]]:
-        """Create tables of the tombstones of a part, and yield each with what it is of."""
+        """Create tables of a part's tombstones; yield each table with its tombstones."""
         groups: dict[int, list[Tombstone]] = {}
         for item in tombstones:
             groups.setdefault(item.path.count("/"), []).append(item)
@@ -277,18 +277,18 @@ class Mounting:
             )
 
     def _found(self, table: str) -> int:
-        """Return how many files Spark finds; it leaves one that is gone out without a word."""
-        # The optimized plan may read rows that the user has cached, and then tells of no file.
+        """Return how many files Spark finds; it skips missing files silently."""
+        # The optimized plan may read rows that the user cached, and then has no files.
         plan = self._spark.table(table)._jdf.queryExecution().analyzed()
         return len(plan.collectLeaves().head().relation().location().inputFiles())
 
 
 def _declaration(field: Field) -> str:
-    """Return a column's part of a table; Spark gives the default where a file lacks the column."""
+    """Return the declaration of a column; Spark uses the default where a file lacks it."""
     column = f"{quoted(field.id)} {field.type}"
     if field.initial is None:
         return column
-    # A text is not cast: its limit would be checked, and its spaces be lost.
+    # Text is not cast: that would check its length and strip its spaces.
     value = literal(field.initial)
     return f"{column} default " + (
         value if type_of(field.type).is_text else f"cast({value} as {field.type})"

@@ -1,4 +1,4 @@
-"""Python functions: their source loaded here, checked, and made a function of a Spark session."""
+"""Python functions: loads and checks their source, and registers them with Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAME: Final = "__vcs_function"
 
 
 def load(name: RelationName, function: Function) -> Callable[..., Any]:
-    """Return what the handler of a Python function is, its source run once.
+    """Run the source of a Python function once, and return its handler.
 
     Raises:
         InputError: The source does not run, has no such handler, or a package is missing.
@@ -29,7 +29,7 @@ def load(name: RelationName, function: Function) -> Callable[..., Any]:
     for package in function.packages:
         _check_package(name, package)
     place = f"<{name}.py>"
-    # Lets a traceback quote the lines.
+    # Lets tracebacks quote the source lines.
     lines = function.text.splitlines(keepends=True)
     linecache.cache[place] = (len(function.text), None, lines, place)
     namespace: dict[str, Any] = {"__name__": f"dbt.{name}"}
@@ -55,11 +55,11 @@ def load(name: RelationName, function: Function) -> Callable[..., Any]:
 
 
 def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
-    """Return Spark's own maker of calls of a Python function.
+    """Return Spark's builder of calls of a Python function.
 
     Raises:
-        InputError: As `load` says.
-        UnsupportedError: This version of Spark has no aggregates in Python.
+        InputError: As for `load`.
+        UnsupportedError: This version of Spark has no Python aggregates.
     """
     from pyspark import cloudpickle
     from pyspark.sql.udf import UserDefinedFunction
@@ -96,7 +96,7 @@ def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
 
 
 def _temporary(spark: SparkSession, registry: Any) -> Any:
-    """Return how this version of Spark calls the temporary function: of three parts, or of one."""
+    """Return this Spark version's name of the temporary function: three parts, or one."""
     jvm: Any = spark._jvm
     some, identifier = jvm.scala.Some, jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
     named = identifier(_NAME, some("session"), some("system"))

@@ -48,11 +48,11 @@ class SparkView:
 
     @property
     def spark(self) -> SparkSession:
-        """The SparkSession itself; what is run through it is not cancelled by `cancel`."""
+        """The SparkSession itself; `cancel` does not cancel what runs through it."""
         return self._spark
 
     def frames(self) -> SparkFrames:
-        """Return what a Python model works with."""
+        """Return the data frames for Python models."""
         return SparkFrames(self._spark, self._jobs)
 
     def query(self, text: str) -> SparkRows:
@@ -69,7 +69,7 @@ class SparkView:
             return columns_of_schema(StructType.fromJson(schema))
 
     def is_repeatable(self, query_text: str) -> bool:
-        """Tell whether a query run twice is known to give the same rows; nothing is run."""
+        """Return whether running a query twice surely gives the same rows; nothing is run."""
         with sending(query_text), self._jobs.run():
             plan = self._analysed(query_text)
             return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
@@ -154,12 +154,12 @@ class SparkView:
             return self._catalog.mount_physical(self._spark, mount)
 
     def mount_located(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's relation with the places of its rows."""
+        """Return the quoted name of a version's relation, with the positions of its rows."""
         with self._jobs.run():
             return self._catalog.mount_located(self._spark, mount)
 
     def mount_version(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's own relation, its columns named as the table's."""
+        """Return the quoted name of a version's own relation, with the table's column names."""
         name = RelationName(PRIVATE, f"v_{mount.id}")
         self.mount_table(name, mount)
         return quoted_relation(name)
@@ -170,47 +170,47 @@ class SparkView:
         files: Collection[str],
         fields: Sequence[Field] = (),
     ) -> tuple[str, str]:
-        """Return where the rows are that tombstones delete from some files."""
+        """Mount the rows that tombstones delete from some files."""
         mount = deletions_mount(tombstones, fields)
         return self.mount_physical(mount), is_listed(tombstones, files)
 
     def mount_arrow(self, name: str, table: pa.Table) -> str:
-        """Return the quoted name of a temporary view that shows a table's rows."""
+        """Return the quoted name of a temporary view with a table's rows."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
         with self._jobs.run():
-            # Without it Spark takes a timestamp_ntz for a timestamp.
+            # Without it Spark reads timestamp_ntz as timestamp.
             schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
             self._spark.createDataFrame(table, schema).createOrReplaceTempView(name)
         return quoted(name)
 
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
-        """Let this session's statements call a function under a name."""
+        """Make a function callable under a name."""
         with sending(function.text), self._jobs.run():
             self._functions.mount(name, id, function)
 
     def unmount_function(self, name: RelationName) -> None:
-        """Let this session's statements call nothing under a name."""
+        """Remove the function under a name."""
         with self._jobs.run():
             self._functions.unmount(name)
 
     def has_function(self, identifier: str) -> bool:
-        """Tell whether a name without a schema calls Spark's own function, or a temporary one."""
+        """Return whether an unqualified name calls one of Spark's own or temporary functions."""
         with self._jobs.run():
             return self._functions.has(identifier)
 
     def unmount(self, name: RelationName) -> None:
-        """Remove what a name stands for from the catalog."""
+        """Remove a name from the catalog."""
         with self._jobs.run():
             self._catalog.unmount(self._spark, name)
 
     @property
     def is_shared(self) -> bool:
-        """True if the session is one that somebody else made."""
+        """True if somebody else made the session."""
         return self._catalog.is_adopted
 
     def require_own(self) -> None:
-        """Require that nobody made anything past the connections in a schema of the branch."""
+        """Check that nothing in the branch's schemas was made without a connection."""
         if self.is_shared:
             with self._jobs.run():
                 self._catalog.require_own(self._spark)
@@ -218,7 +218,7 @@ class SparkView:
     def post(
         self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
     ) -> None:
-        """Let names that stand for anything stand for signs, until they are mounted again."""
+        """Show signs under all known names, until they are mounted again."""
         with self._jobs.run():
             for name in self._catalog.functions:
                 self._functions.unmount(name)
@@ -226,12 +226,12 @@ class SparkView:
 
     @contextmanager
     def signed(self, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
-        """Let names stand for signs within a block, and for nothing after it."""
+        """Show signs under names within a block, and remove them after it."""
         with self._jobs.run(), self._catalog.signed(self._spark, signs):
             yield
 
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
-        """Return properties with the values hidden that Spark's settings hide."""
+        """Return properties with the values that Spark's settings redact hidden."""
         with self._jobs.run():
             return hidden(self._spark, properties)
 
@@ -267,15 +267,15 @@ class SparkView:
             return self._spark.conf.get(key, default)
 
     def cancel(self) -> None:
-        """Stop the statement that runs now."""
+        """Cancel the running statement."""
         self._jobs.cancel()
 
     def close(self) -> None:
-        """Cancel what runs, and refuse every further statement."""
+        """Cancel the running statement and refuse further ones."""
         self._jobs.close()
 
     def _analysed(self, text: str) -> Any:
-        """Return the analysed plan of a statement, which is not run even if it is a command."""
+        """Return the analysed plan of a statement, without running it even if it is a command."""
         state = self._java.sessionState()
         modes = self._class("org.apache.spark.sql.execution.CommandExecutionMode")
         return state.executePlan(state.sqlParser().parsePlan(text), modes.SKIP()).analyzed()
@@ -287,8 +287,8 @@ class SparkView:
         plan = self._analysed(text)
         if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":
             raise UnsupportedError(
-                f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT a "
-                "statement, into one table."
+                f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT "
+                "per statement, into one table."
             )
         datasets = self._class("org.apache.spark.sql.classic.Dataset")
         return DataFrame(datasets.ofRows(self._java, plan.query()), self._spark)

@@ -1,4 +1,4 @@
-"""The temporary views and functions of one session, as Spark itself holds them."""
+"""The temporary views and functions of one session, as Spark knows them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _OWN: Final = "__vcs"
-"""What the names of views begin with that are made for one statement and named by no user."""
+"""Prefix of the names of internal views that serve one statement."""
 
 _CATALOG: Final = "spark_catalog"
 _NAMESPACE: Final = "catalogAndNamespace.part."
@@ -21,14 +21,14 @@ _FUNCTIONS: Final = "referredTempFunctionsNames"
 _BODIES: Final = ("sqlFunction.query", "sqlFunction.expression")
 
 Properties = Callable[[str], "str | None"]
-"""Gives a property that Spark keeps with a view or function, or None."""
+"""Returns a property that Spark stores with a view or function, or None."""
 
 
 class TemporaryNames:
-    """What a session's catalog knows of temporary names.
+    """Reads temporary names from a session's catalog.
 
-    Asked for whenever a statement needs it, so that it makes no difference who made, replaced,
-    renamed or dropped a name, and how: a statement, a DataFrame, or another session.
+    The catalog is read whenever a statement needs it, so it doesn't matter how a name was
+    made, replaced, renamed or dropped: by a statement, a DataFrame, or another session.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -44,7 +44,7 @@ class TemporaryNames:
         return frozenset(names | {f"{GLOBAL_TEMPORARY}.{name.lower()}" for name in shared})
 
     def view(self, name: str) -> TemporaryDefinition | None:
-        """Return what a view was made of, None if it isn't there or was not made by SQL."""
+        """Return the definition of a view; None if there is none or it was not made by SQL."""
         schema, _, identifier = name.rpartition(".")
         if schema == GLOBAL_TEMPORARY:
             found = self._catalog.getRawGlobalTempView(identifier)
@@ -70,7 +70,7 @@ class TemporaryNames:
         return frozenset(name.rpartition(".")[2].lower() for name in names)
 
     def function(self, name: str) -> TemporaryDefinition | None:
-        """Return what a function was made of, None if it isn't there or was not made by SQL."""
+        """Return the definition of a function; None if there is none or it was not made by SQL."""
         catalog = self._catalog
         for found in (
             catalog.lookupBuiltinOrTempFunction(name),
@@ -88,7 +88,7 @@ class TemporaryNames:
 
 
 def _definition(text: str, property_of: Properties) -> TemporaryDefinition:
-    # Names of another catalog are no concern of a branch.
+    # Names of another catalog don't concern a branch.
     is_ours = property_of(f"{_NAMESPACE}0") == _CATALOG
     views = json.loads(property_of(_VIEWS) or "[]")
     return TemporaryDefinition(
@@ -100,5 +100,5 @@ def _definition(text: str, property_of: Properties) -> TemporaryDefinition:
 
 
 def _lines(names: Any) -> list[str]:
-    """Return a Scala sequence of names; one call, however many there are."""
+    """Return a Scala sequence of names, made in a single call."""
     return [name for name in str(names.mkString("\n")).split("\n") if name]

@@ -1,4 +1,4 @@
-"""Spark settings: sensible ones for a laptop, under whatever the user says."""
+"""Spark settings: good defaults for a laptop, which the user's settings override."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMIT_PROTOCOL: Final = {
         "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
     )
 }
-"""How the files of tasks become those of a write: failed tasks leave nothing among them."""
+"""The commit protocol of a write, in which failed tasks leave no files."""
 
 _GIB: Final = 1024**3
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
@@ -37,10 +37,10 @@ _S3: Final = {
 
 
 def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
-    """Return the settings to start a Spark process with; the user's win.
+    """Return the settings for starting a Spark process; the user's take precedence.
 
     Raises:
-        InputError: The user asks for another catalog than the in-memory one.
+        InputError: The user asks for a catalog other than the in-memory one.
     """
     catalog = user.get("spark.sql.catalogImplementation", "in-memory")
     if catalog != "in-memory":
@@ -64,7 +64,7 @@ def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
             "spark.driver.memory": f"{_driver_memory() // 1024**2}m",
         }
         if not _chooses_collector(user, os.environ):
-            # Short statements on few cores: a sixth less work than the JVM's default collector.
+            # Takes a sixth less work than the JVM's default for short statements on few cores.
             settings["spark.driver.defaultJavaOptions"] = "-XX:+UseParallelGC"
     return (
         settings
@@ -79,7 +79,7 @@ def session_settings(
 ) -> dict[str, str]:
     """Return the settings of one private catalog's sessions, object store credentials included.
 
-    Credentials are given here, not to the process: they never stand on a command line.
+    Credentials are set here and not for the process, to keep them off command lines.
     """
     master = user.get("spark.master", "local[*]")
     chosen = {key: value for key, value in user.items() if key.startswith("spark.sql.")}
@@ -100,13 +100,13 @@ def session_settings(
 
 
 def session_defaults(master: str) -> dict[str, str]:
-    """Return the defaults that any session can take."""
+    """Return the defaults that apply to any session."""
     settings = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "false",
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        # Above this number of files Spark would list them with a job of its own.
+        # Above this number of files Spark would start a job to list them.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     }
     if is_local(master):
@@ -133,12 +133,12 @@ def storage_settings(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that may stand on a command line, where every user can read them."""
+    """Return the settings that are safe on a command line, which every user can read."""
     return {key: value for key, value in settings.items() if not _SECRET.search(key)}
 
 
 def is_local(master: str) -> bool:
-    """Tell whether a master means this process's own JVM."""
+    """Return whether a master URL means this process's own JVM."""
     return bool(_LOCAL.fullmatch(master))
 
 
@@ -151,14 +151,14 @@ def _cores(master: str) -> int:
 
 
 def _chooses_collector(user: Mapping[str, str], env: Mapping[str, str]) -> bool:
-    """Tell whether somebody names a garbage collector; the JVM refuses a second one."""
+    """Return whether a garbage collector is already chosen; the JVM rejects a second one."""
     said = [value for key, value in user.items() if key.endswith("JavaOptions")]
     said += [env.get(name, "") for name in _JAVA_OPTIONS]
     return any(_COLLECTOR.search(text) for text in said)
 
 
 def _driver_memory() -> int:
-    """Return a quarter of the memory that there is, at least 1 GiB and at most 8 GiB."""
+    """Return a quarter of the machine's memory in bytes, between 1 GiB and 8 GiB."""
     return max(_GIB, min(8 * _GIB, _memory() // 4))
 
 

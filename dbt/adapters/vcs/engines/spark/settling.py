@@ -1,4 +1,4 @@
-"""What a write left in its folder: the files that are blocks, checked against what was counted."""
+"""The blocks that a write left in its folder, checked against the rows counted."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _THREADS: Final = 8
 def settle(
     blobs: Blobs, folder: str, partition_by: Sequence[str], *, rows: int, place: str
 ) -> Mapping[str, Footer]:
-    """Return the footers of the files that hold a write's rows, by path and in its order.
+    """Return the footers of the files of a write, sorted by path.
 
     These files are safe on disk; everything else in the folder is deleted.
 
     Args:
         blobs: Where the folder is.
         folder: `data/<table id>/w=<write id>`.
-        partition_by: Field ids of the partition columns: a block lies in their folders.
+        partition_by: Field ids of the partition columns, which give a block its folders.
         rows: How many rows the engine's tasks wrote.
         place: The folder as the engine names it.
 
     Raises:
-        EngineError: The files hold another number of rows.
-        DamagedError: A block is no Parquet file.
+        EngineError: The files hold a different number of rows.
+        DamagedError: A block is not a Parquet file.
     """
     found = list(blobs.walk(folder))
     blocks = [info for info in found if _is_block(info.path, folder, partition_by)]
@@ -45,10 +45,10 @@ def settle(
 
 
 def _is_block(path: str, folder: str, partition_by: Sequence[str]) -> bool:
-    """Tell whether a file lies and is named as a block: below partition folders and no others.
+    """Return whether a path is a block's: below the partition folders and no others.
 
-    Committers and Spark itself keep what is no data under names that begin with `_` or `.`, files
-    as well as folders, of which a failed task may leave some.
+    Committers and Spark keep other files and folders under names that begin with `_` or `.`,
+    and a failed task may leave some.
     """
     write, folders = partition_folders(path)
     return (
@@ -63,22 +63,22 @@ def _others(found: Sequence[BlobInfo], kept: Mapping[str, Footer]) -> list[str]:
 
 
 def _check_rows(files: Mapping[str, Footer], rows: int, place: str) -> None:
-    """Refuse files that don't hold the rows that were counted."""
+    """Check that files hold the number of rows counted."""
     held = sum(footer.rows for footer in files.values())
     if held == rows:
         return
     if held < rows:
         why = (
             "Every machine of the cluster must see the repository's folder under this name: put "
-            "the repository on a file system that all of them mount, or into an object store "
+            "the repository on a file system that all of them mount, or in an object store "
             "(s3://, gs://, az://), or run Spark on this machine only (spark.master: local[*])."
         )
     else:
         why = (
-            "Somebody else wrote into this folder, or a failed task left files there. Run the "
+            "Something else wrote to this folder, or a failed task left files there. Run the "
             "statement again; it writes to a new folder."
         )
     raise EngineError(
-        f"Spark wrote {rows} rows to {place}, and {held} rows are there, in {len(files)} files. "
+        f"Spark wrote {rows} rows to {place}, but {held} rows are there, in {len(files)} files. "
         f"Nothing was changed. {why}"
     )

@@ -1,10 +1,9 @@
 """The functions of the branch that one session can call.
 
-SQL functions are Spark's own, in the catalog that all sessions share; but a session goes on with
-the version that it called first, unless it is told to forget it. Python functions are registered
-in each session as if they were such functions: Spark then takes them in views and in other
-functions, which it refuses of temporary ones. A scalar one lies below a SQL function that casts
-the arguments and fills in defaults.
+SQL functions are in the catalog that all sessions share, but a session keeps the version that
+it called first until its cache is cleared. Python functions are registered in each session as
+if they were permanent, since Spark rejects temporary ones in views and in other functions. A
+scalar one is wrapped in a SQL function that casts the arguments and fills in defaults.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 
 _CATALOG: Final = "spark_catalog"
 _PLACEHOLDER: Final = "a.function.in.Python"
-"""Class of what stands in the catalog for a Python function; it is never loaded."""
+"""The class of a Python function's catalog entry; it is never loaded."""
 
 
 class Functions:
-    """What one session can call beside Spark's own functions."""
+    """The functions that one session can call besides Spark's own."""
 
     def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
         """Take the session, and the catalog that it shares with others."""
@@ -36,7 +35,7 @@ class Functions:
         self._programs: set[str] = set()
 
     def mount(self, name: RelationName, id: str, function: Function) -> None:
-        """Let a name call a function."""
+        """Mount a function under a name."""
         if function.shape == "aggregate":
             if self._known.get(name) != id:
                 self._register(name, id, builder(self._spark, name, function))
@@ -45,19 +44,19 @@ class Functions:
             if function.language == "python":
                 body = self._program(name, id, function)
             self._catalog.mount_function(self._spark, name, id, _definition(function, body))
-            # Spark looks it up anew when it is called next.
+            # Spark looks it up again at the next call.
             if self._known.get(name) != id:
                 self._forget(name)
         self._known[name] = id
 
     def unmount(self, name: RelationName) -> None:
-        """Let a name call nothing."""
+        """Remove the function of a name."""
         self._catalog.unmount_function(self._spark, name)
         if self._known.pop(name, None) is not None:
             self._forget(name)
 
     def has(self, identifier: str) -> bool:
-        """Tell whether Spark has a function of its own of that name, or a temporary one."""
+        """Return whether Spark has a built-in or temporary function of that name."""
         catalog = self._state.catalog()
         return bool(
             catalog.lookupBuiltinOrTempFunction(identifier).isDefined()
@@ -65,7 +64,7 @@ class Functions:
         )
 
     def _program(self, name: RelationName, id: str, function: Function) -> str:
-        """Register a Python function under a name that never changes, and return a call of it."""
+        """Register a Python function under an immutable name, and return a call of it."""
         program = RelationName(PRIVATE, f"p_{id}")
         if id not in self._programs:
             self._register(program, id, builder(self._spark, name, function))
@@ -74,7 +73,8 @@ class Functions:
         return f"{quoted_relation(program)}({arguments})"
 
     def _register(self, name: RelationName, id: str, builder: Any) -> None:
-        # Spark asks the catalog whether there is such a function, and the registry what it is.
+        # Spark checks the catalog for the function's existence and the registry for its
+        # definition.
         self._catalog.mount_function(self._spark, name, id, f" as {literal(_PLACEHOLDER)}")
         self._forget(name)
         info = self._java.expressions.ExpressionInfo(
@@ -104,7 +104,7 @@ class Functions:
 
 
 def _definition(function: Function, body: str) -> str:
-    """Return what follows the name in `create function`."""
+    """Return the text after the name in `create function`."""
     parts = [f"({', '.join(map(_parameter, function.parameters))})"]
     if function.shape == "table":
         parts.append(f"returns table {_columns(function.columns)}")

@@ -1,4 +1,4 @@
-"""The rows of one statement that Spark ran or will run."""
+"""The rows of a statement that Spark ran or will run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SparkRows:
             return [tuple(_plain(value) for value in row) for row in rows]
 
     def run(self) -> None:
-        """Run the query to its end; commands were run when they were sent."""
+        """Run the query to its end; commands have already run."""
         with sending(self._text), self._jobs.run():
             execution: Any = self._frame._jdf.queryExecution()
             if execution.commandExecuted().getClass().getSimpleName() != "CommandResult":
@@ -79,7 +79,7 @@ class SparkRows:
 
 
 def _cast(frame: DataFrame, wanted: Any) -> DataFrame:
-    """Return the frame with columns cast where `wanted` gives another type; names stay."""
+    """Return the frame with columns cast where `wanted` gives another type, names unchanged."""
     from pyspark.sql import functions
 
     types = [field.dataType for field in frame.schema.fields]
@@ -99,11 +99,11 @@ def _unique(names: list[str]) -> list[str]:
 
 
 def _fetched_type(type_: DataType) -> DataType:
-    """Return what to fetch a type as: wall clock times and text where Python has no match."""
+    """Return the type to fetch as: wall-clock times, and text where Python has no match."""
     from pyspark.sql import types
 
     if isinstance(type_, types.TimestampType):
-        # PySpark would give the time on the wall of this machine, not of the session.
+        # PySpark would use this machine's time zone, not the session's.
         return types.TimestampNTZType()
     if isinstance(type_, types.DayTimeIntervalType | types.YearMonthIntervalType):
         return types.StringType()
@@ -138,7 +138,7 @@ def _inside(type_: DataType, change: Any) -> DataType:
 
 
 def _plain(value: Any) -> Any:
-    """Return a collected value with nothing of PySpark's left in it."""
+    """Return a collected value without PySpark's own types."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, bytearray):
@@ -155,7 +155,7 @@ def _plain(value: Any) -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Return a map's key, hashable: a struct or an array stays a tuple."""
+    """Return a map's key in a hashable form: structs and arrays stay tuples."""
     plain = _plain(value)
     if isinstance(plain, dict):
         return tuple(plain.items())

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 OPTIONS: Final = {
-    # Folder names of timestamps are read in UTC whatever the session says.
+    # Folder names of timestamps are read as UTC whatever the session's time zone.
     "timeZone": "UTC",
-    # Long strings keep bounds and NULL counts in the footer, which would else be left out.
+    # Keeps bounds and NULL counts of long strings, which the footer would otherwise lack.
     "parquet.statistics.truncate.length": "64",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    # A task's files appear when its job ends, all of them or none. Other committers, and version
-    # 2 of this one, let files of failed tasks appear.
+    # The files of all tasks appear at the end of the job, or none do. Other committers, and
+    # version 2 of this one, expose files of failed tasks.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
 }
@@ -54,7 +54,7 @@ def write_frame(frame: DataFrame, blobs: Blobs, root: str, destination: Destinat
     columns = columns_of_schema(frame.schema)
     frame = _clustered(_guarded(frame, partition_by), partition_by, cluster_by)
     _pin_protocol(frame)
-    # Counted by the tasks that write: their files may be where nobody else sees them.
+    # Counted by the writing tasks, whose files may be where nobody else can see them.
     observed = Observation()
     frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
     writer = frame.write.mode("error").options(**_options(destination.options))
@@ -77,7 +77,7 @@ def _options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _pin_protocol(frame: DataFrame) -> None:
-    """Let the frame's session write by Spark's own protocol; no option of a writer says so."""
+    """Set Spark's own commit protocol for the session; no writer option does that."""
     conf = frame.sparkSession.conf
     for key, value in COMMIT_PROTOCOL.items():
         if conf.get(key, None) != value:
@@ -96,10 +96,10 @@ def _position(names: Sequence[str], name: str, kind: str = "partition") -> int:
 def _clustered(
     frame: DataFrame, partition_by: Sequence[str], cluster_by: Sequence[str]
 ) -> DataFrame:
-    """Return a frame each of whose files gets a range of its own of the clustering columns.
+    """Return a frame whose files each get their own range of the clustering columns.
 
-    Spark samples the rows for the ranges, and joins ranges until files are of a sensible size.
-    Partition columns come first, since the writer would else sort by them once more.
+    Spark samples the rows for the ranges, and joins ranges until files have a good size.
+    Partition columns come first, since the writer would otherwise sort by them again.
     """
     if not cluster_by:
         return frame
@@ -108,7 +108,7 @@ def _clustered(
 
 
 def _guarded(frame: DataFrame, partition_by: Sequence[str]) -> DataFrame:
-    """Return a frame that fails where a folder's name would turn a value into NULL."""
+    """Return a frame that fails for a value that a folder name would turn into NULL."""
     types = {field.name: field.dataType for field in frame.schema.fields}
     for name in partition_by:
         check_partition_type(name, type_text(types[name]))
@@ -127,8 +127,8 @@ def _refusing(name: str) -> Column:
 
 
 def _discard(blobs: Blobs, folder: str) -> None:
-    """Delete what a failed write left behind; collection finds what is left even so."""
-    # The write's own error is the one to tell.
+    """Delete the files of a failed write; garbage collection removes any that remain."""
+    # Report the error of the write instead.
     with suppress(VcsError):
         for info in list(blobs.walk(folder)):
             blobs.delete(info.path)

@@ -1,1 +1,1 @@
-"""The process that Spark runs in: Java, its jobs, its errors."""
+"""The process that Spark runs in: Java, jobs and errors."""

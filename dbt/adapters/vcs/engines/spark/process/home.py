@@ -9,10 +9,10 @@ from dbt.adapters.vcs.core.errors import EngineError
 
 
 def ensure_spark_home(env: Mapping[str, str], version: str) -> None:
-    """Check that SPARK_HOME, if it is set, is a Spark that this PySpark can talk to.
+    """Check that SPARK_HOME, if set, is a Spark that this PySpark can use.
 
     Raises:
-        EngineError: It is another minor version, or no Spark at all.
+        EngineError: It is another minor version, or not a Spark at all.
     """
     home = env.get("SPARK_HOME")
     if not home:

@@ -27,14 +27,14 @@ def ensure_java(env: Mapping[str, str]) -> int:
     It is the one in JAVA_HOME if that is set, else the first on the PATH.
 
     Raises:
-        EngineError: There is none, it doesn't start, or it is older than 17.
+        EngineError: There is no Java, it doesn't start, or it is older than 17.
     """
     java = _find(env)
     said = _ask(java, env)
     match = _VERSION.search(said)
     if match is None:
         raise EngineError(
-            f"Spark needs Java {OLDEST} or later; `{java} -version` does not tell its version. "
+            f"Spark needs Java {OLDEST} or later; `{java} -version` does not report its version. "
             + _HOW
         )
     version = int(match[2] or 0) if match[1] == "1" else int(match[1])

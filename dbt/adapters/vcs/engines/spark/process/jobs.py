@@ -1,4 +1,4 @@
-"""What a session runs right now, each statement a Spark job group that can be cancelled."""
+"""The running statements of a session, each a Spark job group that can be cancelled."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Jobs:
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Run a block as one statement; a block inside a block is part of the same statement.
+        """Run a block as one statement; nested blocks are part of the same statement.
 
         Raises:
-            StatementError: Spark failed, in its own words.
-            CancelledError: It failed because `cancel` was called meanwhile.
+            StatementError: Spark failed; the message is Spark's.
+            CancelledError: The block failed after `cancel` was called.
             EngineError: The session is closed.
         """
         if getattr(self._here, "busy", False):
@@ -53,14 +53,14 @@ class Jobs:
                 raise CancelledError() from error
             raise
         except BaseException:
-            # Ctrl-C leaves the wait for Spark's answer, not Spark.
+            # Ctrl-C ends only the wait for Spark's answer; Spark itself goes on.
             self._stop(group)
             raise
         finally:
             self._end(group)
 
     def cancel(self) -> None:
-        """Cancel every statement that runs now; later ones are not touched."""
+        """Cancel every running statement; later ones are not affected."""
         with self._lock:
             groups = list(self._cancelled)
             for group in groups:
@@ -69,7 +69,7 @@ class Jobs:
             self._stop(group)
 
     def close(self) -> None:
-        """Cancel what runs and refuse everything from now on."""
+        """Cancel running statements and refuse further ones."""
         with self._lock:
             self._closed = True
         self.cancel()

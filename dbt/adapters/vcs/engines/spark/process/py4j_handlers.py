@@ -1,6 +1,6 @@
-"""What calls the user's code in Spark's Python workers; sent there by value, so it imports little.
+"""Calls the user's code in Spark's Python workers, where it is sent by value.
 
-A worker may have no dbt-vcs: nothing here reaches beyond this module and the standard library.
+A worker may not have dbt-vcs, so this module uses only itself and the standard library.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FRACTIONS = ("float", "double")
 
 
 class Scalar:
-    """A handler that takes a row's arguments, its answer fitted to the declared type."""
+    """A handler that takes a row's arguments; its result is converted to the declared type."""
 
     def __init__(self, handler: Callable[..., Any], name: str, type_: str) -> None:
         self.handler = handler
@@ -37,7 +37,7 @@ class Aggregate:
         self.type = type_
 
     def __call__(self, *columns: Any) -> Any:
-        """Return the group's value, given a column of Arrow for each argument."""
+        """Return the group's value, given an Arrow column for each argument."""
         state = self.handler()
         for values in zip(*(column.to_pylist() for column in columns), strict=True):
             state.accumulate(*values)
@@ -45,10 +45,10 @@ class Aggregate:
 
 
 def fitted(value: Any, type_: str, name: str) -> Any:
-    """Return a value as Spark takes it for a type; it would make NULL of what doesn't fit.
+    """Convert a value for a Spark type; Spark would turn a misfit into NULL.
 
-    Numbers of NumPy and pandas are taken for Python's. A whole number fits a fraction, and a
-    fraction without a rest a whole number.
+    NumPy and pandas numbers count as Python's. An integer fits a fractional type, and a float
+    without a fraction fits an integer type.
 
     Raises:
         TypeError: It doesn't fit.
@@ -75,7 +75,7 @@ def fitted(value: Any, type_: str, name: str) -> Any:
 def _number(
     value: int | float | decimal.Decimal, kind: str
 ) -> int | float | decimal.Decimal | None:
-    """Return a number as one of a type; None where that is no type of numbers that holds it."""
+    """Return a number converted to a type; None if the type is not a number or can't hold it."""
     if kind in _FRACTIONS:
         return float(value)
     if kind in _WHOLE and math.isfinite(value) and value == int(value):
@@ -96,4 +96,4 @@ _EXPECTED: Mapping[str, type | tuple[type, ...]] = {
     "array": (list, tuple),
     "map": dict,
 }
-"""Python's types of the values of a type; others are left to Spark."""
+"""Python types accepted for a Spark type; other Spark types are left to Spark."""

@@ -1,4 +1,4 @@
-"""Whether a query gives the same rows when it is run again a moment later."""
+"""Whether running a query again gives the same rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _HARMLESS: Final = re.compile(r"[\s:+-]*(SubqueryAlias|View|Project)\b")
-"""Nodes that choose no rows; above all others a moment's time in them changes no row's being."""
+"""Nodes that don't select rows, so the current time in them can't change which rows come out."""
 
 _CHOOSES_ANY: Final = re.compile(r"\b(GlobalLimit|LocalLimit|Tail|Offset|Sample)\b")
 _MOMENT: Final = re.compile(
@@ -15,11 +15,11 @@ _MOMENT: Final = re.compile(
 
 
 def is_repeatable(plan: str, *, deterministic: bool) -> bool:
-    """Tell from a query's analysed plan whether running it twice gives the same rows.
+    """Return whether running a query twice gives the same rows, by its analysed plan.
 
     Args:
-        plan: Spark's text of it, a node a line, the topmost first.
-        deterministic: What Spark says of its expressions; of times and limits it says nothing.
+        plan: Spark's text of the plan, one node per line, the topmost first.
+        deterministic: Spark's verdict on its expressions, which ignores times and limits.
     """
     if not deterministic or _CHOOSES_ANY.search(plan):
         return False

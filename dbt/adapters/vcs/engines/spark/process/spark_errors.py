@@ -1,4 +1,4 @@
-"""Spark's exceptions as ours: its own first words, without the stack of the JVM."""
+"""Converts Spark's exceptions: keeps the message, without the JVM's stack."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 _JAVA_CLASS: Final = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?::\s+|$)")
 _STACK: Final = re.compile(r"^\s*at [\w.$/<>]+\(|^\s*\.\.\. \d+ more|^(?:JVM|Driver) stacktrace")
 _NO_ANSWER: Final = re.compile(r"An error occurred while calling \S+")
-"""What Py4J says of a call without an answer; of one that failed in Java it says more."""
+"""Py4J's message for a call without an answer; for a failure in Java it says more."""
 
 _NO_METADATA: Final = re.compile(r"\[UNRESOLVED_COLUMN.*`_metadata`", re.DOTALL)
 _NO_MEMORY: Final = re.compile(r"Java heap space|GC overhead limit exceeded")
 _OURS: Final = re.compile(r"`__vcs_\w*`, |, `__vcs_\w*`")
-"""Columns that a rewritten statement adds, among those that Spark suggests."""
+"""Our own added columns among the columns that Spark suggests."""
 
 _TRACEBACK: Final = (
     "An exception was thrown from the Python worker: Traceback (most recent call last):\n"
@@ -32,7 +32,7 @@ _S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for sche
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn what PySpark and Py4J raise inside the block into StatementError, their cause."""
+    """Convert exceptions of PySpark and Py4J inside the block into StatementError."""
     try:
         yield
     except VcsError:
@@ -50,7 +50,7 @@ def translated() -> Iterator[None]:
 
 @contextmanager
 def renamed(private: str, shown: str) -> Iterator[None]:
-    """Call a relation of ours in error messages what the user knows it as."""
+    """Replace an internal relation name in errors by the name that the user knows."""
     try:
         yield
     except (StatementError, UnsupportedError) as error:
@@ -64,14 +64,14 @@ def renamed(private: str, shown: str) -> Iterator[None]:
 
 
 def words_of(error: Exception) -> str:
-    """Return what an exception says: of Spark's what `translated` would, with no class before."""
+    """Return an exception's message; Spark's as `translated` does, without the class."""
     if type(error).__module__.partition(".")[0] in ("pyspark", "py4j"):
         return str(_spark_error(error))
     return "".join(traceback.format_exception_only(error)).strip()
 
 
 def _is_lost(error: Exception) -> bool:
-    """Tell whether an exception says that the JVM does not answer."""
+    """Return whether an exception means that the JVM does not answer."""
     if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
         return True
     return type(error).__name__ == "Py4JError" and bool(_NO_ANSWER.fullmatch(str(error)))
@@ -94,7 +94,7 @@ def _spark_error(error: Any) -> StatementError:
     if _NO_METADATA.search(message):
         message += (
             "\nA versioned table has no column _metadata, since its rows may move to other files. "
-            "In a query, input_file_name() tells the file that a row is in now."
+            "In a query, input_file_name() returns the current file of a row."
         )
     if _NO_MEMORY.search(message):
         message += "\nGive Spark more memory: spark.driver.memory."
@@ -103,7 +103,7 @@ def _spark_error(error: Any) -> StatementError:
 
 
 def _python_first(message: str) -> str:
-    """Return a message with what the user's Python says first, then the lines that led to it."""
+    """Return a message with the user's Python error first, then the lines that led to it."""
     condition, found, rest = message.partition(_TRACEBACK)
     if not found:
         return message
@@ -114,7 +114,7 @@ def _python_first(message: str) -> str:
 
 
 def _chain(java: Any) -> list[str]:
-    """Return the messages of an exception and of its causes, outermost first, none empty."""
+    """Return the non-empty messages of an exception and its causes, outermost first."""
     found: list[str] = []
     for _ in range(MAX_CAUSES):
         if java is None:
@@ -127,7 +127,7 @@ def _chain(java: Any) -> list[str]:
 
 
 def _message(java: Any) -> str:
-    """Return an exception's message; an analysis error's without the plan at its end."""
+    """Return an exception's message; for an analysis error without the trailing plan."""
     name = java.getClass().getSimpleName()
     if name.endswith("AnalysisException"):
         return str(java.getSimpleMessage() or "")
@@ -135,7 +135,7 @@ def _message(java: Any) -> str:
 
 
 def _first_lines(text: str) -> str:
-    """Return the part of a message that is for a person: no stack, no endless text."""
+    """Return the part of a message meant for people: no stack, limited in length."""
     kept: list[str] = []
     for line in text.strip().splitlines():
         if _STACK.match(line):

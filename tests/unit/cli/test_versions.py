@@ -48,7 +48,7 @@ def test_restore_revert_clone_and_undelete(vcs: Call, warehouse: Warehouse) -> N
     assert "Would restore all" in vcs("restore", "--all", "--to", "main~3", "--dry-run").output
     said = vcs("clone", "shop.t", "copies.t", "main~2").output
     assert said.startswith("Cloned shop.t at main~2 to copies.t on main: ")
-    assert "there already" in vcs("clone", "shop.t", "copies.t", code=2).output
+    assert "already exists" in vcs("clone", "shop.t", "copies.t", code=2).output
     vcs("branch", "create", "feature")
     vcs("branch", "delete", "feature")
     assert "Restored branch feature at" in vcs("branch", "undelete", "feature").output

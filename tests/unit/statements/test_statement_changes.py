@@ -305,8 +305,12 @@ def test_when_several_matches_are_an_error(clauses: str, needed: bool) -> None:
         ),
         ("update t set a = select 1", InputError, "an expression, found 'select'"),
         ("delete from t set a = 1", InputError, "found 'a'"),
-        ("delete from t{snapshot = 'v1'}", InputError, "A version of t can be read and not"),
-        ("update s.t version as of 'v1' set a = 1", InputError, "A version of s.t can be read"),
+        ("delete from t{snapshot = 'v1'}", InputError, "A version of t can't be changed"),
+        (
+            "update s.t version as of 'v1' set a = 1",
+            InputError,
+            "A version of s.t can't be changed",
+        ),
         (
             "merge into t timestamp as of '2026-01-01' using u on true when matched then delete",
             InputError,

@@ -95,11 +95,15 @@ def test_an_aggregate_in_python() -> None:
         ),
         ("create function f as 'com.x.F'", UnsupportedError, "create temporary function"),
         ("create function f(x int) language scala as 'x'", UnsupportedError, "in scala"),
-        ("create function f(x int) sql security definer return x", UnsupportedError, "off"),
+        (
+            "create function f(x int) sql security definer return x",
+            UnsupportedError,
+            "Remove the clause",
+        ),
         (
             "create function f(x int) returns null on null input return x",
             UnsupportedError,
-            "Take the clause off",
+            "Remove the clause",
         ),
         ("create function f(x int) returns int language python as 'x'", InputError, "handler"),
         ("create function f(x int) language python handler='x' as 'x'", InputError, "returns"),
@@ -109,7 +113,7 @@ def test_an_aggregate_in_python() -> None:
             "Python model",
         ),
         ("create aggregate function f(x int) returns table return x", InputError, "one value"),
-        ("create or replace function if not exists f() return 1", InputError, "leave one out"),
+        ("create or replace function if not exists f() return 1", InputError, "Leave one out"),
         (
             "create function f(x int) immutable return x",
             InputError,

@@ -265,7 +265,7 @@ def test_files_outside_go_to_spark() -> None:
         (
             "from s insert into a select x insert into b select y",
             UnsupportedError,
-            "one statement a table",
+            "one statement per table",
         ),
         ("insert with schema evolution into t select 1", UnsupportedError, "add columns"),
         ("insert into t replace on (a = b) select 1", UnsupportedError, "replace where"),

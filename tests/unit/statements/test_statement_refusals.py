@@ -39,12 +39,12 @@ REFUSED = {
     "several inserts": (
         "from s insert into t select a insert overwrite t select b",
         UnsupportedError,
-        "Write one statement a table",
+        "Write one statement per table",
     ),
     "several inserts from a common table expression": (
         "with s as (select 1 a) from s insert into t select a insert into t select a",
         UnsupportedError,
-        "Write one statement a table",
+        "Write one statement per table",
     ),
     "view that is replaced if it is not there": (
         "create or replace view if not exists v as select 1 a",

@@ -219,7 +219,7 @@ class Rewriter(VersionReader, Writer, Protocol):
 
 
 class NamedMounts(Protocol):
-    """Makes names readable; all sessions of the engine see what is mounted."""
+    """Makes names readable for all sessions of the engine."""
 
     def ensure_schema(self, schema: str) -> None:
         """Create a schema in the catalog if it doesn't exist."""
@@ -299,7 +299,7 @@ class Showcase(Protocol):
 
 
 class Session(Rewriter, NamedMounts, Functions, SessionTemporaries, Showcase, Protocol):
-    """One thread's view of one catalog: every protocol at once.
+    """One thread's view of one catalog, with all protocols.
 
     All sessions of the engine see what is mounted; functions, temporary views and settings
     belong to this session.
@@ -319,7 +319,7 @@ Sessions: TypeAlias = Callable[[], Session]
 """Returns an engine's session; the first call may start the engine."""
 
 Readers: TypeAlias = Callable[[], VersionReader]
-"""The same, for what only reads."""
+"""The same, for callers that only read."""
 
 
 class Engine(Protocol):

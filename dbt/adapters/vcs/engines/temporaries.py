@@ -28,13 +28,8 @@ class TemporaryDefinition:
     functions: frozenset[str]
 
 
-<<<<<<< HEAD
 class SessionTemporaries(Protocol):
     """Temporary views and functions of one session, which no branch knows."""
-=======
-class Temporaries(Protocol):
-    """The temporary views and functions of one session."""
->>>>>>> 7dd8a0a (Say what engines do in plain English)
 
     def temporary_views(self) -> frozenset[str]:
         """Return the temporary views of this session, lower case, global ones with schema."""

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMount:
-    """One immutable version of a table, ready to be made readable.
+    """One immutable table version, ready to be mounted.
 
     Attributes:
-        id: Names this version and no other; letters, digits and underscores.
-        folder: `data/<table id>`: where the table's own writes lie. Files may lie elsewhere.
+        id: A name unique to this version; letters, digits and underscores.
+        folder: `data/<table id>`, with the table's own writes. Files may be elsewhere.
         files: Paths of the block files, relative to the repository.
         fields: The columns, in order.
         partition_by: Field ids of the partition columns, outermost first.
-        tombstones: Which rows of the files are deleted; targets are files of the version.
+        tombstones: The deleted rows of the files; targets are files of the version.
     """
 
     id: str
@@ -37,28 +37,28 @@ class VersionMounts(Protocol):
     """Makes versions readable without a name on the branch, and rows of this process, too."""
 
     def mount_physical(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's own relation, its columns named by field id.
+        """Return the quoted name of a version's own relation, with field ids as column names.
 
-        It never changes. Columns beyond the fields may show: select by name.
+        It never changes. It may have more columns than the fields, so select by name.
         """
 
     def mount_located(self, mount: TableMount) -> str:
-        """Return the quoted name of what `mount_physical` shows with the place of each row.
+        """Return the quoted name of what `mount_physical` shows, with the position of each row.
 
         Two more columns: `__vcs_file`, the block's path relative to the repository, and
         `__vcs_pos`, the row's position in it, from 0.
         """
 
     def mount_version(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's own relation, its columns named as the table's.
+        """Return the quoted name of a version's own relation, with the table's column names.
 
         It never changes.
         """
 
     def mount_arrow(self, name: str, table: pa.Table) -> str:
-        """Return the quoted name of a temporary view of this session that shows a table's rows.
+        """Return the quoted name of a temporary view of this session with a table's rows.
 
-        Another table of the same `name`, a word, takes its place.
+        Mounting another table under the same `name`, an identifier, replaces it.
         """
 
     def mount_deleted(
@@ -67,9 +67,10 @@ class VersionMounts(Protocol):
         files: Collection[str],
         fields: Sequence[Field] = (),
     ) -> tuple[str, str]:
-        """Return where the rows are that tombstones delete from some files.
+        """Mount the rows that tombstones delete from some files.
 
-        It is the quoted name of a relation and, in SQL, the condition of the rows in it. The
-        relation has `__vcs_file` and `__vcs_pos` as `mount_located` has them, and the fields that
-        the tombstones keep the values of, by id. All tombstones must be equally deep in folders.
+        Returns the quoted name of a relation and a SQL condition that selects the rows in it.
+        The relation has `__vcs_file` and `__vcs_pos` as in `mount_located`, and the fields
+        whose values the tombstones store, by id. All tombstones must be at the same folder
+        depth.
         """

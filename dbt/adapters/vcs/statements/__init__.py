@@ -1,1 +1,1 @@
-"""SQL texts that change or read a branch: text in, frozen statement out, nothing else touched."""
+"""Parses SQL text that reads or changes a branch into frozen statements."""

@@ -1,4 +1,4 @@
-"""Reads one SQL text, and says what it means for a branch."""
+"""Parses one SQL text into a statement about a branch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dbt.adapters.vcs.statements.syntax.mentions import mentions_of, reads_or_me
 from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS, scan
 
-# What follows these words is no SQL: Spark takes it as it is.
+# What follows these words is not SQL; Spark takes it as it is.
 _RAW: Final = frozenset({"set", "reset", "add", "list"})
 _RAW_COMMAND: Final = re.compile(rf"\s*({'|'.join(sorted(_RAW))})\b", re.IGNORECASE)
 _REFUSED: Final = {
@@ -33,11 +33,11 @@ _REFUSED: Final = {
 
 
 class Read(NamedTuple):
-    """What was read of a text.
+    """A parsed text.
 
     Attributes:
-        statement: What it means.
-        calls: Each name in it that may be a function's, once.
+        statement: The statement.
+        calls: Each name in it that may be a function call, once.
     """
 
     statement: Statement
@@ -45,20 +45,18 @@ class Read(NamedTuple):
 
 
 def parse(text: str) -> Statement:
-    """Return what a statement means; `read` says more."""
+    """Parse a statement; `read` returns more."""
     return read(text).statement
 
 
 def read(text: str) -> Read:
-    """Return what a statement means, and what it may call.
+    """Parse one statement and find what it may call; a trailing semicolon is allowed.
 
-    One statement, a semicolon behind it allowed. Nothing but the text is looked at: whether
-    the relations exist, and whether they are versioned, is for the caller to say.
+    Only the text is read. The caller checks whether relations exist and are versioned.
 
     Raises:
-        InputError: There is no statement, there are several, or one that a branch has to
-            understand is not well formed.
-        UnsupportedError: The statement is understood, and can't be done on a branch.
+        InputError: There is no statement or more than one, or the syntax is wrong.
+        UnsupportedError: The statement is valid, but not possible on a branch.
     """
     try:
         tokens = tokenize(text)
@@ -84,7 +82,7 @@ def read(text: str) -> Read:
 
 
 def for_spark(text: str) -> SparkCommand:
-    """Return a statement as one that the engine carries out, whatever it means for a branch.
+    """Return a statement as a command for the engine, whatever it means for a branch.
 
     Raises:
         InputError: It is not well formed.
@@ -100,10 +98,10 @@ def for_spark(text: str) -> SparkCommand:
 
 
 def split(text: str) -> list[str]:
-    """Return the statements of a text, separated by semicolons, which are left out.
+    """Split a text at semicolons, and return the statements without them.
 
-    Semicolons in strings, names in backquotes and comments separate nothing. A piece without
-    a statement, such as a comment behind the last semicolon, is left out.
+    Semicolons in strings, backquoted names and comments don't count. A piece without a
+    statement, such as a comment after the last semicolon, is left out.
     """
     statements: list[str] = []
     start, empty = 0, True
@@ -119,7 +117,7 @@ def split(text: str) -> list[str]:
 
 
 def _single(text: str, tokens: list[Token]) -> list[Token]:
-    """Return the tokens of the one statement, semicolons left out, an `END` last."""
+    """Return the tokens of a single statement without semicolons, ending with `END`."""
     kept = [token for token in tokens if token.word != ";"]
     if len(kept) == 1:
         raise InputError("Expected a statement, found nothing but white space and comments.")
@@ -142,8 +140,8 @@ def _refuse_script(tokens: Sequence[Token]) -> None:
     if tokens[2 if labelled else 0].word == "begin":
         raise UnsupportedError(
             "`begin ... end` is not supported, since each statement of a script has to reach the "
-            "branch by itself. Send its statements one at a time; loops and conditions go into "
-            "Jinja or Python, variables into `declare variable`."
+            "branch by itself. Send its statements one at a time; write loops and conditions in "
+            "Jinja or Python, and variables with `declare variable`."
         )
 
 

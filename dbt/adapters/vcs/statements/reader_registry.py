@@ -1,4 +1,4 @@
-"""Readers of statements, by the words that a statement begins with."""
+"""Readers by the words that a statement begins with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbt.adapters.vcs.statements.syntax.cursor import Cursor
 from dbt.adapters.vcs.statements.syntax.lexer import Token
 
 Reader: TypeAlias = Callable[[Cursor], Statement | None]
-"""Reads a statement; None if it means nothing for a branch, so that Spark carries it out."""
+"""Reads a statement; None if it doesn't concern a branch, so that Spark runs it."""
 
 _R = TypeVar("_R", bound=Reader)
 _READERS: Final[dict[tuple[str, ...], Reader]] = {}
@@ -22,10 +22,10 @@ _READERS: Final[dict[tuple[str, ...], Reader]] = {}
 def reads(*beginnings: str) -> Callable[[_R], _R]:
     """Register a function as the reader of statements that begin with some words.
 
-    Of several readers the one of most words is asked. The cursor stands behind the words.
+    The reader with the most matching words is called, with the cursor after them.
 
     Args:
-        beginnings: Such as `drop` or `create snapshot`, lower case; any of them will do.
+        beginnings: Alternatives in lower case, such as `drop` or `create snapshot`.
     """
 
     def register(reader: _R) -> _R:
@@ -40,7 +40,7 @@ def reads(*beginnings: str) -> Callable[[_R], _R]:
 
 
 def reader_of(tokens: Sequence[Token]) -> tuple[Reader, int] | None:
-    """Return the reader of a statement, and how many tokens are its words; else None."""
+    """Return the reader of a statement and its number of words, or None."""
     _discover()
     longest = max(map(len, _READERS))
     words = tuple(token.word for token in tokens[:longest])
@@ -53,7 +53,7 @@ def reader_of(tokens: Sequence[Token]) -> tuple[Reader, int] | None:
 
 @cache
 def _discover() -> None:
-    """Load every reader, when the first statement is read."""
+    """Import all readers; called for the first statement."""
     package = import_module("dbt.adapters.vcs.statements.readers")
     for module in iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")

@@ -1,4 +1,4 @@
-"""What a SQL text means: the base of all statements."""
+"""The base of all statements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 
 class Statement:
-    """One statement, read; a family of them is a module of `families`.
+    """One parsed statement; each module in `families` has a family of them.
 
     Attributes:
         changes: True if it may change the branch.

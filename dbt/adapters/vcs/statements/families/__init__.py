@@ -1,1 +1,1 @@
-"""Statements as frozen values, one family a module."""
+"""Statements as frozen values, one family per module."""

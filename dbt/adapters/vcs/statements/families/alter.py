@@ -60,16 +60,16 @@ class DropColumns(Statement):
 class AlterColumn(Statement):
     """`alter table t alter|change column c ...`, or `comment on column t.c is ...`.
 
-    What is None stays as it is.
+    What is None is not changed.
 
     Attributes:
         target: The table.
         column: The column to change.
         type: Its new type.
-        comment: Its new comment; empty text takes the comment away.
+        comment: Its new comment; empty text removes the comment.
         nullable: False with `set not null`, True with `drop not null`.
-        position: Where it moves.
-        default: SQL text of its new default; empty text takes the default away.
+        position: Its new position.
+        default: SQL text of its new default; empty text removes the default.
     """
 
     changes = True
@@ -132,7 +132,7 @@ class DropConstraint(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentOnTable(Statement):
-    """`comment on table t is '...'`; None takes the comment away."""
+    """`comment on table t is '...'`; None removes the comment."""
 
     changes = True
 

@@ -1,4 +1,4 @@
-"""Any other statement, which Spark carries out."""
+"""Any other statement, which Spark runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class SparkCommand(Statement):
     """A statement that changes no branch: `set`, `cache table`, `explain`, `create function`...
 
     Attributes:
-        text: As the user wrote it; behind its last token nothing follows.
-        mentions: What it reads; or, where that is not known, every name in it that could be a
-            relation's, whether there is such a relation or not.
-        diffs: Differences of versions that it reads.
+        text: As the user wrote it; nothing follows its last token.
+        mentions: What it reads, or, if that is not known, every name in it that could be a
+            relation's, whether such a relation exists or not.
+        diffs: Diffs of versions that it reads.
     """
 
     text: str
@@ -27,5 +27,5 @@ class SparkCommand(Statement):
     diffs: tuple[DiffReference, ...] = ()
 
     def rewritten(self, replacements: Mapping[PlaceT, str]) -> str:
-        """Return the text with other relations, as SQL, in the place of mentions and diffs."""
+        """Return the text with mentions and diffs replaced by other relations, as SQL."""
         return edited(self.text, renames(replacements, self.text))

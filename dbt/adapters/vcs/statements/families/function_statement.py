@@ -1,4 +1,4 @@
-"""Statements that make functions, and tell of them."""
+"""Statements that create, describe and list functions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class CreateFunction(Statement):
 
     Attributes:
         target: The function.
-        body: What stands behind `return`; in Python its text is the module's source, and it
-            reads nothing.
-        language: What the body is written in.
-        shape: What the function gives.
+        body: What follows `return`. For Python its text is the module's source, and it reads
+            nothing.
+        language: The language of the body.
+        shape: What the function returns.
         parameters: In order.
-        returns: Type of the value; None if nothing was said, and for rows.
-        columns: Columns of the rows; empty if nothing was said.
-        deterministic: Whether equal arguments give equal values; None if nothing was said.
+        returns: Type of the value; None if not given, and for rows.
+        columns: Columns of the rows; empty if not given.
+        deterministic: Whether equal arguments give equal values; None if not given.
         handler: From `handler = '...'`.
         packages: From `packages = (...)`.
         runtime: From `runtime_version = '...'`.
@@ -65,7 +65,7 @@ class ShowFunctions(Statement):
     """`show [user | all] functions [in s] [like 'a*|b*']`.
 
     Attributes:
-        kind: Whether Spark's own functions are asked for, too.
+        kind: Whether to include Spark's own functions.
         schema: The schema asked for, or None.
         pattern: Spark's pattern of names, or None.
     """

@@ -1,4 +1,4 @@
-"""`execute immediate`: a statement in a string, its parameters and where its row goes."""
+"""`execute immediate`: a statement in a string, with its parameters and variables."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class ExecuteImmediate:
     """`execute immediate e [into v, ...] [using e [as n], ...]`.
 
     Attributes:
-        text_sql: SQL text of the string that holds the statement.
-        into: Session variables, as written, that take the one row of a query; empty for none.
+        text_sql: SQL text of the string with the statement.
+        into: Session variables, as written, that receive the single row of a query.
         using: The parameters' values.
     """
 
@@ -63,7 +63,7 @@ def read_immediate(text: str, tokens: Sequence[Token]) -> ExecuteImmediate:
 
 
 def with_values(text: str, values: Sequence[tuple[str | None, str]]) -> str:
-    """Return a statement with values in the place of its parameters, `?` or `:name`.
+    """Return a statement with its parameters, `?` or `:name`, replaced by values.
 
     Args:
         text: The statement.
@@ -75,7 +75,7 @@ def with_values(text: str, values: Sequence[tuple[str | None, str]]) -> str:
     named = {name: value for name, value in values if name is not None}
     if named and len(named) < len(values):
         raise InputError(
-            "Found values with and without names behind `using`. Name all of them (`using 1 as a, "
+            "Found values with and without names after `using`. Name all of them (`using 1 as a, "
             "2 as b` for :a and :b), or none (for ?)."
         )
     tokens = tokenize(text)
@@ -84,7 +84,7 @@ def with_values(text: str, values: Sequence[tuple[str | None, str]]) -> str:
 
 
 def is_query(text: str) -> bool:
-    """Tell whether a statement answers rows and changes nothing."""
+    """Return whether a statement returns rows and changes nothing."""
     first = tokenize(text)[0].word
     return first == "(" or first in QUERY_WORDS - {"map", "reduce"}
 
@@ -99,7 +99,7 @@ def _of_names(tokens: Sequence[Token], values: Mapping[str, str]) -> list[Edit]:
                 continue  # `a::int` is a cast
             if name.text.lower() not in values:
                 raise InputError(
-                    f"The parameter :{name.text} has no value. Name one behind `using`: "
+                    f"The parameter :{name.text} has no value. Name one after `using`: "
                     f"using 1 as {name.text}."
                 )
             edits.append(Edit(tokens[index].start, name.end, values[name.text.lower()]))
@@ -110,8 +110,8 @@ def _of_places(tokens: Sequence[Token], values: Sequence[str]) -> list[Edit]:
     marks = [token for token in tokens if token.word == "?"]
     if len(marks) != len(values):
         raise InputError(
-            f"Found {len(marks)} parameters (?) in the statement and {len(values)} values behind "
-            "`using`; expected as many of the one as of the other."
+            f"Found {len(marks)} parameters (?) in the statement and {len(values)} values after "
+            "`using`; expected the same number of both."
         )
     return [Edit(m.start, m.end, value) for m, value in zip(marks, values, strict=True)]
 
@@ -130,7 +130,7 @@ def _parameter(cursor: Cursor) -> Parameter:
 
 
 def _closes_at_end(cursor: Cursor) -> bool:
-    """Tell whether the parenthesis here holds all that is left."""
+    """Return whether the parenthesis here encloses the rest of the text."""
     depth = 0
     for place in range(cursor.index, len(cursor.tokens)):
         depth += {"(": 1, ")": -1}.get(cursor.tokens[place].word, 0)

@@ -1,4 +1,4 @@
-"""`insert`: rows that a table gets, or that take the place of others."""
+"""`insert`: rows added to a table, or that replace others."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Insert(Statement):
         query: The rows to write, as a query of its own; `values` is one. It is not runnable if
             its values hold `default`.
         reads: What the query reads, with offsets into `text`.
-        diffs: Differences of versions that the query reads, with offsets into `text`.
-        text: The whole statement; behind its last token nothing follows.
+        diffs: Diffs of versions that the query reads, with offsets into `text`.
+        text: The whole statement; nothing follows its last token.
         columns: The column list; empty if there is none.
         by_name: True with `by name`.
         overwrite: True with `overwrite`.
         partition: The `partition (...)` clause.
-        if_not_exists: True with that clause: write only if the partition is not there.
+        if_not_exists: True with that clause: write only if the partition doesn't exist.
         replace_where: SQL text of the condition of `replace where`, or None.
         verb: Place of the word `into` or `overwrite`.
         condition: Place of `if not exists` or `replace where ...`.
@@ -62,12 +62,12 @@ class Insert(Statement):
     ) -> str:
         """Return the statement as a plain `insert into` another table.
 
-        Run against an empty table with the target's columns and partition columns it puts
-        there what the statement would add to the target.
+        Run against an empty table with the target's columns and partition columns, it inserts
+        what the statement would add to the target.
 
         Args:
             stage: The other table, as SQL.
-            columns: Names for a column list, in the place of the statement's own, if any.
+            columns: Names for a column list, which replaces the statement's own.
             replacements: Other relations, as SQL, for some of `reads` and `diffs`.
 
         Raises:
@@ -80,7 +80,9 @@ class Insert(Statement):
             edits.append(Edit(*self.condition, ""))
         if columns is not None:
             if self.by_name:
-                raise InputError("An insert `by name` takes no column list; leave one out.")
+                raise InputError(
+                    "An insert `by name` takes no column list. Leave one of them out."
+                )
             space = " " if self.column_list.start == self.column_list.end else ""
             names = ", ".join(map(quote_name, columns))
             edits.append(Edit(*self.column_list, f"{space}({names})"))

@@ -1,10 +1,10 @@
 """A `merge` as one query over one join.
 
-Each kind of clause sees its own names: matched rows those of both tables, rows that only the
-source has those of the source, rows that only the target has those of the target. So the query
-grows in levels, from the join outwards; each level brings the names that its clauses may use, and
-adds one column with the number of the clause that applies and the values that it gives. What else
-a level hands on has names that the statement doesn't hold.
+Each kind of clause sees its own names: for matched rows those of both tables, for rows only in
+the source those of the source, for rows only in the target those of the target. So the query
+is built in levels, from the join outwards. Each level provides the names that its clauses may
+use, and adds one column with the number of the clause that applies and its values. Everything
+else that a level passes on has names that don't occur in the statement.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _JOINS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class MergeQuery:
-    """What the query is made of; see `Merge.staged` for what it returns."""
+    """The parts of the query; `Merge.staged` documents its result."""
 
     sources: Sources
     with_: Slice | None
@@ -98,7 +98,7 @@ class MergeQuery:
         return f"({self._named('pos')} is not null and {self._named('source')} is not null)"
 
     def _handed_on(self) -> list[str]:
-        """Return the names of what every level has, but for the changes."""
+        """Return the names of the columns that every level has, except the changes."""
         own = [self._named("file"), self._named("pos"), self._named("source")]
         return own + [self._old(place) for place in range(len(self.columns))]
 
@@ -114,7 +114,7 @@ class MergeQuery:
         return quote_name(name)
 
     def _joined(self) -> str:
-        """Return the join, with the changes of matched rows; it brings both tables' names."""
+        """Return the join with the changes of matched rows; it provides both tables' names."""
         target, source = quote_name(self.sources.target_name), self._source_name()
         kinds = {clause.when for clause in self.clauses}
         both = f"{target}.{POSITION} is not null and {source}.{self._named('source')} is not null"
@@ -132,13 +132,13 @@ class MergeQuery:
         )
 
     def _marked_source(self) -> str:
-        """Return the source's rows with a column that is null where a join finds none."""
+        """Return the source's rows with a marker column that is null without a match."""
         rows = f"select *, true as {self._named('source')} from "
         rows += self.sources.piece(self.source.place)
         return f"({rows}) as {self._source_name()}"
 
     def _only_source(self, rows: str) -> str:
-        """Return the rows with the changes of those that only the source has."""
+        """Return the rows with the changes of those only in the source."""
         missing = f"{self._named('pos')} is null"
         items = [
             *self._handed_on(),
@@ -148,7 +148,7 @@ class MergeQuery:
         return f"select {_lines(items)}\nfrom (\n{rows}\n) as {self._source_name()}"
 
     def _only_target(self, rows: str) -> str:
-        """Return the rows with the changes of those that only the target has."""
+        """Return the rows with the changes of those only in the target."""
         missing = f"{self._named('source')} is null"
         named = [f"{self._old(n)} as {quote_name(c.name)}" for n, c in self._numbered()]
         rows = f"select *,\n  {_lines(named)}\nfrom (\n{rows}\n)"
@@ -168,8 +168,8 @@ class MergeQuery:
     def _changes(self, kind: str, guard: str) -> str:
         """Return the column of one kind of clause.
 
-        A struct of the number of the clause that applies and, a field for each clause, the values
-        that it gives: so values of several clauses keep their types.
+        It is a struct of the number of the clause that applies and, in a field for each
+        clause, its values, so that values of different clauses keep their types.
         """
         own = [(n, clause) for n, clause in enumerate(self.clauses) if clause.when == kind]
         column = self._change(kind)
@@ -190,7 +190,7 @@ class MergeQuery:
         return f"({self.sources.piece(place)})"
 
     def _given(self, clause: MergeClause) -> dict[int, str]:
-        """Return the SQL of the values that a clause gives, by the place of the column."""
+        """Return the SQL of a clause's values by the index of the column."""
         if clause.star:
             return self._by_name(clause)
         values = {
@@ -234,7 +234,7 @@ class MergeQuery:
         ]
 
     def _new(self, place: int) -> str:
-        """Return what a column becomes, by the number of the clause."""
+        """Return the new value of a column, chosen by the number of the clause."""
         values: dict[int, str] = {}
         given = 0
         for number, clause in enumerate(self.clauses):
@@ -256,7 +256,7 @@ class MergeQuery:
         return f"case {self._named('clause')} {branches} end"
 
     def _stored(self, value: str, place: int, type_: str) -> str:
-        """Return a value as the column's type, or an error where that can't hold it."""
+        """Return a value cast to the column's type, which fails if it doesn't fit."""
         if value == self._old(place):
             return value
         cast = f"try_cast({value} as {type_})"

@@ -1,4 +1,4 @@
-"""What tells a catalog of partitions: nothing for a branch, whose manifests know them."""
+"""Statements that register partitions; a branch has them in its manifests."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 """Statements that change single rows: `update`, `delete from` and `merge into`.
 
-Each can be *staged*: written as a query that says what to do to which physical row, its columns
+Each can be *staged*: written as a query that says what to do to which physical row. Its
+columns:
 
 - `__vcs_action`: 'update', 'delete' or 'insert';
 - `__vcs_file` (string), `__vcs_pos` (bigint): the row; NULL for an insert;
-- `__old_0`, `__old_1`...: the row as it is, in the order of the table's columns; NULL for an
+- `__old_0`, `__old_1`...: the old row, in the order of the table's columns; NULL for an
   insert;
-- `__new_0`, `__new_1`...: the row as it shall be; NULL for a delete. They have the types of the
-  statement's expressions: storing them as the table's types is for the caller.
+- `__new_0`, `__new_1`...: the new row; NULL for a delete. They have the types of the
+  statement's expressions: the caller casts them to the table's types.
 
 `merge` adds `__vcs_matched` (boolean): true if the target's row matched a row of the source.
 """
@@ -42,15 +43,15 @@ from dbt.adapters.vcs.statements.syntax.query import PlaceT, Slice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChange:
-    """What all statements that change single rows say.
+    """What all statements that change single rows have in common.
 
     Attributes:
         target: The table.
-        alias: Its other name, which hides its own; None if it has none.
-        text: The whole statement; behind its last token nothing follows.
+        alias: Its alias, which hides its own name, or None.
+        text: The whole statement; nothing follows its last token.
         reads: What it reads besides the target, with offsets into `text`.
-        diffs: Differences of versions that it reads, with offsets into `text`.
-        with_: Place of the common table expressions before it, or None.
+        diffs: Diffs of versions that it reads, with offsets into `text`.
+        with_: Place of the preceding common table expressions, or None.
     """
 
     target: Target
@@ -63,13 +64,13 @@ class RowChange:
     def sources(
         self, replacements: Mapping[PlaceT, str] | None, source: MergeSource | None = None
     ) -> Sources:
-        """Return what its pieces read, others standing for some of it."""
+        """Return the sources of its pieces, with some relations replaced."""
         return Sources(self.text, self.target, self.alias, replacements or {}, source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionalChange(RowChange):
-    """What `update` and `delete` say: which rows.
+    """The condition of `update` and `delete`.
 
     Attributes:
         where: Place of the condition; None for all rows.
@@ -80,7 +81,7 @@ class ConditionalChange(RowChange):
     def conjuncts(self) -> tuple[Comparison, ...]:
         """Return comparisons of a column with constants that hold for every row that changes.
 
-        Those that are not sure to be such are left out, so the rows that change may be fewer.
+        Uncertain ones are left out, so not every row that meets them has to change.
         """
         return comparisons_of(self.text, self.where, self.target.name, self.alias)
 
@@ -90,7 +91,7 @@ class Update(ConditionalChange, Statement):
     """`update t set ... [where ...]`.
 
     Attributes:
-        assignments: What is set; each column once.
+        assignments: The assignments; each column occurs once.
     """
 
     changes = True
@@ -105,7 +106,7 @@ class Update(ConditionalChange, Statement):
         source_columns: Sequence[str] = (),
         replacements: Mapping[PlaceT, str] | None = None,
     ) -> str:
-        """Return the query of the rows that change, each once, with the old and the new values.
+        """Return the query of the changed rows, each once, with the old and new values.
 
         Args:
             located: The target's rows as SQL: its columns, and `__vcs_file` and `__vcs_pos`.
@@ -134,7 +135,7 @@ class Delete(ConditionalChange, Statement):
         source_columns: Sequence[str] = (),
         replacements: Mapping[PlaceT, str] | None = None,
     ) -> str:
-        """Return the query of the rows that go, each once; arguments as for `Update.staged`."""
+        """Return the query of the deleted rows, each once; arguments as for `Update.staged`."""
         sources = self.sources(replacements)
         return staged_delete(sources, self.with_, self.where, located, columns)
 
@@ -144,10 +145,10 @@ class Merge(RowChange, Statement):
     """`merge into t using s on ... when ...`.
 
     Attributes:
-        source: Where the other rows come from.
-        on: Place of the condition of a match.
-        clauses: At least one: those of matched rows, of rows that only the source has, and of
-            rows that only the target has, in this order; of each the first that applies counts.
+        source: The other rows.
+        on: Place of the match condition.
+        clauses: At least one: those for matched rows, for rows only in the source, and for
+            rows only in the target, in this order. In each group the first that applies wins.
     """
 
     changes = True
@@ -159,9 +160,9 @@ class Merge(RowChange, Statement):
 
     @property
     def needs_cardinality_check(self) -> bool:
-        """True if it is an error that several rows of the source match one row of the target.
+        """True if it is an error for several rows of the source to match one row of the target.
 
-        That is so whatever the conditions of the clauses say, unless matched rows are just
+        That is the case whatever the conditions of the clauses, unless matched rows are only
         deleted.
         """
         matched = [clause for clause in self.clauses if clause.when == "matched"]
@@ -171,15 +172,15 @@ class Merge(RowChange, Statement):
 
     @property
     def needs_source_columns(self) -> bool:
-        """True if `staged` has to know the source's columns: a clause says `*`."""
+        """True if `staged` needs the source's columns, because a clause has `*`."""
         return any(clause.star for clause in self.clauses)
 
     def actions(self) -> frozenset[Literal["update", "delete", "insert"]]:
-        """Return what it may do."""
+        """Return the actions of its clauses."""
         return frozenset(clause.action for clause in self.clauses)
 
     def source_query(self, replacements: Mapping[PlaceT, str] | None = None) -> str:
-        """Return a query of the source's rows alone, as SQL."""
+        """Return a query of only the source's rows, as SQL."""
         return self._query("", (), (), replacements).source_query()
 
     def staged(
@@ -189,17 +190,17 @@ class Merge(RowChange, Statement):
         source_columns: Sequence[str] = (),
         replacements: Mapping[PlaceT, str] | None = None,
     ) -> str:
-        """Return the query of what is to be done.
+        """Return the query of the actions to carry out.
 
-        Rows that no clause applies to are left out; but if `needs_cardinality_check`, those that
-        match are kept, with NULL for the action, so that a count by row tells of several
-        matches. Without that need, a row that is to be deleted comes once for each match.
+        Rows to which no clause applies are left out. With `needs_cardinality_check`, matched
+        rows are kept, with NULL as the action, so that counting by row finds multiple matches.
+        Otherwise a row to delete occurs once for each match.
 
         Args:
             located: The target's rows as SQL: its columns, and `__vcs_file` and `__vcs_pos`.
-            columns: The target's columns, in order. With their types, the values that several
-                clauses give to one column are stored as that type, a value too large being an
-                error of the query; without, they are brought to a common type.
+            columns: The target's columns, in order. With types, the values that several
+                clauses give to a column are cast to its type, and the query fails if one
+                doesn't fit. Without types, they are cast to a common type.
             source_columns: The source's columns.
             replacements: Other relations, as SQL, for some of `reads` and `diffs`.
 
@@ -211,7 +212,7 @@ class Merge(RowChange, Statement):
         )
 
     def conjuncts(self) -> tuple[KeyPair, ...]:
-        """Return equalities that every match fulfils; what is not sure to be one is left out."""
+        """Return equalities that every match meets; uncertain ones are left out."""
         sources = self.sources(None, self.source)
         return key_pairs_of(
             sources.piece(self.on), self.target.name, self.alias, self.source.shown_name

@@ -43,7 +43,7 @@ class SetSchemaProperties(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentOnSchema(Statement):
-    """`comment on schema s is '...'`; None takes the comment away."""
+    """`comment on schema s is '...'`; None removes the comment."""
 
     changes = True
 

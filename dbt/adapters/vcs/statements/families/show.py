@@ -1,4 +1,4 @@
-"""Statements that ask the catalog what there is, to be answered from the tree."""
+"""Statements that query the catalog, answered from the tree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ShowTableExtended(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowColumns(Statement):
-    """`show columns in t [in s]`; a schema named apart is part of `target`."""
+    """`show columns in t [in s]`; a schema given separately is part of `target`."""
 
     target: Target
 

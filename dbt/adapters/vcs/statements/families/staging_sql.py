@@ -1,4 +1,4 @@
-"""Row changes as queries: the user's own pieces of text, put together anew."""
+"""Row changes as queries, assembled from pieces of the user's text."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MATCHED: Final = "__vcs_matched"
 
 
 class TargetColumn(NamedTuple):
-    """A column of the table that is changed.
+    """A column of the target table.
 
     Attributes:
         name: Its name.
         default_sql: SQL text of its default, or None.
-        type: Spark's text of its type; None if it doesn't matter.
+        type: Spark's text of its type; None if not needed.
     """
 
     name: str
@@ -42,7 +42,7 @@ class TargetColumn(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """What one column is set to: the place of an expression, or None for the default."""
+    """The new value of a column: the place of an expression, or None for the default."""
 
     column: str
     value: Slice | None
@@ -50,13 +50,12 @@ class Assignment(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSource:
-    """Where a merge takes rows from.
+    """The source of a merge.
 
     Attributes:
-        place: Place of a relation's name with the version asked for, or of a query in
-            parentheses.
+        place: Place of a relation's name with its version, or of a query in parentheses.
         parts: The relation's name; empty for a query.
-        alias: Its other name, or None.
+        alias: Its alias, or None.
     """
 
     place: Slice
@@ -65,7 +64,7 @@ class MergeSource:
 
     @property
     def shown_name(self) -> str | None:
-        """The name that its columns may be qualified with; None for a query without one."""
+        """The name that may qualify its columns; None for a query without an alias."""
         return self.alias or (self.parts[-1] if self.parts else None)
 
 
@@ -74,11 +73,11 @@ class MergeClause:
     """One `when ... then ...`.
 
     Attributes:
-        when: Which rows it is about.
-        action: What is done to them.
-        condition: Place of a further condition, or None.
+        when: The rows that it applies to.
+        action: The action on these rows.
+        condition: Place of an additional condition, or None.
         star: True with `update set *` and `insert *`.
-        assignments: What is set or inserted otherwise.
+        assignments: The values to set or insert, without `star`.
     """
 
     when: Literal["matched", "not matched", "not matched by source"]
@@ -89,10 +88,10 @@ class MergeClause:
 
 
 class Sources:
-    """Pieces of a statement's text, fit to stand in another query.
+    """Pieces of a statement's text, adapted for another query.
 
-    A relation without an alias may be named by schema and name before a column; since another
-    relation takes its place, its name alone is written there.
+    A column may be qualified by schema and name of a relation without an alias. Since another
+    relation replaces it, only its name is kept there.
     """
 
     def __init__(
@@ -122,7 +121,7 @@ class Sources:
         return edited(self.text[place.start : place.end], inside)
 
     def prefix(self, with_: Slice | None) -> str:
-        """Return the common table expressions, with a new line behind them if there are any."""
+        """Return the common table expressions, followed by a line break if there are any."""
         return "" if with_ is None else f"{self.piece(with_)}\n"
 
 
@@ -137,7 +136,7 @@ def staged_update(
     """Return the query of an `update`."""
     table = quote_name(sources.target_name)
     values = values_by_place(assignments, columns)
-    # `if` makes Spark refuse functions that make several rows of one, such as explode.
+    # `if` makes Spark reject functions that turn one row into several, such as explode.
     new = [
         f"if(true, {value_sql(sources, values[place], column)}, null)"
         if place in values
@@ -182,7 +181,7 @@ def _staged(
 def values_by_place(
     assignments: Sequence[Assignment], columns: Sequence[TargetColumn]
 ) -> dict[int, Slice | None]:
-    """Return what is assigned, by the place of the column in the table.
+    """Return the assigned values by the index of the column in the table.
 
     Raises:
         InputError: The table has no such column.

@@ -1,4 +1,4 @@
-"""Statements that make, empty or remove tables and views."""
+"""Statements that create, empty or drop tables and views."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ class CreateTable(Statement):
 
     Attributes:
         target: The table.
-        columns: What the column list declares, columns that `partitioned by` declares last;
-            empty if the query says it.
+        columns: The declared columns, those of `partitioned by` last; empty if the query
+            defines them.
         query: The query that fills it, or None.
         replace: True with `or replace`.
         if_not_exists: True with that clause.
-        provider: Lower-case name behind `using` or `stored as`, or None.
+        provider: Lower-case name after `using` or `stored as`, or None.
         partition_by: Names of partition columns, in order.
-        cluster_by: Names of columns that the rows are to be clustered by.
+        cluster_by: Names of the columns to cluster the rows by.
         primary_key: Columns of the `primary key` constraint, else of the property
             `primary_key`; empty if there is neither.
-        constraints: SQL text of `unique` and `foreign key` constraints, which nobody enforces.
+        constraints: SQL text of `unique` and `foreign key` constraints, which are not
+            enforced.
         comment: Free text, or None.
         properties: From `tblproperties`.
         options: From `options`.
@@ -77,11 +78,11 @@ class Clone(Statement):
     """`create table a clone b`, or `create table a from snapshot b{...}`.
 
     Attributes:
-        target: The table to make.
+        target: The table to create.
         source: The table to clone.
         replace: True with `or replace`.
         if_not_exists: True with that clause.
-        at: The version of the source; None for what the branch has.
+        at: The version of the source; None for the branch's own.
     """
 
     changes = True
@@ -110,7 +111,7 @@ class CreateView(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTemporaryView(Statement):
-    """`create [or replace] [global] temporary view v ...`, which no branch holds.
+    """`create [or replace] [global] temporary view v ...`, which is not on any branch.
 
     Attributes:
         target: The view.
@@ -129,7 +130,7 @@ class CreateTemporaryView(Statement):
     query_start: int = 0
 
     def rewritten(self, query: str) -> str:
-        """Return the statement with another text in the place of its query."""
+        """Return the statement with its query replaced by another text."""
         return self.text if self.query is None else self.text[: self.query_start] + query
 
 

@@ -19,7 +19,7 @@ class CreateSnapshot(Statement):
 
     Attributes:
         name: The snapshot's name.
-        table: The table, and the version that gets the name: None for what the branch has.
+        table: The table and the version to name; None for the branch's own.
         if_not_exists: True with that clause.
     """
 
@@ -55,8 +55,8 @@ class RestoreTable(Statement):
 
     Attributes:
         target: The table.
-        source: What it becomes again; a version is always named. With `to`, it is one of the
-            table itself.
+        source: The version to restore, which is always given. With `to`, it is a version of
+            the table itself.
     """
 
     changes = True
@@ -76,16 +76,16 @@ class UndropTable(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotDiff(Statement):
-    """`snapshot diff a{...} and b{...} ...`: what was changed from the one to the other.
+    """`snapshot diff a{...} and b{...} ...`: the changes from one version to another.
 
     Attributes:
-        before: The one.
-        after: The other.
+        before: The first version.
+        after: The second version.
         columns: The columns to compare; empty for all.
-        where: SQL text of a condition of the rows of the shape, or None.
-        shape: How a row says what happened to it.
-        output: The rows, or what is told of them instead.
-        limit: How many rows at most; None for all.
+        where: SQL text of a condition on the rows of the shape, or None.
+        shape: How rows represent changes.
+        output: The rows, or what to report about them instead.
+        limit: The maximum number of rows; None for all.
     """
 
     before: TableAt
@@ -99,14 +99,14 @@ class SnapshotDiff(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotMerge(Statement):
-    """`snapshot merge table t from s ...`: the changes of another table, taken over.
+    """`snapshot merge table t from s ...`: merges the changes of another table.
 
     Attributes:
         target: The table.
-        source: Where the changes were made.
-        base: What both come from; None to look it up.
-        mode: What becomes of rows that both changed; None if nothing is said.
-        dry_run: True to tell what would be done, and do nothing.
+        source: Where the changes come from.
+        base: The common ancestor; None to look it up.
+        mode: How to treat rows that both changed; None if not given.
+        dry_run: True to report what would be done, and do nothing.
     """
 
     changes = True
@@ -122,18 +122,20 @@ class SnapshotMerge(Statement):
 class SnapshotPick(Statement):
     """`snapshot pick table t from s ... where ... | keys ...`: the changes of some rows only.
 
-    Which rows is said in one way at most; nothing but `between` stands for all that changed.
+    The rows are selected in at most one way; `between` without a selection means all changed
+    rows.
 
     Attributes:
         target: The table.
-        source: Where the changes were made; with `between snapshot a and b` the version b of it.
-        base: What both come from, the version a with `between`; None to look it up.
-        where: SQL text of the condition of the rows, or None.
-        keys: SQL texts of the rows' key values, in the order of the primary key, all of one
-            length; or empty.
-        query: SQL text of a query that gives the rows' keys, or None.
-        mode: What becomes of rows that both changed; None if nothing is said.
-        dry_run: True to tell what would be done, and do nothing.
+        source: Where the changes come from; with `between snapshot a and b` the version b of
+            it.
+        base: The common ancestor, or the version a with `between`; None to look it up.
+        where: SQL text of a condition on the rows, or None.
+        keys: SQL texts of key values, in the order of the primary key, all of the same length;
+            or empty.
+        query: SQL text of a query for the rows' keys, or None.
+        mode: How to treat rows that both changed; None if not given.
+        dry_run: True to report what would be done, and do nothing.
     """
 
     changes = True
@@ -154,7 +156,7 @@ class Optimize(Statement):
 
     Attributes:
         target: The table.
-        cluster_by: Columns to sort rows by; empty for those that the table has.
+        cluster_by: Columns to sort rows by; empty for the table's own.
     """
 
     changes = True

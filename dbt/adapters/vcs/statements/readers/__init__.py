@@ -1,1 +1,1 @@
-"""Readers of one family of statements each; they turn tokens into values."""
+"""Readers that turn tokens into statements, one family per module."""

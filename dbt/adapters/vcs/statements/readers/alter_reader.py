@@ -64,7 +64,7 @@ Commented = CommentOnTable | CommentOnSchema | AlterColumn
 
 @reads("alter")
 def read_alter(cursor: Cursor) -> Altered | None:
-    """Read what follows `alter`; None for what Spark keeps apart from tables.
+    """Read what follows `alter`; None for objects other than relations and schemas.
 
     Raises:
         UnsupportedError: The change is not possible on a versioned relation.
@@ -105,7 +105,7 @@ def _comment_on_column(cursor: Cursor) -> AlterColumn:
     parts = cursor.parts()
     if len(parts) == 1:
         raise InputError(
-            f"Expected table.column behind `comment on column`, found '{parts[0]}'. "
+            f"Expected table.column after `comment on column`, found '{parts[0]}'. "
             "Write the table before the column."
         )
     name = Name.of(parts[:-1])
@@ -131,10 +131,11 @@ def _alter(cursor: Cursor, kind: RelationKind) -> Altered:
         step = f"Rebuild the {kind} with a model, or drop and create it"
         if any(cursor.ahead(n).word == "partition" for n in range(4)):
             step = (
-                "Partitions come and go with their rows: insert, or `truncate table ... partition`"
+                "Partitions exist as long as they have rows: insert, or `truncate table ... "
+                "partition`"
             )
         elif cursor.at("add", "constraint"):
-            step = "They know NOT NULL, primary keys and checks: test for anything else"
+            step = "They support NOT NULL, primary keys and checks: test for anything else"
         raise UnsupportedError(
             f"`alter {kind} {target.name} {words} ...` is not supported on versioned relations. "
             f"{step}."
@@ -144,7 +145,7 @@ def _alter(cursor: Cursor, kind: RelationKind) -> Altered:
 
 
 def _alter_either(cursor: Cursor, kind: RelationKind, target: Target) -> Altered | None:
-    """Read what tables and views have in common."""
+    """Read the clauses that tables and views share."""
     if cursor.take("rename", "to"):
         new = Name.of(cursor.parts())
         if new is None:
@@ -186,7 +187,7 @@ def _added_columns(cursor: Cursor, target: Target) -> tuple[ColumnDef, ...]:
         column, primary = read_column(cursor)
         if primary:
             raise UnsupportedError(
-                "A column that is added can't be a primary key, since existing rows have no "
+                "An added column can't be a primary key, since existing rows have no "
                 "value for it. Rebuild the table."
             )
         if column.checks:
@@ -212,7 +213,7 @@ def _alter_column(cursor: Cursor, target: Target) -> AlterColumn:
     if cursor.token.word == ",":
         raise UnsupportedError(
             "Altering several columns in one statement is not supported on versioned tables. "
-            "Write one `alter table` a column."
+            "Write one `alter table` per column."
         )
     return changed
 
@@ -259,7 +260,7 @@ def _hive_change(cursor: Cursor, target: Target, column: str) -> AlterColumn:
 def _constraint(
     cursor: Cursor, target: Target
 ) -> SetProperties | UnsetProperties | AddCheck | DropConstraint | None:
-    """Read `add [constraint c] primary key (...)`, which is kept as a property, and the like."""
+    """Read `add [constraint c] primary key (...)` (stored as a property) and similar clauses."""
     first = cursor.index
     if cursor.take("drop", "primary", "key"):
         if_exists = read_if_exists(cursor)

@@ -17,7 +17,7 @@ def read_check(cursor: Cursor, name: str | None) -> Check:
     """Read `check (expression) [enforced]`, whose name has been read.
 
     Raises:
-        UnsupportedError: It shall not be enforced.
+        UnsupportedError: It is marked as not enforced.
     """
     cursor.expect("check")
     opening = cursor.token
@@ -30,20 +30,20 @@ def read_check(cursor: Cursor, name: str | None) -> Check:
     if cursor.at("not", "enforced"):
         raise UnsupportedError(
             f"The constraint check ({expression}) is marked `not enforced`; every check of a "
-            "versioned table is enforced. Leave it out, and test for it."
+            "versioned table is enforced. Leave it out, and test for it instead."
         )
     return Check(name=name, expression=expression)
 
 
 def check_properties(checks: Iterable[tuple[str, Check]]) -> dict[str, str]:
-    """Return the properties that stand for check constraints.
+    """Return the properties that store check constraints.
 
     Args:
-        checks: Each with what it is about, a column or the table, after which one without a name
-            is called.
+        checks: Each with its subject, a column or the table, which names a check without a
+            name.
 
     Raises:
-        InputError: Two have one name.
+        InputError: Two have the same name.
     """
     found: dict[str, str] = {}
     for subject, check in checks:
@@ -57,7 +57,7 @@ def check_properties(checks: Iterable[tuple[str, Check]]) -> dict[str, str]:
 
 
 def free_name(subject: str, taken: Iterable[str]) -> str:
-    """Return a name for a check constraint that none of some properties has."""
+    """Return a name for a check constraint that is not yet taken."""
     name, number = f"{subject.lower()}_check", 1
     known = set(taken)
     while CHECK + name in known:

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.statements.syntax.lexer import Kind
 def read_properties(cursor: Cursor) -> dict[str, str]:
     """Read `(key = value, ...)`, values as text; the equals sign may be missing.
 
-    A value that is no string, number or boolean is returned as written.
+    A value other than a string, number or boolean is returned as written.
     """
     return dict(cursor.items(lambda: _property(cursor)))
 
@@ -52,7 +52,7 @@ def _property(cursor: Cursor) -> tuple[str, str]:
 
 
 def read_partition(cursor: Cursor) -> tuple[PartitionSpec, ...]:
-    """Read `partition (a = 1, b)` if it is there."""
+    """Read `partition (a = 1, b)` if present."""
     if not cursor.take("partition"):
         return ()
     return cursor.items(lambda: _partition_value(cursor))
@@ -70,19 +70,19 @@ def read_names(cursor: Cursor) -> tuple[str, ...]:
 
 
 def read_if_exists(cursor: Cursor) -> bool:
-    """Read `if exists` if it is there."""
+    """Read `if exists` if present."""
     return cursor.take("if", "exists")
 
 
 def read_if_not_exists(cursor: Cursor, *, replace: bool = False) -> bool:
-    """Read `if not exists` if it is there.
+    """Read `if not exists` if present.
 
     Raises:
-        InputError: It is, and `or replace` was said before.
+        InputError: It is present after `or replace`.
     """
     found = cursor.take("if", "not", "exists")
     if found and replace:
-        raise InputError("`or replace` and `if not exists` exclude each other; leave one out.")
+        raise InputError("`or replace` and `if not exists` exclude each other. Leave one out.")
     return found
 
 
@@ -92,7 +92,7 @@ def read_comment_value(cursor: Cursor) -> str | None:
 
 
 def read_position(cursor: Cursor) -> Position | None:
-    """Read `first` or `after <column>` if it is there."""
+    """Read `first` or `after <column>` if present."""
     if cursor.take("first"):
         return Position(place="first")
     if cursor.take("after"):
@@ -101,10 +101,10 @@ def read_position(cursor: Cursor) -> Position | None:
 
 
 def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
-    """Read a column's definition, and return it and whether it says `primary key`.
+    """Read a column's definition; return it and whether it has `primary key`.
 
     Raises:
-        UnsupportedError: The column is generated, or has a constraint that is not kept.
+        UnsupportedError: The column is generated, or has an unsupported constraint.
     """
     name = cursor.column()
     type_ = read_type(cursor)
@@ -143,7 +143,7 @@ def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
 
 
 def at_column_option(cursor: Cursor) -> bool:
-    """Tell whether an option of a column begins here, so that its default expression ends."""
+    """Return whether a column option begins here, which ends a default expression."""
     if cursor.at("not", "null"):
         return cursor.last.word != "is"
     return cursor.at("comment") or cursor.token.word in _CONSTRAINT_WORDS or cursor.at("generated")
@@ -153,7 +153,7 @@ _CONSTRAINT_WORDS = ("constraint", "primary", "unique", "references", "check")
 
 
 def _column_constraint(cursor: Cursor) -> Check | bool:
-    """Read one constraint; what is no check is answered by whether it is a primary key."""
+    """Read one constraint; return a check, or whether it is a primary key."""
     name = read_constraint_name(cursor)
     if cursor.at("check"):
         return read_check(cursor, name)
@@ -168,12 +168,12 @@ def _column_constraint(cursor: Cursor) -> Check | bool:
 
 
 def read_constraint_name(cursor: Cursor) -> str | None:
-    """Read `constraint name` if it is there."""
+    """Read `constraint name` if present."""
     return cursor.identifier("a constraint's name") if cursor.take("constraint") else None
 
 
 def read_characteristics(cursor: Cursor) -> None:
-    """Read `not enforced`, `rely` and the like behind a constraint.
+    """Read `not enforced`, `rely` and the like after a constraint.
 
     Raises:
         UnsupportedError: The constraint asks to be enforced.
@@ -185,7 +185,7 @@ def read_characteristics(cursor: Cursor) -> None:
             return
         raise UnsupportedError(
             "Constraints marked `enforced` are not supported. Leave the word out; a primary key "
-            "is checked at each write in any case."
+            "is checked at each write anyway."
         )
 
 
@@ -198,7 +198,7 @@ def generated_column(name: str) -> UnsupportedError:
 
 
 def primary_key_of(properties: dict[str, str]) -> tuple[str, ...]:
-    """Return the columns that the property `primary_key` names, empty if there is none.
+    """Return the columns in the property `primary_key`; empty if not set.
 
     Raises:
         InputError: The property names no column.

@@ -45,10 +45,10 @@ Created = (
 
 @reads("create")
 def read_create(cursor: Cursor) -> Created | None:
-    """Read what follows `create`; None for what Spark keeps apart from tables.
+    """Read what follows `create`; None for objects that a branch doesn't have.
 
     Raises:
-        UnsupportedError: The statement would make something that a branch can't hold.
+        UnsupportedError: The statement would create something that a branch can't hold.
     """
     replace = cursor.take("or", "replace")
     if cursor.take("table") or cursor.take("external", "table"):
@@ -118,7 +118,7 @@ def _view(cursor: Cursor, replace: bool) -> CreateView:
 
 
 def _schema_binding(cursor: Cursor) -> None:
-    """Read `with schema evolution` and the like: a view follows its tables' schemas anyway."""
+    """Read `with schema evolution` and the like, which has no effect here."""
     cursor.expect("with", "schema")
     cursor.take("type")
     if cursor.take_any("binding", "compensation", "evolution") is None:
@@ -174,7 +174,7 @@ def _schema(cursor: Cursor) -> CreateSchema:
         elif cursor.at("location"):
             raise UnsupportedError(
                 f"A schema of a repository has no location of its own ({name}). "
-                "Take the clause off: files are kept in the repository."
+                "Remove the clause: files are kept in the repository."
             )
         else:
             cursor.fail("a clause of `create schema`")

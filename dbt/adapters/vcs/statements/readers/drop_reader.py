@@ -15,7 +15,7 @@ from dbt.adapters.vcs.statements.syntax.lexer import Kind
 
 @reads("drop")
 def read_drop(cursor: Cursor) -> DropSchema | DropRelation | DropSnapshot | None:
-    """Read what follows `drop`; None for what Spark keeps apart from tables."""
+    """Read what follows `drop`; None for objects that a branch doesn't have."""
     if cursor.take_any(*SCHEMA_WORDS):
         if_exists = read_if_exists(cursor)
         name = cursor.schema()

@@ -1,10 +1,10 @@
-"""Reads `create function`, and what describes and lists functions.
+"""Reads `create function`, `describe function` and `show functions`.
 
-Behind the parameters stand, in any order, the clauses of Spark's SQL functions: `returns <type>`,
-`returns table [(<column> <type>, ...)]`, `language`, `[not] deterministic`, `comment`. A SQL
-function ends with `return` and an expression or a query. A Python function has `handler = '...'`
-too, and may have `runtime_version = '...'` and `packages = ('...', ...)`; it ends with `as` and
-its source as a string, which needs no escapes between `$$` and `$$`.
+The parameters are followed, in any order, by the clauses of Spark's SQL functions: `returns
+<type>`, `returns table [(<column> <type>, ...)]`, `language`, `[not] deterministic`,
+`comment`. A SQL function ends with `return` and an expression or a query. A Python function
+also has `handler = '...'`, and may have `runtime_version = '...'` and `packages = ('...',
+...)`; it ends with `as` and its source as a string, which needs no escapes inside `$$ ... $$`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Draft:
-    """What the clauses said so far."""
+    """The clauses read so far."""
 
     language: Language = "sql"
     shape: Shape = "scalar"
@@ -61,8 +61,8 @@ def read_create_function(
     target = cursor.target()
     if cursor.at("as"):
         raise UnsupportedError(
-            f"A function of a Java class can't be kept on a branch ({target.name}). Make it a "
-            "temporary one: create temporary function ... as '<class>'."
+            f"A function of a Java class can't be kept on a branch ({target.name}). Make it "
+            "temporary: create temporary function ... as '<class>'."
         )
     draft = _Draft(shape="aggregate" if aggregate else "scalar")
     parameters = _listed(cursor, lambda: _parameter(cursor))
@@ -89,7 +89,7 @@ def read_create_function(
 
 
 def read_temporary_function(cursor: Cursor) -> SparkCommand | None:
-    """Read what follows `create [or replace] temporary`; None if it makes no function."""
+    """Read what follows `create [or replace] temporary`; None if it is not a function."""
     if not cursor.take("function"):
         return None
     return SparkCommand(text=cursor.text, mentions=mentions_of(cursor.tokens))
@@ -100,7 +100,7 @@ def _clause(cursor: Cursor, draft: _Draft) -> bool:
     if cursor.at("returns", "null", "on") or cursor.at("sql", "security"):
         raise UnsupportedError(
             f"`{cursor.token.text} {cursor.ahead().text} ...` is not supported for functions. "
-            "Take the clause off."
+            "Remove the clause."
         )
     if cursor.take("returns"):
         _returns(cursor, draft)
@@ -122,7 +122,7 @@ def _clause(cursor: Cursor, draft: _Draft) -> bool:
         cursor.symbol("=")
         draft.packages = cursor.items(cursor.string)
     else:
-        # They say what is so anyway, or what the engine finds out by itself.
+        # These clauses state the default, or what the engine finds out by itself.
         return (
             cursor.take("contains", "sql")
             or cursor.take("reads", "sql", "data")
@@ -136,7 +136,7 @@ def _returns(cursor: Cursor, draft: _Draft) -> None:
         draft.returns = read_type(cursor)
         return
     if draft.shape == "aggregate":
-        raise InputError("An aggregate function returns one value, no table. Name its type.")
+        raise InputError("An aggregate function returns one value, not a table. Name its type.")
     draft.shape = "table"
     if cursor.token.word == "(":
         draft.columns = _listed(cursor, lambda: _column(cursor))
@@ -146,7 +146,7 @@ def _language(cursor: Cursor, draft: _Draft) -> None:
     language = cursor.identifier("a language").lower()
     if language not in ("sql", "python"):
         raise UnsupportedError(
-            f"Functions in {language} are not supported: Spark has no engine for it. Write it in "
+            f"Functions in {language} are not supported: Spark can't run it. Write it in "
             "SQL or Python."
         )
     draft.language = cast(Language, language)
@@ -166,8 +166,8 @@ def _body(cursor: Cursor, draft: _Draft, name: Name) -> Query:
     cursor.end()
     if draft.handler is None:
         raise InputError(
-            f"Expected handler = '...' for the Python function {name}: the name of what is called "
-            "in its source. In dbt it is the config entry_point."
+            f"Expected handler = '...' for the Python function {name}: the name of the function "
+            "or class to call in its source. In dbt it is the config entry_point."
         )
     if draft.shape == "table":
         raise UnsupportedError(

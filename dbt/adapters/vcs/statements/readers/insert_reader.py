@@ -25,7 +25,7 @@ from dbt.adapters.vcs.statements.syntax.query import Slice, joined_query
 from dbt.adapters.vcs.statements.syntax.relations import is_name
 from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
 
-# Behind these words a query in parentheses is an operand.
+# After these words a query in parentheses is an operand.
 _BEFORE_A_QUERY: Final = BEFORE_AN_OPERAND | {"exists", "array", "map"}
 _NO_FUNCTIONS: Final = frozenset({"null", "true", "false", "end"})
 
@@ -35,7 +35,7 @@ def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkC
     """Read what follows `insert`.
 
     Args:
-        cursor: Behind the word.
+        cursor: After the word.
         prefix: The tokens before the word: common table expressions, or `from s`.
 
     Raises:
@@ -72,7 +72,7 @@ def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkC
 
 
 class _Header(NamedTuple):
-    """What stands between the table and the query."""
+    """The clauses between the table and the query."""
 
     columns: tuple[str, ...]
     by_name: bool
@@ -110,7 +110,7 @@ def _header(cursor: Cursor) -> _Header:
 
 
 def _is_column_list(cursor: Cursor) -> bool:
-    """Tell whether a parenthesis opens a list of columns and no query."""
+    """Return whether a parenthesis opens a list of columns, not a query."""
     first, second = cursor.ahead(1), cursor.ahead(2)
     return is_name(first) and (first.word not in QUERY_WORDS or (second.word in (",", ")")))
 
@@ -119,7 +119,7 @@ def _replace_where(cursor: Cursor) -> str:
     if not cursor.take("replace", "where"):
         raise UnsupportedError(
             "Only `insert into ... replace where <condition>` is supported on versioned tables. "
-            "Write it so, or use `insert overwrite` with a partition."
+            "Write that, or use `insert overwrite` with a partition."
         )
     begins = QUERY_WORDS - {"map", "reduce"}
     start = cursor.token.start
@@ -127,7 +127,7 @@ def _replace_where(cursor: Cursor) -> str:
     def begins_query() -> bool:
         if cursor.token.word == "(":
             return cursor.token.start > start and _is_query_in_parentheses(cursor)
-        # `is distinct from` goes on.
+        # `is distinct from` continues.
         return cursor.token.word in begins and cursor.last.word not in (".", "distinct")
 
     place = read_expression(cursor, begins_query)
@@ -135,7 +135,7 @@ def _replace_where(cursor: Cursor) -> str:
 
 
 def _is_query_in_parentheses(cursor: Cursor) -> bool:
-    """Tell whether a parenthesis behind a part of a condition opens a query and no operand."""
+    """Return whether a parenthesis after part of a condition opens a query, not an operand."""
     before, depth = cursor.last, 1
     while cursor.ahead(depth).word == "(":
         depth += 1
@@ -167,14 +167,14 @@ def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token])
         if any(token.word == "insert" for token in _outer(rest)):
             raise UnsupportedError(
                 "Several inserts from one source in one statement are not supported on versioned "
-                "tables. Write one statement a table."
+                "tables. Write one statement per table."
             )
     elif cursor.token.word not in QUERY_WORDS and cursor.token.word != "(":
         cursor.fail("a query or `values`")
 
 
 def _outer(tokens: Sequence[Token]) -> list[Token]:
-    """Return the tokens that stand in no parentheses."""
+    """Return the tokens outside all parentheses."""
     outer: list[Token] = []
     depth = 0
     for token in tokens:

@@ -1,4 +1,4 @@
-"""Reads statements that tell a catalog which partitions a table has."""
+"""Reads statements that register the partitions of a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_partitions(cursor: Cursor, target: Target) -> AddPartitions | RepairTab
     """Read what follows `alter table t`; None if it is about something else.
 
     Raises:
-        UnsupportedError: A partition is to be a folder outside of the repository.
+        UnsupportedError: A partition would be a folder outside of the repository.
     """
     if cursor.take("recover", "partitions"):
         return RepairTable(target=target)
@@ -27,7 +27,7 @@ def read_partitions(cursor: Cursor, target: Target) -> AddPartitions | RepairTab
         if cursor.at("location"):
             raise UnsupportedError(
                 f"`alter table {target.name} add partition ... location` is not supported on "
-                "versioned tables, whose files lie in the repository. Copy the rows: insert into "
+                "versioned tables, whose files are in the repository. Copy the rows: insert into "
                 f"{target.name} select ... from parquet.`<path>`."
             )
         if not cursor.at("partition"):

@@ -1,4 +1,4 @@
-"""Reads a query, and the statements that begin as queries do."""
+"""Reads a query, and statements that begin like one."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def _verb(cursor: Cursor) -> int | None:
             if tokens[index + 1].word in ("into", "overwrite", "with"):
                 return index
         elif tokens[index - 1].word == ")" and token.word in ("update", "delete", "merge"):
-            # Behind the parenthesis of a common table expression nothing else can follow.
+            # Nothing else can follow the parenthesis of a common table expression.
             return index if cursor.at("with") else None
     return None

@@ -33,7 +33,7 @@ def read_row_change(cursor: Cursor, prefix: Sequence[Token] = ()) -> Update | De
         prefix: The tokens of common table expressions before it.
 
     Raises:
-        InputError: A column is set twice, or a clause is not where it may be.
+        InputError: A column is set twice, or a clause is in the wrong place.
         UnsupportedError: A merge changes the table's schema, or a field of a column is set.
     """
     with_ = Slice(prefix[0].start, prefix[-1].end) if prefix else None
@@ -53,7 +53,7 @@ def read_changed_rows(cursor: Cursor) -> Update | Delete | Merge:
 
 
 class _Target(NamedTuple):
-    """The table that is changed, and its other name."""
+    """The target table and its alias."""
 
     target: Target
     alias: str | None
@@ -77,16 +77,17 @@ class _Target(NamedTuple):
 
 
 def _read_target(cursor: Cursor, *ends: str) -> _Target:
-    """Read a table and its other name.
+    """Read a table and its alias.
 
     Raises:
-        InputError: A version is named, which nobody can change.
+        InputError: A version is named, which can't be changed.
     """
     target, version = cursor.versioned_target()
     if version is not None:
         raise InputError(
-            f"A version of {target.name} can be read and not changed. Leave the version out, or "
-            "take it first: restore table ... to version as of ..., or create table ... clone ..."
+            f"A version of {target.name} can't be changed, only read. Leave the version out, or "
+            "restore it first: restore table ... to version as of ..., or create table ... clone "
+            "..."
         )
     return _Target(target, _read_alias(cursor, *ends))
 
@@ -141,7 +142,7 @@ def _merge(cursor: Cursor, prefix: Sequence[Token], with_: Slice | None) -> Merg
     cursor.expect("into")
     changed = _read_target(cursor, "using")
     cursor.expect("using")
-    # The source stands where a relation of a `from` clause would.
+    # The source is written like a relation of a `from` clause.
     from_ = Token(Kind.WORD, "from", "from", cursor.last.start, cursor.last.end)
     first = cursor.index
     source = _source(cursor)
@@ -183,12 +184,12 @@ def _clauses(cursor: Cursor, changed: _Target) -> tuple[MergeClause, ...]:
         if before is not None and _WHENS.index(when) < _WHENS.index(before.when):
             raise InputError(
                 f"Expected the clauses of a merge in the order {', '.join(_WHENS)}; found `when "
-                f"{when}` behind `when {before.when}`. Move it before."
+                f"{when}` after `when {before.when}`. Move it before that."
             )
         if before is not None and before.when == when and before.condition is None:
             raise InputError(
-                f"Expected no further clause `when {when}` behind one without a condition, which "
-                "applies to all rows. Give the former a condition, or move it behind the others."
+                f"Expected no other clause `when {when}` after one without a condition, which "
+                "applies to all rows. Give that one a condition, or move it to the end."
             )
         clauses.append(_clause(cursor, changed, when))
     if not clauses:
@@ -266,7 +267,7 @@ def _check_once(columns: Iterable[str]) -> None:
     for column in columns:
         if column.lower() in seen:
             raise InputError(
-                f"Expected one value for the column '{column}', found two. Take one of them away."
+                f"Expected one value for the column '{column}', found two. Remove one of them."
             )
         seen = {*seen, column.lower()}
 

@@ -44,7 +44,7 @@ Shown = (
 
 @reads("show")
 def read_show(cursor: Cursor) -> Shown | None:
-    """Read what follows `show`; None for what Spark answers itself."""
+    """Read what follows `show`; None if Spark answers it."""
     shown = _show(cursor)
     if shown is not None:
         cursor.end()
@@ -66,7 +66,7 @@ def _show(cursor: Cursor) -> Shown | None:
         if cursor.at("partition"):
             raise UnsupportedError(
                 "`show table extended ... partition (...)` is not supported on versioned tables: "
-                "a partition is no folder there. Use `show partitions`, or select its rows."
+                "a partition is not a folder there. Use `show partitions`, or select its rows."
             )
         return ShowTableExtended(schema=schema, pattern=pattern)
     if cursor.take("columns"):
@@ -116,7 +116,7 @@ def _properties(cursor: Cursor) -> ShowTableProperties:
 
 @reads("describe", "desc")
 def read_describe(cursor: Cursor) -> Describe | DescribeFunction | DescribeSchema | None:
-    """Read what follows `describe`; None if it is about something that is not the branch's.
+    """Read what follows `describe`; None if its object is not on the branch.
 
     Raises:
         UnsupportedError: It asks about one partition.
@@ -152,11 +152,11 @@ def _describe_schema(cursor: Cursor) -> DescribeSchema:
 
 
 def _other_kind(cursor: Cursor) -> bool:
-    """True if the next word says that a query or something of Spark's own is described."""
+    """Return whether the next word means that a query or an object of Spark is described."""
     kinds = {"function", "procedure", "query", "catalog", "("}
     return cursor.token.word in kinds | QUERY_WORDS - {"table"}
 
 
 def _last(cursor: Cursor) -> bool:
-    """True if the next token is the last one, so that it is a name whatever it looks like."""
+    """Return whether the next token is the last, and so a name whatever it looks like."""
     return cursor.ahead().kind is Kind.END

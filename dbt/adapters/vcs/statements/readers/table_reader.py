@@ -1,4 +1,4 @@
-"""Reads `create table` and its relatives."""
+"""Reads `create table` in its forms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
 
 @dataclass
 class _Draft:
-    """What was read of a `create table` so far."""
+    """The parts of a `create table` read so far."""
 
     columns: list[ColumnDef] = field(default_factory=list)
     provider: str | None = None
@@ -47,7 +47,7 @@ def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTable | CreateT
     """Read what follows `create [or replace] [external] table`.
 
     Raises:
-        InputError: The statement's shape is wrong.
+        InputError: The syntax is wrong.
         UnsupportedError: It asks for buckets, row formats, generated columns and the like.
     """
     if_not_exists = read_if_not_exists(cursor, replace=replace)
@@ -70,7 +70,7 @@ def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTable | CreateT
 
 
 def _query_in_parentheses(cursor: Cursor) -> bool:
-    """Tell whether a parenthesis opens a query and no list of columns."""
+    """Return whether a parenthesis opens a query, not a list of columns."""
     first, second = cursor.ahead(1), cursor.ahead(2)
     if first.word in ("values", "table", "map", "reduce", "from"):
         return second.word == "(" or (first.word == "from" and is_name(second))
@@ -190,7 +190,7 @@ def _clause(cursor: Cursor, draft: _Draft) -> bool:
     elif cursor.take("default", "collation"):
         raise UnsupportedError(
             "`default collation` is not supported on versioned tables. "
-            "Write `collate` behind the type of each column."
+            "Write `collate` after the type of each column."
         )
     else:
         _refuse_clause(cursor)
@@ -219,7 +219,7 @@ def _partitioned_by(cursor: Cursor, draft: _Draft) -> None:
     if columns and len(columns) != len(draft.partition_by):
         raise InputError(
             "`partitioned by` names columns with and without a type. Write all of them with a "
-            "type, or declare them in the list of columns and name them only."
+            "type, or declare them in the list of columns and only name them here."
         )
     draft.columns += columns
 
@@ -235,15 +235,15 @@ def _cluster_by(cursor: Cursor, draft: _Draft) -> None:
 def _refuse_clause(cursor: Cursor) -> None:
     if cursor.at("clustered", "by"):
         raise UnsupportedError(
-            "Buckets (`clustered by ... into ... buckets`) are not supported on versioned tables. "
-            "Take the configs `clustered_by` and `buckets` off; use `partition_by` instead."
+            "Buckets (`clustered by ... into ... buckets`) are not supported on versioned "
+            "tables. Remove the configs `clustered_by` and `buckets`; use `partition_by` instead."
         )
     refused = ("row format", "stored by", "skewed by")
     words = f"{cursor.token.word} {cursor.ahead().word}"
     if words in refused:
         raise UnsupportedError(
-            f"`{words}` is not supported: versioned tables are stored as Parquet. "
-            "Take the clause off."
+            f"`{words}` is not supported: versioned tables are stored as Parquet. Remove the "
+            "clause."
         )
 
 
@@ -270,15 +270,15 @@ def _clone(cursor: Cursor, target: Target, replace: bool, if_not_exists: bool) -
 
 
 def primary_key_property(columns: tuple[str, ...]) -> dict[str, str]:
-    """Return the property that stands for a primary key.
+    """Return the property that stores a primary key.
 
     Raises:
-        InputError: A column's name can't stand in the property.
+        InputError: The property can't hold a column's name.
     """
     for column in columns:
         if "," in column:
             raise InputError(
-                f"A column of a primary key may have no comma in its name: {quote_name(column)}. "
+                f"The name of a primary key column can't contain a comma: {quote_name(column)}. "
                 "Rename the column."
             )
     return {"primary_key": ", ".join(columns)}

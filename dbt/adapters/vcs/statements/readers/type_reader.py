@@ -1,4 +1,4 @@
-"""Reads a data type, and returns Spark's own text for it."""
+"""Reads a data type and returns Spark's own text for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_type(cursor: Cursor) -> str:
     """Read a type, and return it as `DataType.simpleString` of Spark would show it.
 
     Names of struct fields keep their case. `not null` and comments inside a struct are left
-    out: Spark's file sources do not keep them either.
+    out: Spark's file sources don't keep them either.
 
     Raises:
         UnsupportedError: Spark has no such type.
@@ -84,7 +84,7 @@ def _field(cursor: Cursor) -> tuple[str, Type]:
 
 
 def _decimal(cursor: Cursor) -> Type:
-    """Read `(p)` or `(p,s)` if it is there."""
+    """Read `(p)` or `(p,s)` if present."""
     digits = _size(cursor)
     if len(digits) > 2 or not all(isinstance(digit, int) for digit in digits):
         cursor.fail("at most two numbers, as in decimal(10,2)")
@@ -109,7 +109,7 @@ def _sized(cursor: Cursor, kind: str) -> Type:
 
 
 def _size(cursor: Cursor) -> tuple[int | str, ...]:
-    """Read what stands in parentheses, if they are there."""
+    """Read the contents of parentheses if present."""
     if cursor.token.word != "(":
         return ()
     words = cursor.items(lambda: cursor.identifier("a number").lower())
@@ -117,7 +117,7 @@ def _size(cursor: Cursor) -> tuple[int | str, ...]:
 
 
 def _collation(cursor: Cursor) -> str | None:
-    """Read `collate <name>` if it is there, and return it unless it is Spark's default."""
+    """Read `collate <name>` if present, and return it unless it is Spark's default."""
     return collated(".".join(cursor.parts())) if cursor.take("collate") else None
 
 

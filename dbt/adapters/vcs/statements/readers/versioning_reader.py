@@ -1,4 +1,4 @@
-"""Reads the statements about the versions of tables."""
+"""Reads statements about versions of tables."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def read_restore(cursor: Cursor) -> RestoreTable:
             cursor.fail("`from snapshot`, `to version as of` or `to timestamp as of`")
         source = _table_at(cursor)
         if source.at is None:
-            cursor.fail("{snapshot = '...'} or {timestamp = '...'} behind the table")
+            cursor.fail("{snapshot = '...'} or {timestamp = '...'} after the table")
     cursor.end()
     return RestoreTable(target=target, source=source)
 
@@ -114,15 +114,15 @@ def read_optimize(cursor: Cursor) -> Optimize:
     """Read what follows `optimize`.
 
     Raises:
-        UnsupportedError: Only some rows are meant, or rows are to be ordered along a curve.
+        UnsupportedError: It has `where` or `zorder by`.
     """
     if cursor.at("table") and is_name(cursor.ahead()):
         cursor.index += 1
     target = cursor.target()
     if cursor.at("where"):
         raise UnsupportedError(
-            "`optimize ... where` is not supported on versioned tables: blocks that are well as "
-            "they are, are left alone anyway. Leave the condition out."
+            "`optimize ... where` is not supported on versioned tables: blocks of a good size "
+            "are not rewritten anyway. Leave the condition out."
         )
     if cursor.at("zorder"):
         raise UnsupportedError(
@@ -139,7 +139,7 @@ def read_snapshot(cursor: Cursor) -> SnapshotDiff | SnapshotMerge | SnapshotPick
     """Read what follows `snapshot`.
 
     Raises:
-        InputError: It isn't `diff`, `merge` or `pick`, or a clause is missing or said twice.
+        InputError: It isn't `diff`, `merge` or `pick`, or a clause is missing or repeated.
     """
     if cursor.take("diff"):
         before = _table_at(cursor)
@@ -166,7 +166,7 @@ def _pick(cursor: Cursor, target: Target, source: TableAt) -> SnapshotPick:
     if len(said) > 1 or not (said or between):
         raise InputError(
             "Expected either `where <condition>` or `keys (...), (...)` in `snapshot pick`, found "
-            f"{'both' if said else 'neither'}. Say in one way which rows to pick."
+            f"{'both' if said else 'neither'}. Choose one way to select the rows."
         )
     if between is not None:
         if source.at is not None or "base" in told:
@@ -187,14 +187,14 @@ def _clauses(cursor: Cursor, readers: Clauses) -> dict[str, Any]:
     while not cursor.done:
         start = cursor.token
         values = ((name, reader(cursor)) for name, reader in readers.items())
-        # What a clause says may be 0.
+        # The value of a clause may be 0.
         name, value = next((item for item in values if cursor.token is not start), ("", None))
         if not name:
             cursor.fail("a clause of the statement or its end")
         if name in told:
             raise InputError(
                 f"Expected one clause `{start.text} ...`, found two in the statement "
-                f"`{excerpt(cursor.text, 60)}`. Take one of them away."
+                f"`{excerpt(cursor.text, 60)}`. Remove one of them."
             )
         told[name] = value
     return told
@@ -230,7 +230,7 @@ def _where(cursor: Cursor) -> str | None:
 
 
 def _at_clause(cursor: Cursor) -> bool:
-    """Tell whether another clause begins here, so that the condition before it ends."""
+    """Return whether another clause begins here, which ends a condition."""
     word, following = cursor.token.word, cursor.ahead()
     if word == "between":
         return _at_between(cursor)
@@ -294,12 +294,12 @@ def _between(cursor: Cursor) -> tuple[At, At] | None:
 
 
 def _at_between(cursor: Cursor) -> bool:
-    """Tell whether `between snapshot a and b` begins here: `x between snapshot and 2` is none."""
+    """Return whether `between snapshot a and b` begins here, unlike `x between snapshot and 2`."""
     return cursor.at("between", "snapshot") and cursor.ahead(2).word != "and"
 
 
 def _keys(cursor: Cursor) -> tuple[tuple[str, ...], ...] | str | None:
-    """Read the keys themselves, or the query that gives them."""
+    """Read the keys, or the query for them."""
     if not cursor.take("keys"):
         return None
     if cursor.token.word == "(" and cursor.ahead().word in QUERY_WORDS - {"map", "reduce"}:
@@ -307,7 +307,8 @@ def _keys(cursor: Cursor) -> tuple[tuple[str, ...], ...] | str | None:
         cursor.skip_group()
         if cursor.token.word == ",":
             raise InputError(
-                "Expected one query or a list of keys behind `keys`, found several. Write one "
+                "Expected one query or a list of keys after `keys`, found several queries. Write "
+                "one "
                 "query: keys (select ... union all select ...), or values: keys (1), (2)."
             )
         return cursor.text[start : cursor.last.start].strip()
@@ -315,7 +316,7 @@ def _keys(cursor: Cursor) -> tuple[tuple[str, ...], ...] | str | None:
     if len({len(key) for key in keys}) > 1:
         raise InputError(
             "Expected one value for each column of the primary key in every key of `keys`, found "
-            "keys of several lengths. Write: keys (1, 'a'), (2, 'b')."
+            "keys of different lengths. Write: keys (1, 'a'), (2, 'b')."
         )
     return keys
 

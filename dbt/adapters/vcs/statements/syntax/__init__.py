@@ -1,1 +1,1 @@
-"""What every statement is written in: tokens, names, literals, relations, and where they stand."""
+"""Shared syntax: tokens, names, literals, relations, and their places in a text."""

@@ -1,4 +1,4 @@
-"""Calls: the names in a text that stand before an opening parenthesis."""
+"""Calls: names in a text that are followed by an opening parenthesis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Call(NamedTuple):
     Attributes:
         name: The name, as written.
         start: Offset of its first character.
-        end: Offset behind its last character.
+        end: Offset after its last character.
     """
 
     name: Name
@@ -27,8 +27,8 @@ class Call(NamedTuple):
 def calls_of(text: str) -> tuple[Call, ...]:
     """Return the calls in a text, in order.
 
-    It reports too much: `in (`, a table before its list of columns. Whether there is such a
-    function is for the caller to say.
+    It reports too much, such as `in (` or a table with a list of columns. The caller checks
+    whether there is such a function.
     """
     return tuple(_calls(tokenize(text)))
 

@@ -1,4 +1,4 @@
-"""Columns as statements declare them."""
+"""Column declarations in statements."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where an added or moved column goes.
+    """The position of an added or moved column.
 
     Attributes:
-        place: The beginning, or behind another column.
+        place: The beginning, or after another column.
         column: The other column; None with `first`.
     """
 
@@ -69,7 +69,7 @@ class PartitionSpec:
 
     Attributes:
         name: The column.
-        value_sql: SQL text of its value; None if the rows bring it along.
+        value_sql: SQL text of its value; None if it comes with the rows.
     """
 
     name: str

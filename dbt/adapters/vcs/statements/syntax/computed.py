@@ -1,4 +1,4 @@
-"""Expressions that a statement has to have computed before it can be read."""
+"""Expressions to evaluate before a statement can be parsed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNITS: Final = frozenset(
 
 
 def is_kept(tokens: Sequence[Token]) -> bool:
-    """Tell whether a statement's text is read at other times, too: that of a view or function."""
+    """Return whether a statement stores its text to be read later: a view or function."""
     words = [token.word for token in tokens[:6]]
     if words[0] not in ("create", "alter") or "table" in words[:4]:
         return False
@@ -36,7 +36,7 @@ def is_kept(tokens: Sequence[Token]) -> bool:
 
 
 def computed_times(tokens: Sequence[Token]) -> Iterator[Slice]:
-    """Yield the place of each expression behind `timestamp as of` that is not a literal."""
+    """Yield the place of each expression after `timestamp as of` that is not a literal."""
     tokens = padded(tokens)
     for index in range(len(tokens) - 8):
         words = [token.word for token in tokens[index : index + 3]]
@@ -49,7 +49,7 @@ def computed_times(tokens: Sequence[Token]) -> Iterator[Slice]:
 
 
 def _names(tokens: Sequence[Token], index: int) -> bool:
-    """Tell whether a relation's name may stand before a token; `select timestamp as` has none."""
+    """Return whether a relation's name may precede a token; in `select timestamp as` none does."""
     before = tokens[index - 1] if index else tokens[-1]
     return before.word == ")" or (is_name(before) and before.word not in _NO_RELATION)
 
@@ -64,7 +64,7 @@ def _is_literal(tokens: Sequence[Token], first: int, behind: int) -> bool:
 
 
 def _expression(tokens: Sequence[Token], index: int) -> int | None:
-    """Return the index behind operands and what joins them; None where there is no operand."""
+    """Return the index after operands and operators; None if there is no operand."""
     behind = _operand(tokens, index)
     while behind is not None and tokens[behind].word in _OPERATORS:
         while tokens[behind].word in _OPERATORS:
@@ -94,7 +94,7 @@ def _operand(tokens: Sequence[Token], index: int) -> int | None:
 
 
 def _interval(tokens: Sequence[Token], index: int) -> int:
-    """Return the index behind `'1' day to second`, `1 day 2 hours` or `'1 day'`."""
+    """Return the index after `'1' day to second`, `1 day 2 hours` or `'1 day'`."""
     while True:
         following = index + (2 if tokens[index].word in _SIGNS else 1)
         if tokens[following].word not in _UNITS:

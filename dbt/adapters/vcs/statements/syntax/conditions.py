@@ -1,4 +1,4 @@
-"""Conditions: text of the user's, put behind a relation in a query of ours."""
+"""The user's conditions, put after a relation in a query of ours."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 
 
 def where_clause(condition: str) -> str:
-    """Return a `where` clause that is read as one behind any relation, whatever its condition.
+    """Return a `where` clause that is safe after any relation, whatever its condition.
 
-    Spark takes `t where (flag)` for a relation with an alias, `where`, and a list of columns; a
-    comment at the condition's end would hide what follows. In the parentheses nothing but an
-    expression is valid: no `limit`, no `union`.
+    Spark parses `t where (flag)` as a relation with the alias `where` and a list of columns,
+    and a comment at the end of the condition would hide what follows. Only an expression is
+    valid in the parentheses: no `limit`, no `union`.
     """
     return f"where true and ({condition}\n)"
 
 
 def check_condition(text: str, what: str) -> None:
-    """Raise unless a text is one expression.
+    """Check that a text is one expression.
 
     Args:
-        text: A condition that stood in a string, so no reader of statements has seen it.
-        what: How errors name it, such as "`where` of snapshot_diff".
+        text: A condition from a string, which no reader of statements has checked.
+        what: Its name in errors, such as "`where` of snapshot_diff".
 
     Raises:
-        InputError: It is none: it is empty, or closes a parenthesis that it hasn't opened.
+        InputError: It is empty, or closes a parenthesis that it hasn't opened.
     """
     tokens = tokenize(text)
     cursor = Cursor(text, tokens)
@@ -34,6 +34,6 @@ def check_condition(text: str, what: str) -> None:
         read_expression(cursor, lambda: False)
         cursor.end()
         if any(token.word == ";" for token in tokens):
-            raise InputError("A semicolon ends no condition. Leave it out.")
+            raise InputError("A condition has no semicolon. Leave it out.")
     except InputError as error:
         raise InputError(f"{what} is not one condition: {text!r}. {error}") from error

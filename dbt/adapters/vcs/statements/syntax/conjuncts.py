@@ -1,6 +1,6 @@
-"""What a condition surely says, for leaving out files: terms that `and` joins.
+"""Terms joined by `and` that a condition implies, for skipping files.
 
-A reader of conditions that knows a few shapes of terms and takes nothing that it isn't sure of.
+The reader of conditions knows a few forms of terms and skips everything uncertain.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Constant(NamedTuple):
     """A literal.
 
     Attributes:
-        kind: What it is; a date or timestamp is one by its own word, else it is a string.
+        kind: Its type; a date or timestamp needs its keyword, otherwise it is a string.
         value: Its text: a string's content, a number with its sign, `true` or `false`.
     """
 
@@ -38,7 +38,7 @@ class Comparison(NamedTuple):
 
     Attributes:
         column: A column of the table, as written, unquoted.
-        operator: How it is compared.
+        operator: The comparison operator.
         values: One constant, several with `in`, none with `is [not] null`.
     """
 
@@ -52,7 +52,7 @@ class KeyPair(NamedTuple):
 
     Attributes:
         column: A column of the merge's target, as written, unquoted.
-        source_sql: An expression of the source's columns and constants alone, as written.
+        source_sql: An expression over only the source's columns and constants, as written.
     """
 
     column: str
@@ -62,7 +62,7 @@ class KeyPair(NamedTuple):
 _FLIPPED: Final[dict[str, Operator]] = {
     "=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 }  # fmt: skip
-# What the words in front of a string literal make of it.
+# The type that a keyword before a string literal gives it.
 _TYPE_OF_LITERAL: Final[dict[tuple[str, ...], ConstantKind]] = {
     (): "string", ("date",): "date", ("timestamp",): "timestamp",
 }  # fmt: skip
@@ -73,7 +73,7 @@ _WORDS: Final = frozenset({"and", "or", "not", "null", "true", "false", "case", 
 def comparisons_of(
     text: str, where: Slice | None, name: Name, alias: str | None
 ) -> tuple[Comparison, ...]:
-    """Return comparisons that hold for each row that the condition is true for."""
+    """Return comparisons that hold for each row that meets the condition."""
     if where is None:
         return ()
     qualifiers = qualifiers_of(name, alias)
@@ -86,7 +86,7 @@ def comparisons_of(
 def key_pairs_of(
     condition: str, name: Name, alias: str | None, source: str | None
 ) -> tuple[KeyPair, ...]:
-    """Return equalities of a target's column, qualified, with something of the source."""
+    """Return equalities of a qualified target column with an expression of the source."""
     if source is None:
         return ()
     qualifiers = qualifiers_of(name, alias)
@@ -107,7 +107,7 @@ def key_pairs_of(
 
 
 def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
-    """Return what `and` joins, parentheses around terms taken away; nothing if there is `or`."""
+    """Return the terms joined by `and`, without parentheses; empty if there is an `or`."""
     tokens = _bare(tokens)
     terms: list[Sequence[Token]] = []
     first = depth = cases = 0
@@ -133,7 +133,7 @@ def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 
 
 def _bare(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return tokens without parentheses around all of them."""
+    """Return tokens without enclosing parentheses."""
     while len(tokens) > 2 and tokens[0].word == "(" and tokens[-1].word == ")":
         depth = 0
         for token in tokens[:-1]:
@@ -190,7 +190,7 @@ def _comparisons(
 
 
 def _special(column: str, words: Sequence[str], term: Sequence[Token]) -> list[Comparison]:
-    """Return what `is [not] null`, `in (...)` or `between ... and ...` says of a column."""
+    """Return the comparisons of `is [not] null`, `in (...)` or `between ... and ...`."""
     if words == ["is", "null"]:
         return [Comparison(column, "is null")]
     if words == ["is", "not", "null"]:
@@ -220,7 +220,7 @@ def _constants(tokens: Sequence[Token]) -> tuple[Constant, ...] | None:
 
 
 def _column(tokens: Sequence[Token], qualifiers: frozenset[tuple[str, ...]]) -> str | None:
-    """Return the column that an expression is, or None if it is no column alone."""
+    """Return the column if an expression is a plain column, else None."""
     tokens = _bare(tokens)
     names = tokens[::2]
     dotted = all(token.word == "." for token in tokens[1::2])
@@ -236,7 +236,7 @@ def _column(tokens: Sequence[Token], qualifiers: frozenset[tuple[str, ...]]) -> 
 
 
 def _constant(tokens: Sequence[Token]) -> Constant | None:
-    """Return the literal that an expression is, or None if it is none."""
+    """Return the literal if an expression is one, else None."""
     tokens = _bare(tokens)
     if not tokens:
         return None
@@ -250,7 +250,7 @@ def _constant(tokens: Sequence[Token]) -> Constant | None:
 
 
 def _number(tokens: Sequence[Token]) -> Constant | None:
-    """Return the number, with or without a sign, that tokens are; None if they are none."""
+    """Return the number, with or without a sign, if tokens are one, else None."""
     sign = tokens[0].word if tokens[0].word in ("-", "+") else ""
     number = tokens[1:] if sign else tokens
     joined = all(one.end == two.start for one, two in pairwise(number))
@@ -261,7 +261,7 @@ def _number(tokens: Sequence[Token]) -> Constant | None:
 
 
 def _is_of(tokens: Sequence[Token], source: str) -> bool:
-    """Tell whether an expression is made of columns qualified by a name, and of constants."""
+    """Return whether an expression has only columns qualified by a name, and constants."""
     qualified = False
     for index, token in enumerate(tokens):
         before = tokens[index - 1].word if index else ""

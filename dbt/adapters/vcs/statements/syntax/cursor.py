@@ -1,4 +1,4 @@
-"""A place in the tokens of one statement, with what every reader of statements needs."""
+"""A position in the tokens of one statement, with what every reader needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ForeignError(Exception):
-    """The statement is about another catalog: it goes to Spark as it is."""
+    """The statement is about another catalog and goes to Spark unchanged."""
 
 
 class Cursor:
@@ -29,7 +29,7 @@ class Cursor:
 
     Attributes:
         text: The statement.
-        tokens: Its tokens, an `END` last.
+        tokens: Its tokens, ending with `END`.
         index: The next token to read.
     """
 
@@ -45,7 +45,7 @@ class Cursor:
         return self.tokens[self.index]
 
     def ahead(self, by: int = 1) -> Token:
-        """Return a token behind the next one, `END` if there are not so many."""
+        """Return a token after the next one; `END` beyond the last."""
         return self.tokens[min(self.index + by, len(self.tokens) - 1)]
 
     @property
@@ -59,11 +59,11 @@ class Cursor:
         return self.tokens[self.index - 1]
 
     def at(self, *words: str) -> bool:
-        """Tell whether these words come next, in this order."""
+        """Return whether these words come next, in this order."""
         return all(self.ahead(n).word == word for n, word in enumerate(words))
 
     def take(self, *words: str) -> bool:
-        """Read these words if they come next, and tell whether they did."""
+        """Read these words if they come next; return whether they did."""
         if not self.at(*words):
             return False
         self.index += len(words)
@@ -83,7 +83,7 @@ class Cursor:
             self.fail(f"`{' '.join(words)}`")
 
     def symbol(self, text: str) -> bool:
-        """Read a symbol if it comes next, and tell whether it did."""
+        """Read a symbol if it comes next; return whether it did."""
         return self.take(text)
 
     def expect_symbol(self, text: str) -> None:
@@ -138,7 +138,7 @@ class Cursor:
         """Read the name of the relation that the statement is about.
 
         Raises:
-            ForeignError: It lies in another catalog.
+            ForeignError: It is in another catalog.
         """
         start = self.token.start
         name = Name.of(self.parts())
@@ -147,10 +147,10 @@ class Cursor:
         return Target(name=name, start=start, end=self.last.end)
 
     def versioned_target(self) -> tuple[Target, At | None]:
-        """Read a relation and the version of it that is asked for.
+        """Read a relation and the version asked for.
 
         Raises:
-            ForeignError: It lies in another catalog.
+            ForeignError: It is in another catalog.
         """
         if not is_name(self.token):
             self.fail("the relation to read")
@@ -180,7 +180,7 @@ class Cursor:
         """Read the name of a schema.
 
         Raises:
-            ForeignError: It lies in another catalog.
+            ForeignError: It is in another catalog.
         """
         parts = self.parts()
         if len(parts) == 2 and parts[0].lower() == CATALOG:
@@ -204,7 +204,7 @@ class Cursor:
         return tuple(items)
 
     def skip_group(self) -> None:
-        """Pass over a group in parentheses, which must come next."""
+        """Skip a group in parentheses, which must come next."""
         self.expect_symbol("(")
         depth = 1
         while depth:
@@ -215,10 +215,10 @@ class Cursor:
             self.index += 1
 
     def sql_until(self, stop: Callable[[], bool]) -> str:
-        """Pass over an expression, and return its text as written.
+        """Skip an expression, and return its text as written.
 
         It ends before the statement's end, a comma or a closing parenthesis of an outer group,
-        or where `stop` says so.
+        or where `stop` returns true.
         """
         first = self.index
         while not (self.done or stop()):
@@ -233,19 +233,19 @@ class Cursor:
         return self.text[self.tokens[first].start : self.last.end]
 
     def query(self) -> Query:
-        """Read a query, which reaches to the statement's end."""
+        """Read a query, which extends to the end of the statement."""
         if self.done:
             self.fail("a query")
         first, self.index = self.index, len(self.tokens) - 1
         return query_of(self.text, self.tokens[first:-1])
 
     def end(self) -> None:
-        """Raise if the statement goes on."""
+        """Raise if the statement continues."""
         if not self.done:
             self.fail("the statement's end")
 
     def fail(self, expected: str) -> NoReturn:
-        """Raise that something else was expected here."""
+        """Raise an error that something else was expected here."""
         token = self.token
         line = self.text.count("\n", 0, token.start) + 1
         found = "the statement's end" if self.done else f"'{self.text[token.start : token.end]}'"

@@ -1,4 +1,4 @@
-"""`snapshot_diff('s.t@a', 's.t@b', ...)` in a query: the difference of two versions as rows."""
+"""`snapshot_diff('s.t@a', 's.t@b', ...)` in a query: the diff of two versions as rows."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _OPTIONS: Final = ("shape", "columns", "where")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffReference:
-    """One place in a text where a difference is read.
+    """One place in a text where a diff is read.
 
     Attributes:
-        before: The one version.
-        after: The other.
-        shape: How a row says what happened to it.
+        before: The first version.
+        after: The second version.
+        shape: How rows represent changes.
         columns: The columns to compare; empty for all.
-        where: SQL text of a condition of the rows of the shape, or None.
+        where: SQL text of a condition on the rows of the shape, or None.
         start: Offset of its first character.
-        end: Offset behind its closing parenthesis; an alias may follow.
+        end: Offset after its closing parenthesis; an alias may follow.
     """
 
     before: TableAt
@@ -41,14 +41,14 @@ class DiffReference:
 
 
 def read_diff(tokens: Sequence[Token], index: int) -> tuple[DiffReference, int]:
-    """Read a difference, and return it and the index of the token behind it.
+    """Read a diff; return it and the index of the next token.
 
     Args:
-        tokens: The text's tokens, several `END` behind them.
-        index: Where the function's name stands, a parenthesis behind it.
+        tokens: The text's tokens, followed by several `END`.
+        index: The index of the function's name, which a parenthesis follows.
 
     Raises:
-        InputError: An argument is missing, not known, or not one string literal.
+        InputError: An argument is missing, unknown, or not a single string literal.
     """
     start, index = tokens[index].start, index + 2
     given = _Arguments()
@@ -77,20 +77,20 @@ def read_diff(tokens: Sequence[Token], index: int) -> tuple[DiffReference, int]:
 
 
 class _Arguments:
-    """The arguments of one call as they are read: tables in order, then options by name."""
+    """The arguments of one call while they are read: tables in order, then options by name."""
 
     def __init__(self) -> None:
         self.tables: list[TableAt] = []
         self.options: dict[str, str] = {}
 
     def option(self, name: Token) -> str:
-        """Return the name of an option that was not given before."""
+        """Return the name of an option, which must not be repeated."""
         if name.word not in _OPTIONS or name.word in self.options:
             _fail(f"found `{name.text} =>`" + (" twice" if name.word in self.options else ""))
         return name.word
 
     def take(self, name: str | None, literal: Token) -> None:
-        """Keep a literal, for an option or as the next table."""
+        """Store a literal, for an option or as the next table."""
         if name is not None:
             self.options[name] = decode(literal.text)
         elif self.options or len(self.tables) == 2:
@@ -120,14 +120,14 @@ class _Arguments:
 
 
 def table_at(text: str) -> TableAt:
-    """Read `schema.table` or `schema.table@revision`; an @ in backquotes is the name's."""
+    """Read `schema.table` or `schema.table@revision`; an @ in backquotes belongs to the name."""
     quoted = False
     for place, character in enumerate(text):
         quoted ^= character == "`"
         if character == "@" and not quoted:
             name, revision = text[:place], text[place + 1 :].strip()
             if not revision:
-                _fail(f"found {text!r}, which has no revision behind the @")
+                _fail(f"found {text!r}, which has no revision after the @")
             return TableAt(_name(name), At(kind="version", value=revision))
     return TableAt(_name(text), None)
 

@@ -1,4 +1,4 @@
-"""How a message quotes a statement."""
+"""Excerpts of statements for messages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _LENGTH: Final = 80
 
 
 def excerpt(text: str, length: int = _LENGTH) -> str:
-    """Return the beginning of a statement in one line, comments left out.
+    """Return the beginning of a statement in one line, without comments.
 
-    dbt puts a comment before or behind what it sends, which says nothing of the statement. What
-    is cut off is shown as `…`; a text that can't be read as tokens is quoted as it is.
+    dbt adds a comment before or after each statement. Text that is cut off is shown as `…`;
+    text that can't be tokenized is quoted as it is.
     """
     try:
         tokens = tokenize(text)

@@ -1,4 +1,4 @@
-"""Reads an expression: to where it ends, without understanding it."""
+"""Finds the end of an expression without parsing it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dbt.adapters.vcs.statements.syntax.cursor import Cursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 from dbt.adapters.vcs.statements.syntax.query import Slice
 
-# Behind these words an expression goes on: an `end` there is a column, and ends no `case`.
+# After these words an expression continues: an `end` there is a column, not the end of a `case`.
 _GOES_ON: Final = frozenset({"case", "when", "then", "else", "and", "or", "not", "(", ","})
 _QUERIES: Final = frozenset({"select", "with", "from", "values", "table"})
 # fmt: off
@@ -22,7 +22,7 @@ _CLAUSES: Final = frozenset({
     "intersect", "join", "lateral", "limit", "minus", "natural", "offset", "order", "qualify",
     "returning", "sort", "union", "using", "window",
 })
-# Behind these words an operand comes, whatever it is called.
+# After these words comes an operand, whatever its name.
 BEFORE_AN_OPERAND: Final = _GOES_ON | {
     "is", "in", "between", "like", "ilike", "rlike", "regexp", "div", "escape", "distinct", "from",
     "all", "any", "some",
@@ -31,12 +31,12 @@ BEFORE_AN_OPERAND: Final = _GOES_ON | {
 
 
 def read_expression(cursor: Cursor, stop: Callable[[], bool]) -> Slice:
-    """Read an expression, and return its place.
+    """Skip an expression, and return its place.
 
-    It ends where `stop` says so outside of `case ... end` and not behind a dot, before a comma,
-    before a word that begins a clause of a query, and before what ends a statement or an outer
-    group. A query without parentheses is none, as
-    it would be one where parentheses are put around it.
+    It ends where `stop` returns true (outside of `case ... end`, and not after a dot), before
+    a comma, before a word that begins a clause of a query, and before the end of the statement
+    or of an outer group. A query without parentheses is not an expression, although it would
+    become one in parentheses.
     """
     start, cases = cursor.token.start, 0
     following = cursor.ahead()
@@ -62,7 +62,7 @@ def read_expression(cursor: Cursor, stop: Callable[[], bool]) -> Slice:
 
 
 def _begins_clause(cursor: Cursor, start: int) -> bool:
-    """Tell whether a word behind an operand can be nothing of an expression."""
+    """Return whether a word after an operand can't be part of an expression."""
     if cursor.token.word not in _CLAUSES or cursor.token.start == start:
         return False
     before = cursor.last

@@ -1,4 +1,4 @@
-"""Tokens of a Spark SQL text, each with its place in the text."""
+"""Tokens of a Spark SQL text, each with its position in the text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     WORD = "word"
     """A keyword, an unquoted identifier or a number without its sign and point."""
@@ -22,7 +22,7 @@ class Kind(Enum):
     SYMBOL = "symbol"
     """One character of anything else: `||` is two tokens."""
     END = "end"
-    """Behind the last token."""
+    """After the last token."""
 
 
 class Token(NamedTuple):
@@ -31,10 +31,10 @@ class Token(NamedTuple):
     Attributes:
         kind: What it is.
         text: As written; a `QUOTED` identifier without its quotes.
-        word: Lower case text of a `WORD` or `SYMBOL`, else empty: what keywords and symbols are
-            compared with, since a quoted identifier may be any text.
+        word: Lower-case text of a `WORD` or `SYMBOL`, else empty. Keywords and symbols are
+            compared with it, since a quoted identifier may be any text.
         start: Offset of its first character.
-        end: Offset behind its last character.
+        end: Offset after its last character.
     """
 
     kind: Kind
@@ -62,9 +62,9 @@ _UNCLOSED: Final = {"'": "string", '"': "string", "`": "identifier"}
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the tokens of a text, white space, comments and hints left out.
+    """Return the tokens of a text, without white space, comments and hints.
 
-    The last one is always an `END` token, so that a reader may look ahead freely.
+    The last one is always `END`, so a reader may look one token ahead.
 
     Raises:
         InputError: A string, a quoted identifier or a comment is not closed.
@@ -98,15 +98,15 @@ def tokenize(text: str) -> list[Token]:
 
 
 def padded(tokens: Sequence[Token]) -> list[Token]:
-    """Return tokens with several `END` behind them, for readers that look far ahead."""
+    """Return tokens followed by several `END`, for readers that look far ahead."""
     end = tokens[-1].end if tokens else 0
     return [*tokens, *[Token(Kind.END, "", "", end, end)] * 8]
 
 
 def _comment_end(text: str, start: int) -> int:
-    """Return the offset behind a bracketed comment, in which others may be nested.
+    """Return the offset after a bracketed comment, which may have nested ones.
 
-    A hint (`/*+`) opens no comment inside another one.
+    A hint (`/*+`) doesn't open a nested comment.
     """
     depth, position = 1, start + 2
     while depth:

@@ -1,4 +1,4 @@
-"""String literals and quoted identifiers of Spark SQL, read and written."""
+"""Reads and writes string literals and quoted identifiers of Spark SQL."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NAMED: Final = {
     "r": "\r",
     "t": "\t",
     "Z": "\x1a",
-    # LIKE patterns need these two as they are.
+    # LIKE patterns need these two unchanged.
     "%": "\\%",
     "_": "\\_",
 }
 
 
 def decode(literal: str) -> str:
-    """Return the value of one string literal as Spark reads it, quotes and all given."""
+    """Return the value of a string literal, given with its quotes, as Spark reads it."""
     if literal[0] in "rR":
         return literal[2:-1]
     if literal[0] == "$":
@@ -40,12 +40,12 @@ def decode(literal: str) -> str:
         position = found.end()
     parts.append(body[position:].replace(quote * 2, quote))
     value = "".join(parts)
-    # Java strings are UTF-16: two escapes may stand for one character.
+    # Java strings are UTF-16, so two escapes may form one character.
     return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def quote_text(value: str) -> str:
-    r"""Return a string literal that stands for a value; only `\` and `'` need an escape."""
+    r"""Return a string literal for a value; only `\` and `'` need an escape."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -1,4 +1,4 @@
-"""Names in a statement that could be a relation's, where the statement is not understood."""
+"""Possible relation names in a statement that is not parsed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMBER: Final = re.compile(r"\d[\de]*\Z")
 
 
 def mentions_of(tokens: Sequence[Token]) -> tuple[Reference, ...]:
-    """Return every chain of identifiers, given a statement's tokens, an `END` last.
+    """Return every chain of identifiers in a statement's tokens, which end with `END`.
 
     It reports too much: keywords and columns are among them.
     """
@@ -48,7 +48,7 @@ def mentions_of(tokens: Sequence[Token]) -> tuple[Reference, ...]:
 def reads_or_mentions(tokens: Sequence[Token]) -> Found:
     """Return what the query inside a statement reads, or else every name in the statement.
 
-    There is such a query in `explain select ...` and `cache table c as select ...`.
+    `explain select ...` and `cache table c as select ...` contain such a query.
     """
     for index, token in enumerate(tokens):
         begins = token.word in QUERY_WORDS - {"table", "map", "reduce", "values"}
@@ -58,6 +58,6 @@ def reads_or_mentions(tokens: Sequence[Token]) -> Found:
 
 
 def _names_first(tokens: Sequence[Token]) -> bool:
-    """True if what stands before a query may name relations too."""
+    """Return whether the text before a query may name relations as well."""
     words = {token.word for token in tokens}
     return "cache" not in words and not words <= _MODES

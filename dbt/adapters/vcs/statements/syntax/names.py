@@ -1,4 +1,4 @@
-"""Names of relations in a text, and the places where they stand."""
+"""Names of relations in a text, and their places."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
 
 CATALOG: Final = "spark_catalog"
-"""Name of Spark's own catalog; relations of any other one are foreign."""
+"""Name of Spark's own catalog; relations of any other catalog are foreign."""
 
 SESSION: Final = "system.session"
-"""Where temporary views and functions of a session lie: no schema of a branch has a dot."""
+"""The schema of a session's temporary views and functions; no schema of a branch has a dot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +22,10 @@ class Name:
     """A relation's name, unquoted and as written.
 
     Attributes:
-        schema: The schema, or None; `SESSION` for a name in the session's own, spelled in full.
+        schema: The schema, or None; `SESSION` for a name in the session's own, spelled in
+            full.
         identifier: The last part.
-        in_catalog: True if the catalog was named, too: then no temporary view is meant.
+        in_catalog: True if the catalog was named, so it can't be a temporary view.
     """
 
     schema: str | None
@@ -33,7 +34,7 @@ class Name:
 
     @classmethod
     def of(cls, parts: Sequence[str]) -> Name | None:
-        """Return the name of one to three parts, or None if it lies in another catalog."""
+        """Return the name of one to three parts, or None if it is in another catalog."""
         in_catalog = len(parts) == 3 and parts[0].lower() == CATALOG
         if in_catalog:
             parts = parts[1:]
@@ -45,7 +46,7 @@ class Name:
         return cls(schema=schema, identifier=parts[-1], in_catalog=in_catalog)
 
     def relation(self, default_schema: str) -> RelationName:
-        """Return the name as the tree keeps it: with a schema, in lower case."""
+        """Return the name as stored in the tree: with a schema, in lower case."""
         return RelationName((self.schema or default_schema).lower(), self.identifier.lower())
 
     def __str__(self) -> str:
@@ -54,10 +55,10 @@ class Name:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class At:
-    """The version of a relation that is asked for.
+    """The requested version of a relation.
 
     Attributes:
-        kind: What `value` is.
+        kind: The kind of `value`.
         value: A snapshot, tag, commit or number; or a timestamp as written.
     """
 
@@ -66,7 +67,7 @@ class At:
 
 
 class TableAt(NamedTuple):
-    """A table and the version of it that is meant: None for what the branch has."""
+    """A table and its version; None for the branch's own."""
 
     name: Name
     at: At | None
@@ -74,12 +75,12 @@ class TableAt(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The place in a statement where the relation that it is about is named.
+    """The relation that a statement is about, with its place in the text.
 
     Attributes:
         name: The relation.
         start: Offset of its first character.
-        end: Offset behind its last character.
+        end: Offset after its last character.
     """
 
     name: Name
@@ -94,10 +95,10 @@ class Reference:
     Attributes:
         name: The relation.
         start: Offset of its first character.
-        end: Offset behind it, a `version as of` or `{snapshot=...}` behind the name included.
-        name_end: Offset behind the name alone.
-        at: The version asked for, or None for what the branch has.
-        alias_at: Where an alias has to be put to keep `name.column` valid when the name is
+        end: Offset after it, including a `version as of` or `{snapshot=...}` after the name.
+        name_end: Offset after only the name.
+        at: The requested version, or None for the branch's own.
+        alias_at: Where to insert an alias to keep `name.column` valid when the name is
             replaced; None if there is an alias, or none is allowed.
     """
 
@@ -110,12 +111,12 @@ class Reference:
 
     @property
     def aliased(self) -> bool:
-        """True if another name can take the place of this one as it is."""
+        """True if the name can be replaced without adding an alias."""
         return self.alias_at is None
 
 
 def qualifiers_of(name: Name, alias: str | None) -> frozenset[tuple[str, ...]]:
-    """Return what may stand before a column of a relation, in lower case; an alias hides it."""
+    """Return the qualifiers of a relation's columns in lower case; an alias hides the name."""
     if alias is not None:
         return frozenset({(alias.lower(),)})
     parts = [name.identifier] if name.schema is None else [CATALOG, name.schema, name.identifier]
@@ -124,15 +125,17 @@ def qualifiers_of(name: Name, alias: str | None) -> frozenset[tuple[str, ...]]:
 
 
 def split_name(text: str) -> list[str]:
-    """Return the parts of a name as it stands in `identifier('...')`.
+    """Return the parts of a name in `identifier('...')`.
 
     Raises:
-        InputError: The text is no name.
+        InputError: The text is not a name.
     """
     tokens = tokenize(text)[:-1]
     parts = [token.text for token in tokens[::2]]
     named = all(token.kind in (Kind.WORD, Kind.QUOTED) for token in tokens[::2])
     dotted = all(token.word == "." for token in tokens[1::2])
     if not (named and dotted and len(tokens) % 2):
-        raise InputError(f"identifier({text!r}) names no relation; write schema.identifier.")
+        raise InputError(
+            f"identifier({text!r}) does not name a relation. Write schema.identifier."
+        )
     return parts

@@ -1,4 +1,4 @@
-"""A query: its own text, and the places where it reads relations."""
+"""A query: its text, and the places where it reads relations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dbt.adapters.vcs.statements.syntax.scan import Expect, Found, scan
 
 
 class Slice(NamedTuple):
-    """Offsets in a statement; an empty one is a place where something could be put."""
+    """Offsets in a statement; an empty slice is a place for an insertion."""
 
     start: int
     end: int
 
 
 class Edit(NamedTuple):
-    """A slice of a text, by offsets, and what takes its place."""
+    """A slice of a text, by offsets, and its replacement."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class Edit(NamedTuple):
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with slices replaced; they must not overlap, their order is free."""
+    """Return the text with slices replaced; they may be in any order but must not overlap."""
     parts: list[str] = []
     position = 0
     for edit in sorted(edits):
@@ -46,7 +46,7 @@ PlaceT = TypeVar("PlaceT", bound="Reference | DiffReference")
 
 
 def renames(replacements: Mapping[PlaceT, str], text: str | None = None) -> list[Edit]:
-    """Return the edits that put other relations in the place of some references.
+    """Return the edits that replace references by other relations.
 
     A reference without an alias gets its own name as one, so that `name.column` stays valid.
     With the text, `schema.name.column` stays valid too: it becomes `name.column`.
@@ -66,7 +66,7 @@ def renames(replacements: Mapping[PlaceT, str], text: str | None = None) -> list
 
 
 def replaced_names(replacements: Mapping[PlaceT, str]) -> dict[tuple[str, ...], str]:
-    """Return what `shortened` takes, of the references that keep their name as an alias alone."""
+    """Return the names for `shortened`, from references that keep only their name as an alias."""
     names: dict[tuple[str, ...], str] = {}
     for read in replacements:
         if isinstance(read, Reference) and not read.aliased and read.name.schema is not None:
@@ -75,13 +75,13 @@ def replaced_names(replacements: Mapping[PlaceT, str]) -> dict[tuple[str, ...], 
 
 
 def longer_names(parts: Sequence[str]) -> dict[tuple[str, ...], str]:
-    """Return each way to write a name with something before it, in lower case, and the name."""
+    """Return each qualified spelling of a name, in lower case, with the short name."""
     lower = tuple(part.lower() for part in parts)
     return {lower[first:]: parts[-1] for first in range(len(parts) - 1)}
 
 
 def shortened(text: str, names: Mapping[tuple[str, ...], str]) -> list[Edit]:
-    """Return the edits that write a name alone where a longer one stands before a column."""
+    """Return the edits that shorten qualified relation names before columns."""
     edits: list[Edit] = []
     tokens = tokenize(text) if names else []
     index = 0
@@ -96,7 +96,7 @@ def shortened(text: str, names: Mapping[tuple[str, ...], str]) -> list[Edit]:
         index += 1
         if before == ".":
             continue
-        # In `s.t.*` nothing is left of the chain for the column; `s.t` alone is a relation.
+        # In `s.t.*` the chain has no part left for the column; just `s.t` is a relation.
         longest = len(chain) if tokens[index - 1].word == "*" else len(chain) - 1
         for length in range(longest, 1, -1):
             name = names.get(tuple(token.text.lower() for token in chain[:length]))
@@ -111,11 +111,11 @@ class Query(Statement):
     """A statement or a part of one that returns rows.
 
     Attributes:
-        text: As the user wrote it; behind its last token nothing follows.
+        text: As the user wrote it; nothing follows its last token.
         reads: Each place that reads a relation, in order; offsets into `text`. Common table
             expressions, table functions, files and relations of other catalogs are left out.
         files: format.`path` of files read directly, sorted.
-        diffs: Each place that reads a difference of versions, in order; offsets into `text`.
+        diffs: Each place that reads a diff of versions, in order; offsets into `text`.
     """
 
     text: str
@@ -124,10 +124,10 @@ class Query(Statement):
     diffs: tuple[DiffReference, ...] = ()
 
     def rewritten(self, replacements: Mapping[PlaceT, str]) -> str:
-        """Return the text with other relations, as SQL, in the place of references.
+        """Return the text with references replaced by other relations, as SQL.
 
-        A reference that has no alias gets its own name as one where Spark allows it, so that
-        columns may still be qualified, with or without the schema. A difference gets none.
+        A reference without an alias gets its own name as one where Spark allows it, so that
+        columns may still be qualified, with or without the schema. A diff gets none.
         """
         return edited(self.text, renames(replacements, self.text))
 
@@ -138,12 +138,12 @@ def qualified(
     except_names: Collection[str] = frozenset(),
     calls: Iterable[Call] = (),
 ) -> str:
-    """Return the text of a query with a schema before each relation and function that has none.
+    """Return the text of a query with the schema added to unqualified relations and functions.
 
     Args:
         query: The query.
         default_schema: The schema to name.
-        except_names: Names to leave as they are, such as temporary views; any case.
+        except_names: Names to leave unchanged, such as temporary views; in any case.
         calls: The places that call a function of the branch; offsets into the query's text.
     """
     left = {name.lower() for name in except_names}
@@ -164,7 +164,7 @@ def qualified(
 
 
 def query_of(text: str, tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Query:
-    """Return the query that some neighbouring tokens of a text make up, offsets from its start."""
+    """Return the query formed by adjacent tokens of a text, with offsets from its start."""
     start, end = tokens[0].start, tokens[-1].end
     found = scan(tokens, expect)
     return Query(
@@ -176,9 +176,10 @@ def query_of(text: str, tokens: Sequence[Token], expect: Expect = Expect.QUERY) 
 
 
 def joined_query(text: str, pieces: Sequence[Sequence[Token]]) -> tuple[Query, Found]:
-    """Return the query made of pieces of a text, and what it reads with the text's own offsets.
+    """Return the query formed by pieces of a text, and its reads with the text's offsets.
 
-    As in `with c as (...) insert into t select ...`, where other words stand between them.
+    In `with c as (...) insert into t select ...`, for example, other words separate the
+    pieces.
     """
     pieces = [piece for piece in pieces if piece]
     found = scan([token for piece in pieces for token in piece])
@@ -200,12 +201,12 @@ def joined_query(text: str, pieces: Sequence[Sequence[Token]]) -> tuple[Query, F
 
 
 def moved(diff: DiffReference, by: int) -> DiffReference:
-    """Return a difference whose offsets count from elsewhere."""
+    """Return a diff with shifted offsets."""
     return replace(diff, start=diff.start + by, end=diff.end + by)
 
 
 def shifted(read: Reference, by: int) -> Reference:
-    """Return a reference whose offsets count from elsewhere."""
+    """Return a reference with shifted offsets."""
     if not by:
         return read
     return replace(

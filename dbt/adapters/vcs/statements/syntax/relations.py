@@ -1,4 +1,4 @@
-"""One relation as it stands behind `from` or `join`: name, version, options, sample, alias."""
+"""A relation after `from` or `join`: name, version, options, sample, alias."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _NO_ALIAS: Final = frozenset({
 
 
 class Relation(NamedTuple):
-    """What was read.
+    """The result of reading a relation.
 
     Attributes:
-        reference: The relation, or None if it is none of the catalog's.
-        file: format.`path`, if that is what was named.
-        next: Index of the token behind it, its alias included.
+        reference: The relation, or None if it is not in the catalog.
+        file: format.`path`, if it names a file.
+        next: Index of the token after it and its alias.
     """
 
     reference: Reference | None
@@ -43,19 +43,19 @@ class Relation(NamedTuple):
 
 
 class RawName(NamedTuple):
-    """A name of any number of parts, and the index of the token behind it."""
+    """A name of any number of parts, and the index of the next token."""
 
     parts: list[str]
     next: int
 
 
 def is_name(token: Token) -> bool:
-    """Tell whether a token can be a part of a name."""
+    """Return whether a token can be part of a name."""
     return token.kind is Kind.WORD or token.kind is Kind.QUOTED
 
 
 def read_name(tokens: Sequence[Token], index: int) -> RawName:
-    """Read a name that begins at a token which is one: `a`, `a.b`, `a.identifier('b')`.
+    """Read a name: `a`, `a.b`, `a.identifier('b')`.
 
     Raises:
         UnsupportedError: The name is computed.
@@ -72,14 +72,14 @@ def _read_part(tokens: Sequence[Token], index: int) -> RawName:
         return RawName([tokens[index].text], index + 1)
     if not is_spelled(tokens, index):
         raise UnsupportedError(
-            "The name in identifier(...) is not known before the statement runs: it has to come "
-            "of strings and session variables alone. Write the relation's name."
+            "The name in identifier(...) is not known before the statement runs: it may only "
+            "consist of strings and session variables. Write the relation's name."
         )
     return RawName(split_name(decode(tokens[index + 2].text)), index + 4)
 
 
 def is_spelled(tokens: Sequence[Token], index: int) -> bool:
-    """Tell whether `identifier('...')` begins at a token, with one string."""
+    """Return whether `identifier('...')` with one string begins at a token."""
     words = [token.word for token in tokens[index : index + 4]]
     return words == ["identifier", "(", "", ")"] and tokens[index + 2].kind is Kind.STRING
 
@@ -92,17 +92,17 @@ def read_relation(
     *,
     alias_allowed: bool = True,
 ) -> Relation:
-    """Read a relation that begins at a token which is a name.
+    """Read a relation whose first token is a name.
 
     Args:
         tokens: The text's tokens.
         index: Where the relation begins.
         closing: Index of the closing token of each opening parenthesis.
-        hidden: Lower-case names that stand for common table expressions here.
-        alias_allowed: False behind `table`, where no alias may follow.
+        hidden: Lower-case names of common table expressions in scope.
+        alias_allowed: False after `table`, which takes no alias.
 
     Raises:
-        InputError: The version asked for is not readable.
+        InputError: The version is not valid.
         UnsupportedError: The name or the version is computed.
     """
     start = tokens[index]
@@ -137,10 +137,10 @@ def _is_file(parts: list[str]) -> bool:
 
 
 def read_version(tokens: Sequence[Token], index: int) -> tuple[At | None, int]:
-    """Read the version asked for, None if there is none, and the index of the token behind it.
+    """Read the requested version or None; return it and the index of the next token.
 
     Raises:
-        InputError: The version is not readable.
+        InputError: The version is not valid.
         UnsupportedError: It is computed.
     """
     if tokens[index].word == "{":
@@ -165,7 +165,7 @@ def _read_braces(tokens: Sequence[Token], index: int) -> tuple[At, int]:
     known = word.word in ("snapshot", "timestamp")
     if not known or equals.word != "=" or literal.kind is not Kind.STRING or closing.word != "}":
         raise InputError(
-            f"Expected {{snapshot = '...'}} or {{timestamp = '...'}} behind the relation, found "
+            f"Expected {{snapshot = '...'}} or {{timestamp = '...'}} after the relation, found "
             f"'{{{word.text}'. Correct the braces."
         )
     value = decode(literal.text)
@@ -179,7 +179,7 @@ def _read_version_number(tokens: Sequence[Token], index: int) -> tuple[At, int]:
     if token.kind is Kind.WORD and token.word.isdigit():
         return At(kind="version", value=token.text), index + 1
     raise InputError(
-        f"Expected a string or a whole number behind `version as of`, found '{token.text}'. "
+        f"Expected a string or a whole number after `version as of`, found '{token.text}'. "
         "Write the version as a literal: version as of 'main~2'."
     )
 
@@ -195,8 +195,8 @@ def _read_timestamp(tokens: Sequence[Token], index: int) -> tuple[At, int]:
             index, length = index + 2, 4
     if tokens[index].kind is not Kind.STRING:
         raise UnsupportedError(
-            "`timestamp as of` takes a time as text or a constant expression, and in a view or a "
-            "function text alone. Write: timestamp as of '2026-01-31 12:00:00'."
+            "`timestamp as of` takes a time as text or a constant expression, but in a view or a "
+            "function only text. Write: timestamp as of '2026-01-31 12:00:00'."
         )
     return At(kind="timestamp", value=decode(tokens[index].text)), index + length
 

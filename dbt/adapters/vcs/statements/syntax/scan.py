@@ -1,9 +1,9 @@
 """Which relations a query reads, and where its text names them.
 
-Scoping needs no expression tree. Relations stand behind `from` and `join` of one level of
-parentheses, and commas of the `from` clause; a level is a query, a joined relation, or arguments
-and expressions, in which only inner levels matter. So a text that a parser of expressions
-does not know is read all the same.
+Scoping needs no expression tree. Relations follow `from` and `join` at one level of
+parentheses, and commas of the `from` clause. A level is a query, a joined relation, or
+arguments and expressions, in which only inner levels matter. So expressions that a parser
+doesn't know are no obstacle.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _FROM_ENDS: Final = (
     "qualify",
 )
 # fmt: on
-# Their arguments have a `from` of their own: extract(year from x).
+# Their arguments may contain `from`: extract(year from x).
 _FROM_FUNCTIONS: Final = frozenset({"extract", "trim", "substr", "substring", "overlay"})
 
 
 class Expect(Enum):
-    """What may come next on a level."""
+    """What may come next at a level."""
 
     QUERY = "query"
     RELATION = "relation"
     OTHER = "other"
-    """The rest of a query, behind the point where it or a relation could begin."""
+    """The rest of a query, after the point where it or a relation could begin."""
     ARGUMENTS = "arguments"
-    """As OTHER, on a level that is no query: `from` and commas mean nothing."""
+    """Like OTHER, at a level that is not a query: `from` and commas mean nothing."""
 
 
 class Found(NamedTuple):
@@ -48,7 +48,7 @@ class Found(NamedTuple):
     Attributes:
         reads: In the order of the text.
         files: format.`path` of files that it reads directly, sorted.
-        diffs: Differences of versions that it reads, in the order of the text.
+        diffs: Diffs of versions that it reads, in the order of the text.
     """
 
     reads: tuple[Reference, ...]
@@ -64,11 +64,11 @@ class _Part(NamedTuple):
 
 
 def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
-    """Return what is read by a query, given by its tokens without an `END`.
+    """Return what a query reads, given its tokens without an `END`.
 
     Raises:
-        InputError: A version of a relation, or a difference of two, is not readable.
-        UnsupportedError: A relation's name, or the version asked for, is computed.
+        InputError: A version of a relation, or a diff, is not valid.
+        UnsupportedError: A relation's name or version is computed.
     """
     ended = padded(tokens)
     closing = _closing(tokens)
@@ -93,7 +93,7 @@ def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:
     """Return the index of the closing token of each opening parenthesis.
 
-    One that is never closed reaches to the end.
+    One that is never closed extends to the end.
     """
     closing: dict[int, int] = {}
     open_: list[int] = []
@@ -108,7 +108,7 @@ def _closing(tokens: Sequence[Token]) -> dict[int, int]:
 
 
 class _Level:
-    """A walk over one level of parentheses; inner levels are left for later."""
+    """A walk over one level of parentheses; inner levels are queued for later."""
 
     def __init__(self, tokens: Sequence[Token], closing: dict[int, int], part: _Part) -> None:
         self.tokens = tokens
@@ -148,7 +148,7 @@ class _Level:
         self.index += 1
 
     def _open(self) -> None:
-        """Leave a group in parentheses for later, as what it is."""
+        """Queue a group in parentheses for later, with its kind."""
         start, end = self.index + 1, self.closing[self.index]
         before, first = self.tokens[self.index - 1], self.tokens[start]
         inner = self.expect
@@ -165,7 +165,7 @@ class _Level:
         self.index = end + 1
 
     def _begin(self, token: Token) -> None:
-        """Take the first word of a query or relation."""
+        """Read the first word of a query or relation."""
         following = self.tokens[self.index + 1]
         if token.word == "values":
             self.in_values = True
@@ -194,7 +194,7 @@ class _Level:
             self._go(Expect.OTHER)
 
     def _other(self, token: Token) -> None:
-        """Take a word of the rest of a query."""
+        """Read a word of the rest of a query."""
         before = self.tokens[self.index - 1] if self.index else None
         word = token.word
         if before is not None:
@@ -239,7 +239,7 @@ class _Level:
             self._end_from()
 
     def _when(self) -> None:
-        """Leave the source of a merge behind: `when [not] matched`."""
+        """End the source of a merge: `when [not] matched`."""
         following = self.tokens[self.index + 1 : self.index + 3]
         if following[0].word == "matched" or [t.word for t in following] == ["not", "matched"]:
             self._end_from()
@@ -295,7 +295,7 @@ class _Level:
             self.files.add(file)
 
     def _common_tables(self) -> None:
-        """Take `with a as (...), b as (...)`: each sees those before it, the rest sees all."""
+        """Take `with a as (...), b as (...)`: each sees the previous ones, the rest sees all."""
         tokens, index = self.tokens, self.index + 1
         recursive = (
             tokens[index].word == "recursive"
@@ -321,7 +321,7 @@ class _Level:
         self.index = index
 
     def _common_table_body(self, index: int) -> int:
-        """Return the index of the parenthesis that opens the query; `index` is behind the name."""
+        """Return the index of the parenthesis that opens the query; `index` is after the name."""
         tokens = self.tokens
         if index in self.closing:
             behind = self.closing[index] + 1

@@ -1,7 +1,7 @@
-"""Places in a text that was made from a user's: where they are in the user's own.
+"""Maps positions in a generated text back to the user's text.
 
-Pieces of the user's text stand in the other one as they were written, in any order and with
-other text between them. So a token is found again by what stands around it.
+Pieces of the user's text appear unchanged in the generated one, in any order and with other
+text between them. So a token is found again by its neighbours.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 
 _MAX_TOKENS: Final = 20_000
 _ENOUGH: Final = 3
-"""Tokens in a row that are nobody else's, though each for itself may be anywhere."""
+"""The number of tokens in a row that identify a place, though each may occur anywhere."""
 
 
 def own_place(written: str, sent: str, offset: int) -> int | None:
-    """Return the offset in the user's text of what is at an offset of a text made from it.
+    """Return the offset in the user's text for an offset in a text made from it.
 
     Args:
         written: The user's text.
-        sent: The text that was made.
-        offset: An offset in `sent`; its length stands for the end.
+        sent: The generated text.
+        offset: An offset in `sent`; the length of `sent` means the end.
 
     Returns:
-        None if it is in a part that the user didn't write.
+        None if the user didn't write that part.
     """
     start = written.find(sent)
     if start >= 0 and written.find(sent, start + 1) < 0:
@@ -44,7 +44,7 @@ def own_place(written: str, sent: str, offset: int) -> int | None:
             return own[found].start + max(offset - other[index].start, 0)
     if index == 0:
         return None
-    # It may be the end, or what stands for a relation: it follows something of the user's.
+    # It may be the end or a replaced relation, which follows something of the user's.
     before = _best(own, other, index - 1, least=2)
     if before is None:
         return None
@@ -58,7 +58,7 @@ def _tokens(text: str) -> list[Token]:
 def _best(
     own: Sequence[Token], other: Sequence[Token], index: int, *, least: int = 1
 ) -> int | None:
-    """Return the index in `own` of a token of `other`, by the longest run of equal tokens."""
+    """Find a token of `other` in `own` by the longest run of equal tokens; return its index."""
     best, longest = None, 0
     for candidate, token in enumerate(own):
         if not _same(token, other[index]):

@@ -6,9 +6,9 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Make `Plugin`, which dbt asks for, when it is asked for.
+    """Create `Plugin`, which dbt imports, on first access.
 
-    So the core, the engines and the command line load without dbt.
+    So the core, the engines and the command line can be imported without dbt.
     """
     if name != "Plugin":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -23,6 +23,6 @@ def __getattr__(name: str) -> Any:
         credentials=VcsCredentials,
         include_path=PACKAGE_PATH,
         dependencies=["spark"],
-        # Without the name the dispatched vcs__ macros would lose, silently.
+        # Without the name the dispatched vcs__ macros would silently be ignored.
         project_name="dbt_vcs",
     )

@@ -43,13 +43,14 @@ def connect(
 
     Args:
         repository: Folder or URI of the repository.
-        branch: A branch; or a tag, commit or other revision, which can then only be read.
+        branch: A branch; or a tag, commit or other revision, which is read-only.
         schema: The schema of unqualified names.
-        spark: The session to use, its temporary views included; else one is made when needed.
-        create: Make the repository if there is none.
-        settings: Spark settings for a session that is made.
-        storage_options: Settings of the object store; else they come from the environment.
-        author: Who commits; else `DBT_VCS_AUTHOR`, else the user's name.
+        spark: The session to use, including its temporary views; by default one is created when
+            needed.
+        create: Create the repository if it doesn't exist.
+        settings: Spark settings for a session that is created.
+        storage_options: Settings of the object store; by default they come from the environment.
+        author: The author of commits; by default `DBT_VCS_AUTHOR`, else the user name.
 
     Raises:
         NotFoundError: There is no such repository, branch or revision.
@@ -79,12 +80,12 @@ def connect(
 class Client:
     """A connection to one branch, for one thread at a time.
 
-    Each statement sees the branch as it is when the statement begins. Each statement that
-    changes something is a commit of its own.
+    Each statement sees the branch as it is when the statement starts. Each statement that changes
+    something is a commit of its own.
     """
 
     def __init__(self, workspace: Workspace, branch: str) -> None:
-        """Take a workspace over the branch."""
+        """Create a connection from a workspace over the branch."""
         self._workspace = workspace
         self._branch = branch
         self._connection = workspace.connect(f"connect({branch})")
@@ -106,22 +107,22 @@ class Client:
         return self._branch
 
     def sql(self, text: str) -> pa.Table:
-        """Run one statement; return its rows.
+        """Run one statement and return its rows.
 
-        A statement that changes rows answers `num_affected_rows`; one that answers nothing gives
-        a table without columns. If another writer changed the same relation meanwhile, the
-        statement is run again on what is there then.
+        A statement that changes rows returns `num_affected_rows`; one without a result returns a
+        table without columns. If another writer changed the same relation in the meantime, the
+        statement is run again on the new version.
 
         Raises:
-            InputError: The statement can't be carried out as written.
-            ReadOnlyError: It would change a revision that is no branch.
-            RetryError: Other writers won every time; the statement changed nothing.
-            EngineError: Spark refused or failed.
+            InputError: The statement can't be executed as written.
+            ReadOnlyError: It would change a revision that is not a branch.
+            RetryError: Other writers were faster on every attempt; the statement changed nothing.
+            EngineError: Spark refused the statement or failed.
         """
         return landed(self._workspace, lambda overlay: self._answer(text, overlay), text)
 
     def open(self) -> None:
-        """Open the session now instead of when a statement needs it.
+        """Open the session now instead of on the first statement that needs it.
 
         Raises:
             InputError: The Spark session already shows another branch or repository.
@@ -129,11 +130,11 @@ class Client:
         self._connection.open()
 
     def cancel(self) -> None:
-        """Stop the statement that runs now, from another thread."""
+        """Stop the running statement, from another thread."""
         self._connection.cancel()
 
     def close(self) -> None:
-        """Let go of the session; the Spark context stays for others in this process."""
+        """Close the session; the Spark context stays open for others in this process."""
         self._connection.close()
         self._workspace.close()
 
@@ -152,7 +153,7 @@ def _line(repository: Repository, branch: str, author: str) -> Line:
     except NotFoundError:
         repository.branch(branch)
         raise
-    why = f"{branch} is no branch. Make one: dbt-vcs branch create NAME {branch}"
+    why = f"{branch} is not a branch. Create one: dbt-vcs branch create NAME {branch}"
     return PinnedLine(lambda: commit, why)
 
 

@@ -1,4 +1,4 @@
-"""A column, which knows Spark's names of types."""
+"""A column with Spark's type names."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, first
 
 @dataclass
 class VcsColumn(SparkColumn):
-    """dbt-spark's column; packages ask it what kind of type it has."""
+    """dbt-spark's column, which answers what kind of type it has; packages use this."""
 
     def is_string(self) -> bool:
-        """Tell whether it holds text, whatever its length or collation."""
+        """Return whether it holds text, of any length or collation."""
         return self._kind in TEXTS
 
     def is_integer(self) -> bool:
-        """Tell whether it holds whole numbers of a fixed size."""
+        """Return whether it holds whole numbers of a fixed size."""
         return self._kind in INTEGERS
 
     def is_float(self) -> bool:
-        """Tell whether it holds floating-point numbers."""
+        """Return whether it holds floating-point numbers."""
         return self._kind in FLOATS
 
     def is_numeric(self) -> bool:
-        """Tell whether it holds decimals, whatever their precision."""
+        """Return whether it holds decimals, of any precision."""
         return self._kind == "decimal"
 
     def can_expand_to(self, other_column: Column) -> bool:
-        """Return False: strings have no size, and a varchar keeps the one it was given."""
+        """Return False: strings have no size, and a varchar keeps its declared size."""
         return False
 
     @property
     def _kind(self) -> str:
-        """Spark's name of the type alone: `decimal` of `dec(10,2)`, `string` of a collated one.
+        """Spark's base name of the type: `decimal` for `dec(10,2)`, `string` for a collated one.
 
-        Packages also make columns of types that aren't Spark's.
+        Packages also create columns with types that Spark doesn't have.
         """
         return first_word(self.dtype)

@@ -1,4 +1,4 @@
-"""dbt's connections: each a view of the environment's workspace, opened when first used."""
+"""dbt's connections: each is a view of the environment's workspace, opened on first use."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Cursor:
     """The result of one statement, in the shape of the Python database API."""
 
     def __init__(self, handle: Handle) -> None:
-        """Take the handle whose connection carries statements out."""
+        """Create a cursor that executes statements on the handle's connection."""
         self._handle = handle
         self._outcome = Outcome()
         self._rows: list[tuple[Any, ...]] | None = None
         self._position = 0
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        """Carry out a statement; bindings fill its `%s` in as literals."""
+        """Execute a statement; bindings replace its `%s` as literals."""
         if bindings:
             sql = sql % tuple(_literal(value) for value in bindings)
         self._rows, self._position = None, 0
@@ -45,12 +45,12 @@ class Cursor:
 
     @property
     def affected(self) -> int | None:
-        """Rows that the statement wrote, if it says so."""
+        """Number of rows that the statement wrote, if known."""
         return self._outcome.affected
 
     @property
     def description(self) -> list[tuple[Any, ...]]:
-        """Name and type of each column, then five values that say nothing."""
+        """Name and type of each column, followed by five unused values."""
         if self._outcome.rows is None:
             return []
         return [
@@ -59,13 +59,13 @@ class Cursor:
         ]
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Return the rows that were not fetched yet."""
+        """Return the rows that have not been fetched yet."""
         rows = self._all()[self._position :]
         self._position += len(rows)
         return rows
 
     def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
-        """Return up to `size` rows that were not fetched yet; only those are computed at first."""
+        """Return up to `size` rows not fetched yet; the first call computes only these."""
         if self._rows is None and self._position == 0 and self._outcome.rows is not None:
             rows = [_shown(row) for row in self._outcome.rows.fetch(size)]
             if len(rows) < size:
@@ -77,7 +77,7 @@ class Cursor:
         return rows
 
     def finish(self) -> None:
-        """Run a query whose rows nobody asks for, such as a hook that checks something."""
+        """Run a query whose rows are not fetched, such as a hook that checks something."""
         if self._rows is None and self._outcome.rows is not None:
             self._outcome.rows.run()
 
@@ -94,10 +94,10 @@ class Cursor:
 
 
 class Handle:
-    """What dbt holds of an open connection."""
+    """dbt's handle of an open connection."""
 
     def __init__(self, environment: Environment, connection: Connection) -> None:
-        """Take dbt's connection too: its name says which node sends a statement."""
+        """Keeps dbt's connection, whose name says which node sends a statement."""
         self._environment = environment
         self._connection = connection
         self.inner: vcs.Connection = environment.workspace.connect(connection.name or "master")
@@ -112,7 +112,7 @@ class Handle:
         return Cursor(self)
 
     def execute(self, sql: str) -> Outcome:
-        """Carry out a statement; of several, such as a `sql_header` and what follows, each."""
+        """Execute one or more statements, such as a `sql_header` and what follows."""
         *first, last = (split(sql) if ";" in sql else []) or [sql]
         for statement in first:
             self._execute(statement)
@@ -125,15 +125,15 @@ class Handle:
         return outcome
 
     def cancel(self) -> None:
-        """Stop what is running, and what the node would send next."""
+        """Stop what is running, and refuse what the node would send next."""
         self.inner.stop()
 
     def close(self) -> None:
-        """Let go of the engine's session."""
+        """Close the engine's session."""
         self.inner.close()
 
     def rollback(self) -> None:
-        """Do nothing: what a failed node did is dropped when it ends."""
+        """Do nothing: the changes of a failed node are dropped when it ends."""
 
 
 class VcsConnectionManager(SparkConnectionManager):
@@ -143,7 +143,7 @@ class VcsConnectionManager(SparkConnectionManager):
     environment: Environment
 
     def open(self, connection: Connection) -> Connection:  # type: ignore[override]
-        """Open a connection; no engine is started yet."""
+        """Open a connection; this doesn't start an engine."""
         if connection.state == ConnectionState.OPEN:
             return connection
         with self.exception_handler("open"):
@@ -159,7 +159,7 @@ class VcsConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """Turn our errors into dbt's, each with its one readable message; stacks go to the log."""
+        """Turn our errors into dbt's, with one readable message each; the log has the stack."""
         try:
             yield
         except VcsError as error:
@@ -170,7 +170,7 @@ class VcsConnectionManager(SparkConnectionManager):
     def execute(
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
     ) -> tuple[AdapterResponse, agate.Table]:
-        """Carry out a statement, and compute its rows here, where errors are turned into dbt's."""
+        """Execute a statement and compute its rows here, where errors are turned into dbt's."""
         import agate
 
         sql = self._add_query_comment(sql)
@@ -180,7 +180,7 @@ class VcsConnectionManager(SparkConnectionManager):
             if fetch:
                 return response, self.get_result_from_cursor(cursor, limit)
             cursor.finish()
-        # Told that it has no columns, agate does not set up its guesses of their types.
+        # Without columns, agate doesn't set up its type guessing.
         return response, agate.Table([], [], [])
 
     def cancel(self, connection: Connection) -> None:
@@ -189,12 +189,12 @@ class VcsConnectionManager(SparkConnectionManager):
 
     @classmethod
     def get_response(cls, cursor: Any) -> AdapterResponse:
-        """Say that a statement is done, and how many rows it wrote if that is known."""
+        """Return the response for a finished statement, with its row count if known."""
         return _response(cursor.affected if isinstance(cursor, Cursor) else None)
 
     @classmethod
     def response_of(cls, outcome: Outcome) -> AdapterResponse:
-        """Say that work is done, as `get_response` does, and what the user should know of."""
+        """Return the response for finished work, as `get_response` does, and log its warnings."""
         for warning in outcome.warnings:
             logger.warning(warning)
         return _response(outcome.affected)
@@ -207,12 +207,12 @@ def _response(affected: int | None) -> AdapterResponse:
 
 
 def _shown(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row as dbt's tables take it."""
+    """Return a row in the form that dbt's tables accept."""
     return tuple(map(_plain, row))
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as dbt makes JSON of it: binary as hexadecimal digits, map keys as text."""
+    """Return a value that dbt can turn into JSON: binary as hex digits, map keys as text."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, list | tuple):

@@ -58,7 +58,7 @@ class VcsCredentials(Credentials):
 
     @classmethod
     def __pre_deserialize__(cls, data: dict[Any, Any]) -> dict[Any, Any]:
-        """Let `database` be left out, as dbt-spark does."""
+        """Allow `database` to be left out, as dbt-spark does."""
         read: dict[Any, Any] = super().__pre_deserialize__(data)  # type: ignore[no-untyped-call]
         read.setdefault("database", None)
         return read
@@ -88,7 +88,7 @@ class VcsCredentials(Credentials):
         """
         if not self.schema:
             raise DbtRuntimeError(
-                "The profile names no schema; say where dbt builds, such as schema: analytics."
+                "The profile has no schema; set where dbt builds, such as schema: analytics."
             )
         try:
             check_method(self.method)
@@ -106,7 +106,7 @@ class VcsCredentials(Credentials):
         if self.database is not None and self.database != self.schema:
             raise DbtRuntimeError(
                 f"database: {self.database} differs from schema: {self.schema}; "
-                "on Spark they are one. Leave database out."
+                "on Spark they are the same. Leave database out."
             )
         self.database = None
         self.spark_config = {str(key): _text(value) for key, value in self.spark_config.items()}
@@ -119,11 +119,11 @@ class VcsCredentials(Credentials):
 
     @property
     def unique_field(self) -> str:
-        """What tells one installation from another."""
+        """What distinguishes one installation from another."""
         return self.repository
 
     def _connection_keys(self) -> tuple[str, ...]:
-        # With `database`, which is none, packages can pass target.database on.
+        # Includes `database`, which is None, so that packages can pass target.database on.
         return (
             "repository",
             "branch",
@@ -138,5 +138,5 @@ class VcsCredentials(Credentials):
 
 
 def _text(value: Any) -> str:
-    """Return a setting as Spark spells it."""
+    """Return a setting as Spark writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""The adapter: dbt's questions passed on to the environment, in dbt's own terms."""
+"""The adapter: passes dbt's calls on to the environment, in dbt's own terms."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class VcsAdapter(SparkAdapter):
     def connection_named(
         self, name: str, query_header_context: Any = None, should_release_connection: bool = True
     ) -> Iterator[None]:
-        """Name this thread's connection; a run-operation's is published when it ends well."""
+        """Name this thread's connection; a run-operation is published when it succeeds."""
         with super().connection_named(name, query_header_context, should_release_connection):
             if not (name.startswith("macro_") and self.environment.invocation.is_operation):
                 yield
@@ -101,21 +101,21 @@ class VcsAdapter(SparkAdapter):
             self._end_operation(success=True)
 
     def cleanup_connections(self) -> None:
-        """Close every connection, and let go of the engine if no command will."""
+        """Close every connection, and release the engine if no command will."""
         super().cleanup_connections()
         if self.environment.invocation.is_direct:
             self.environment.close()
 
     @classmethod
     def quote(cls, identifier: str | None) -> str:
-        """Return a name in backquotes; dbt asks the class for it where it renders constraints.
+        """Return a name in backquotes; dbt calls this on the class when it renders constraints.
 
         The database, which has no name, is `None` here as in dbt-spark.
         """
         return quoted(str(identifier))
 
     def valid_incremental_strategies(self) -> list[str]:
-        """Return dbt's own strategies: every one works on every table."""
+        """Return dbt's own strategies: all of them work on every table."""
         return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
 
     def list_schemas(self, database: str | None) -> list[str]:
@@ -125,19 +125,19 @@ class VcsAdapter(SparkAdapter):
 
     @available.parse(lambda *a, **k: False)
     def check_schema_exists(self, database: str | None, schema: str | None) -> bool:
-        """Tell whether the branch has a schema; the session's, if none is named."""
+        """Return whether the branch has a schema; by default the session's."""
         with self._reading(f"schema {schema}") as overlay:
             return overlay.has_schema((schema or self._schema).lower())
 
     @available.parse(lambda *a, **k: False)
     def vcs_is_table(self, relation: BaseRelation) -> bool:
-        """Tell whether a relation is a table of the branch: no view, and not outside of it."""
+        """Return whether a relation is a table of the branch, not a view or an external source."""
         with self._reading(f"kind of {relation}") as overlay:
             is_table = isinstance(overlay.entry(self._name_of(relation)), TableEntry)
             return is_table and self._temporary(relation) is None
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """Return the relations of a schema, from the branch's tree alone."""
+        """Return the relations of a schema, read only from the branch's tree."""
         schema = schema_relation.schema or self._schema
         with self._reading(f"relations of {schema}") as overlay:
             entries = overlay.entries(schema.lower())
@@ -149,9 +149,9 @@ class VcsAdapter(SparkAdapter):
     def get_relation(
         self, database: str | None, schema: str | None, identifier: str
     ) -> BaseRelation | None:
-        """Return a relation, None if it isn't there: one look-up in a schema of any size.
+        """Return a relation, None if it doesn't exist: one lookup in a schema of any size.
 
-        Without a schema, it is looked for in the session's.
+        Without a schema, the session's is used.
         """
         schema = schema or self._schema
         name = RelationName(schema.lower(), (identifier or "").lower())
@@ -163,7 +163,7 @@ class VcsAdapter(SparkAdapter):
 
     @available.parse(lambda *a, **k: {})
     def vcs_check_properties(self, model: Mapping[str, Any]) -> dict[str, str]:
-        """Return the properties that stand for the check constraints of a model's contract."""
+        """Return the table properties for the check constraints of a model's contract."""
         declared = [(name, column["constraints"]) for name, column in model["columns"].items()]
         declared.append((model["alias"], model["constraints"]))
         with self.connections.exception_handler(f"constraints of {model['name']}"):
@@ -176,23 +176,23 @@ class VcsAdapter(SparkAdapter):
 
     @available.parse_none
     def vcs_check_query(self, sql: str) -> None:
-        """Refuse a model's text that holds more than one statement: only one gives its rows."""
+        """Refuse model SQL with more than one statement: only one can return its rows."""
         with self.connections.exception_handler("model"):
             count = len(split(sql)) if ";" in sql else 1
             if count > 1:
                 raise InputError(
-                    f"Expected one query, found {count} statements. Put what has to run before "
+                    f"Expected one query, found {count} statements. Move what has to run before "
                     "it into sql_header or pre_hook."
                 )
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[VcsColumn]:
-        """Return the columns of a relation; none if it isn't there, or is a function."""
+        """Return the columns of a relation; none if it doesn't exist or is a function."""
         with self.connections.exception_handler(f"columns of {relation}"):
             return self._columns_of(relation)
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
-        """Return what dbt's docs show of one relation, or None if it isn't there."""
+        """Return what dbt docs shows about one relation, or None if it doesn't exist."""
         with self._reading(f"catalog of {relation}") as overlay:
             return dbt_catalog.single(overlay, relation, self._name_of(relation))
 
@@ -218,7 +218,7 @@ class VcsAdapter(SparkAdapter):
     def calculate_freshness_from_metadata_batch(
         self, sources: list[BaseRelation], macro_resolver: Any = None
     ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, Any]]:
-        """Return when rows of tables were last written, from the branch's manifests alone."""
+        """Return when rows of tables were last written, read only from the branch's manifests."""
         with self._reading("freshness") as overlay:
             externals = self.environment.externals()
             now = datetime_of(overlay.repository.clock())
@@ -232,7 +232,7 @@ class VcsAdapter(SparkAdapter):
 
     @available.parse(lambda *a, **k: "")
     def load_seed(self, relation: BaseRelation, table: agate.Table) -> str:
-        """Write a seed's rows into its table; return the summary of what was done."""
+        """Write a seed's rows to its table and return a summary."""
         handle = self.connections.handle()
         with self.connections.exception_handler(f"load of seed {relation}"):
             name = self._name_of(relation)
@@ -248,9 +248,9 @@ class VcsAdapter(SparkAdapter):
 
     @available.parse_list
     def vcs_verb(self, verb: str, arguments: Mapping[str, Any]) -> list[str]:
-        """Carry out a verb of the dbt-vcs command; return the lines that it prints.
+        """Run a verb of the dbt-vcs command and return the lines that it prints.
 
-        It works on the repository itself: no run begins, and nothing is published after it.
+        It works on the repository directly: no run starts, and nothing is published after it.
         """
         environment = self.environment
         with self.connections.exception_handler(f"dbt-vcs {verb}"):
@@ -267,7 +267,7 @@ class VcsAdapter(SparkAdapter):
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
     ) -> AdapterResponse:
-        """Run a Python model; its last lines say how its frame becomes a table."""
+        """Run a Python model; its last lines define how its frame becomes a table."""
         handle = self.connections.handle()
         model = str(parsed_model["name"])
         reads = relations_of(parsed_model, self.get_macro_resolver())
@@ -291,7 +291,7 @@ class VcsAdapter(SparkAdapter):
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[Overlay]:
-        """Give what this thread's connection sees; our errors inside the block become dbt's."""
+        """Yield what this thread's connection sees; our errors inside the block become dbt's."""
         with self.connections.exception_handler(what):
             yield self._overlay()
 
@@ -302,18 +302,18 @@ class VcsAdapter(SparkAdapter):
 
     @property
     def _schema(self) -> str:
-        """The schema that unqualified names mean on this thread's connection."""
+        """The schema of unqualified names on this thread's connection."""
         if self.connections.get_if_exists() is None:
             return self.environment.credentials.schema.lower()
         return self.connections.handle().inner.schema
 
     def _name_of(self, relation: BaseRelation) -> RelationName:
-        """Return the name that a relation's text stands for in a statement."""
+        """Return the name that a relation's text refers to in a statement."""
         schema = self._schema if _is_bare(relation) else str(relation.schema)
         return RelationName(schema.lower(), (relation.identifier or "").lower())
 
     def _temporary(self, relation: BaseRelation) -> str | None:
-        """Return the temporary view that a relation's text stands for, or None."""
+        """Return the temporary view that a relation's text refers to, or None."""
         if not _is_bare(relation):
             return None
         name = Name(schema=None, identifier=relation.identifier or "")

@@ -1,4 +1,4 @@
-"""Environment variables that dbt-vcs reads beside those of Spark, Java and the object stores."""
+"""Environment variables that dbt-vcs reads, besides those of Spark, Java and the object stores."""
 
 from __future__ import annotations
 

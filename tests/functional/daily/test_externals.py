@@ -144,7 +144,7 @@ def test_what_can_not_be_read_is_named(shop):
 @pytest.mark.parametrize(
     ("meta", "text"),
     [
-        ("{external_location: files/orders.dat}", "can't be told from its ending"),
+        ("{external_location: files/orders.dat}", "not clear from its extension"),
         ('{external_location: "files/{nope}.csv"}', "unknown placeholder"),
         (
             "{external_location: files/a.csv}\n              - name: ORDERS\n"

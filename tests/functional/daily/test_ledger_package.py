@@ -158,7 +158,7 @@ def test_commands_that_run_no_hooks_keep_nothing(shop):
     for command in (["compile"], ["docs", "generate"]):
         said = shop.dbt(*command).said
         for hook in ("ledger-on-run-start-0", "ledger-on-run-end-0"):
-            assert said.count(f"what operation.ledger.{hook} changes while it is compiled") == 1
+            assert said.count(f"changes that operation.ledger.{hook} makes while it is") == 1
     shop.dbt("ls")
     shop.dbt("parse")
     shop.dbt("show", "--select", "failures")

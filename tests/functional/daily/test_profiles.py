@@ -37,8 +37,8 @@ def every_file(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"schema": None}, "names no schema"),
-        ({"schema": ""}, "names no schema"),
+        ({"schema": None}, "has no schema"),
+        ({"schema": ""}, "has no schema"),
         ({"publish": "sometimes"}, "expected one of on_success, after_tests, manual, always"),
         ({"method": "thrift"}, "expected session"),
         ({"database": "other"}, "Leave database out"),

@@ -166,9 +166,9 @@ def test_what_has_no_such_time_says_what_to_do(shop, no_spark):
     ran = shop.dbt("source", "freshness", "--select", *names, ok=False)
     assert ran.statuses == dict.fromkeys(("totals", "absent", "silent"), "runtime error")
     for name, words in {
-        "totals": "analytics.totals is a view, and only a table's manifest tells",
+        "totals": "analytics.totals is a view, and only a table's manifest has",
         "absent": "There is no table or view analytics.absent here",
-        "silent": f"files.silent stands for files at {shop.folder}/data/silent.csv",
+        "silent": f"files.silent refers to files at {shop.folder}/data/silent.csv",
     }.items():
         assert words in ran.said, name
     assert ran.said.count("loaded_at_field") == 2

@@ -84,8 +84,8 @@ def test_a_source_that_is_stale_fails_the_run(built: Shop) -> None:
     before = built.head()
     success, text = said(built, "source", "freshness", fresh=False)
     assert not success
-    assert "Not published: source.shop.made.b failed. main stays as it is" in text
-    assert "Mend the cause and type: dbt source freshness" in text
+    assert "Not published: source.shop.made.b failed. main is unchanged" in text
+    assert "Fix the cause and run: dbt source freshness" in text
     assert built.head() == before
     failed = built.runs()[0]
     assert failed.status is Status.FAILED

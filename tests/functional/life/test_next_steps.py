@@ -51,8 +51,8 @@ def test_a_hook_that_raises_is_named_with_what_helps(shop: Shop, when: str) -> N
     said = run(shop, "run", n=2)
 
     assert not said.success
-    assert said.last.startswith(f"Not published: the hook shop-{when}-0 failed. main stays")
-    assert said.last.endswith("Mend the cause and run the same command again.")
+    assert said.last.startswith(f"Not published: the hook shop-{when}-0 failed. main is unchanged")
+    assert said.last.endswith("Fix the cause and run the same command again.")
     assert shop.head() == before
     assert shop.value("select n from a") == 1
     if when == "on-run-end":
@@ -70,8 +70,8 @@ def test_a_hook_whose_statement_fails_is_named_with_what_helps(shop: Shop) -> No
 
     said = run(shop, "run", n=1)
 
-    assert "Not published: the hook shop.on-run-end.0 failed. main stays" in said.last
-    assert said.last.endswith("Mend the cause and run the same command again.")
+    assert "Not published: the hook shop.on-run-end.0 failed. main is unchanged" in said.last
+    assert said.last.endswith("Fix the cause and run the same command again.")
     assert shop.relations() == set()
     hooks(shop)
     assert run(shop, "run", n=2).success
@@ -84,8 +84,8 @@ def test_retry_is_what_helps_where_a_node_failed_beside_a_hook(shop: Shop) -> No
 
     said = run(shop, "run", n=1)
 
-    assert "Not published: model.shop.b failed, and 1 more. main stays" in said.last
-    assert said.last.endswith("Mend the cause and type: dbt retry")
+    assert "Not published: model.shop.b failed, and 1 more. main is unchanged" in said.last
+    assert said.last.endswith("Fix the cause and run: dbt retry")
     hooks(shop)
     shop.write({"models/b.sql": TABLE + "select n + 1 as n from {{ ref('a') }}"})
     said = run(shop, "retry")
@@ -107,8 +107,8 @@ def test_a_model_that_changed_after_it_was_built_is_named_with_what_builds_it(sh
     )
     said = run(shop, "build")
     assert said.last.endswith(
-        "Mend the cause and type: dbt retry. It builds nothing again that was built: after a "
-        "change to b, type: dbt build --select b+"
+        "Fix the cause and run: dbt retry. It doesn't rebuild nodes that succeeded: after a "
+        "change to b, run: dbt build --select b+"
     )
 
     shop.write(
@@ -121,13 +121,13 @@ def test_a_model_that_changed_after_it_was_built_is_named_with_what_builds_it(sh
     assert not said.success
     advice = (
         "a, b have changed since the run built them, and dbt retry doesn't build them again. "
-        "Type: dbt build --select a+ b+"
+        "Run: dbt build --select a+ b+"
     )
     assert said.last.count(advice) == 1
     assert said.text.count(advice) == 2
     assert shop.relations() == set()
 
-    assert run(shop, *advice.partition("Type: dbt ")[2].split()).success
+    assert run(shop, *advice.partition("Run: dbt ")[2].split()).success
     assert shop.value("select a.n * 100 + b.n * 10 + c.n from a, b, c") == 677
 
 
@@ -154,8 +154,8 @@ def test_an_operation_that_failed_runs_again_from_its_start(shop: Shop) -> None:
     )
     shop.write({"macros/ops.sql": fill.replace("%s", RAISING)})
     said = run(shop, "run-operation", "fill")
-    assert "Not published: the operation failed. main stays" in said.last
-    assert said.last.endswith("Mend the cause and run the operation again.")
+    assert "Not published: the operation failed. main is unchanged" in said.last
+    assert said.last.endswith("Fix the cause and run the operation again.")
 
     shop.write({"macros/ops.sql": fill.replace("%s", "")})
     assert run(shop, "retry").success

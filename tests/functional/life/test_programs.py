@@ -79,7 +79,7 @@ def test_what_is_left_of_a_command_that_ended_changes_nothing(shop: Shop) -> Non
     before = shop.head()
     adapter = get_adapter_by_type("vcs")
     with (
-        pytest.raises(DbtDatabaseError, match=r"model\.shop\.a can't go on"),
+        pytest.raises(DbtDatabaseError, match=r"model\.shop\.a can't continue"),
         adapter.connection_named("model.shop.a"),
     ):
         adapter.execute("drop table analytics.s")

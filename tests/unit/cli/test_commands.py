@@ -131,7 +131,7 @@ def test_status(vcs: Call, warehouse: Warehouse) -> None:
     assert "1 branch, 0 tags, the default branch is main\n" in text
     assert "1 schema, 1 table, 1 view, 10 rows, 100 B\n" in text
     assert "none is running, failed or waiting" in text
-    warehouse.run("r1", Status.PASSED, note="it waits to be published")
+    warehouse.run("r1", Status.PASSED, note="waiting to be published")
     found = asked(vcs, "status")
     assert found["contents"] == {
         "schemas": 1,
@@ -142,7 +142,7 @@ def test_status(vcs: Call, warehouse: Warehouse) -> None:
         "bytes": 100,
     }
     assert [run["status"] for run in found["runs"]] == ["passed"]
-    assert "it waits" in vcs("status", "main").stdout
+    assert "waiting to be published" in vcs("status", "main").stdout
     assert "x does not exist yet" in vcs("status", "x").stdout
 
 
@@ -191,12 +191,12 @@ def test_merge_of_both_sides(vcs: Call, warehouse: Warehouse) -> None:
 
 def test_runs(vcs: Call, warehouse: Warehouse) -> None:
     assert vcs("runs").stdout == "There are no runs with a branch.\n"
-    warehouse.run("r1", Status.PASSED, a="1", note="it waits to be published")
+    warehouse.run("r1", Status.PASSED, a="1", note="waiting to be published")
     warehouse.run("r2", Status.FAILED, b="1", note="model b failed")
     rows = asked(vcs, "runs", "list")
     assert [(row["id"], row["status"], row["note"]) for row in rows] == [
         ("r2", "failed", "model b failed"),
-        ("r1", "passed", "it waits to be published"),
+        ("r1", "passed", "waiting to be published"),
     ]
     assert "r2   failed  main    build" in vcs("runs").stdout
     vcs("runs", "publish", "r1")

@@ -42,7 +42,7 @@ def test_status_shows_a_merge_that_waits(waiting: Call) -> None:
     assert "is waiting, all resolved: dbt-vcs merge --continue main" in waiting("status").stdout
     assert "To finish the merge: dbt-vcs merge --continue main" in waiting("conflicts").stdout
     waiting("merge", "--continue", "main")
-    assert "waits" not in waiting("status").stdout.replace("failed or waits", "")
+    assert "waiting" not in waiting("status").stdout.replace("failed or waiting", "")
     assert json.loads(waiting("status", "--json").stdout)["merges"] == []
 
 

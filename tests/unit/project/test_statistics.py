@@ -114,7 +114,7 @@ def test_what_has_no_time_says_so() -> None:
     with pytest.raises(NotFoundError, match=r"no table or view s\.t here"):
         loaded_at(shelf.begin(), T, {})
     external = External(location="/raw/t.csv", format="csv", options={})
-    with pytest.raises(InputError, match=r"s\.t stands for files at /raw/t\.csv.*loaded_at_field"):
+    with pytest.raises(InputError, match=r"s\.t refers to files at /raw/t\.csv.*loaded_at_field"):
         loaded_at(shelf.begin(), T, {T: external})
     warehouse = Warehouse()
     warehouse.put(v=warehouse.view("select 1"))

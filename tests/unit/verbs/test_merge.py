@@ -173,7 +173,7 @@ def test_a_run_that_did_not_succeed_is_not_merged_unnoticed(
 
 def test_a_run_that_passed_is_published_as_one_commit(forked: Warehouse) -> None:
     before = forked.head()
-    run = forked.run("r1", Status.PASSED, a="2", c="1", note="it waits to be published")
+    run = forked.run("r1", Status.PASSED, a="2", c="1", note="waiting to be published")
     report = into_main(forked, "runs/r1")
     assert (report.how, names(report)) == ("fast_forward", ["shop.a", "shop.c"])
     commit = forked.repository.objects.commit(forked.head())

@@ -1,1 +1,1 @@
-"""dbt's side: the invocation, its run, its documents."""
+"""The dbt side: the invocation, its run, its documents."""

@@ -1,4 +1,4 @@
-"""The next step to take where a run was not published: what failed decides it."""
+"""The next step to take if a run was not published, depending on what failed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dbt.adapters.vcs.core.model import NodeRun
 from dbt.adapters.vcs.project.invocation import Invocation
 
 UNDONE: Final = frozenset({"error", "runtime error"})
-"""Statuses of nodes whose work is dropped."""
+"""Statuses of nodes whose changes are dropped."""
 
 FAILED: Final = UNDONE | {"fail", "partial success"}
-"""Statuses of nodes that make dbt's verdict a failure."""
+"""Statuses of nodes that make dbt report a failure."""
 
 _SHOWN: Final = 5
 
 
 def what_failed(nodes: Sequence[NodeRun], hooks: Sequence[str]) -> str:
-    """Return what failed in a run, as a clause: the first node or hook, and how many more."""
+    """Return a clause with what failed in a run: the first node or hook, and how many more."""
     names = [node.id for node in nodes if node.status in FAILED]
     names += [f"the hook {hook}" for hook in hooks]
     if not names:
@@ -33,41 +33,41 @@ def next_step(
     outdated: Sequence[str],
     tested: Sequence[str],
 ) -> str:
-    """Return the sentence that says how to go on after a verdict of failure.
+    """Return the sentence with the next step after a failed run.
 
-    `dbt retry` runs nodes again that failed or were skipped, and no others: it doesn't help after
-    a hook that failed by itself, nor where what was built already has to be built again.
+    `dbt retry` runs only the nodes that failed or were skipped. It doesn't help after a failed
+    hook, or if nodes that were already built must be built again.
 
     Args:
         invocation: The command.
-        nodes: How its nodes ended.
+        nodes: The results of its nodes.
         outdated: Ids of nodes that were built before their file changed, and are kept.
-        tested: Ids of nodes that the tests that failed read.
+        tested: Ids of nodes that the failed tests read.
     """
     if invocation.is_operation:
-        return "Mend the cause and run the operation again."
+        return "Fix the cause and run the operation again."
     if invocation.is_freshness:
-        # dbt keeps no record of it that it could retry.
-        return f"Mend the cause and type: dbt {invocation.command}"
+        # dbt keeps no record of it to retry from.
+        return f"Fix the cause and run: dbt {invocation.command}"
     if outdated:
-        return f"{outdated_warning(outdated)} The same command again builds everything."
+        return f"{outdated_warning(outdated)} Running the same command again builds everything."
     if not any(node.status in FAILED for node in nodes):
-        return "Mend the cause and run the same command again."
-    step = "Mend the cause and type: dbt retry"
+        return "Fix the cause and run the same command again."
+    step = "Fix the cause and run: dbt retry"
     if not tested:
         return step
     return (
-        f"{step}. It builds nothing again that was built: after a change to {_names(tested)}, "
-        f"type: {_build(tested)}"
+        f"{step}. It doesn't rebuild nodes that succeeded: after a change to {_names(tested)}, "
+        f"run: {_build(tested)}"
     )
 
 
 def outdated_warning(outdated: Sequence[str]) -> str:
-    """Return what to know of nodes that changed after a run built them that is retried."""
+    """Return a warning about nodes that changed after the retried run built them."""
     have, them = ("has", "it") if len(outdated) == 1 else ("have", "them")
     return (
         f"{_names(outdated)} {have} changed since the run built {them}, and dbt retry doesn't "
-        f"build {them} again. Type: {_build(outdated)}"
+        f"build {them} again. Run: {_build(outdated)}"
     )
 
 
@@ -82,5 +82,5 @@ def _build(ids: Sequence[str]) -> str:
 
 
 def _name(id: str) -> str:
-    """Return the name that selects a node, of its unique id: `orders` of `model.shop.orders`."""
+    """Return the name that selects a node: `orders` for the id `model.shop.orders`."""
     return id.split(".", 2)[-1]

@@ -1,4 +1,4 @@
-"""dbt's catalog: what `dbt docs` shows, from the branch's tree and manifests alone."""
+"""dbt's catalog: what `dbt docs` shows, read only from the branch's tree and manifests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COLUMN: Final = ("column_name", "column_index", "column_type", "column_comment"
 
 
 class _Facts(NamedTuple):
-    """What a relation is: its kind, its comment, and name, type and comment of each column."""
+    """A relation's kind and comment, and the name, type and comment of each column."""
 
     kind: str
     comment: str | None
@@ -42,9 +42,9 @@ class _Facts(NamedTuple):
 def table(
     overlay: Overlay, schemas: Iterable[str], only: Container[RelationName] | None = None
 ) -> agate.Table:
-    """Return a row a column of the relations in some schemas, under dbt's column names.
+    """Return one row per column of the relations in some schemas, with dbt's column names.
 
-    `only` names those that are wanted; None is for all.
+    `only` names the relations to include; None for all.
     """
     relations = {
         RelationName(schema.lower(), identifier): entry
@@ -61,7 +61,7 @@ def table(
 
 
 def single(overlay: Overlay, relation: BaseRelation, name: RelationName) -> CatalogTable | None:
-    """Return what dbt's docs show of the relation of a name, or None if it isn't there."""
+    """Return what dbt docs shows about a relation, or None if it doesn't exist."""
     entry = overlay.entry(name)
     if entry is None:
         return None
@@ -88,7 +88,7 @@ def _rows(
     name: RelationName, facts: _Facts, statistics: Iterable[Statistic]
 ) -> Iterator[dict[str, Any]]:
     about = (None, name.schema, name.identifier, facts.kind, facts.comment, None)
-    # dbt takes the statistics of a relation from its first row.
+    # dbt reads the statistics of a relation from its first row.
     shown = {
         f"stats:{item.id}:{part}": value
         for item in statistics
@@ -102,7 +102,7 @@ def _rows(
 
 
 def _agate(rows: Iterable[Mapping[str, Any]]) -> agate.Table:
-    """Return rows as a table whose types are told, not guessed: an id may look like a number."""
+    """Return rows as a table, without guessing types: an id may look like a number."""
     import agate
     from dbt_common.clients.agate_helper import Integer
 

@@ -51,11 +51,11 @@ logger = AdapterLogger("Vcs")
 
 
 class Environment:
-    """What one invocation works with; made by the adapter, opened by the first statement.
+    """The resources of one invocation; created by the adapter, opened by the first statement.
 
-    A command that only reads sees one commit throughout. A command that may write gets a run.
-    Where no command runs, or none any more, a program holds the adapter: each statement sees the
-    branch as it is then, and what it changes is committed at once.
+    A command that only reads sees one commit throughout. A command that may write gets a run. If
+    no command is running, a program uses the adapter directly: each statement sees the current
+    branch, and its changes are committed at once.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Environment:
         self._project = Project(manifest)
         self._say = say
         self._lock = threading.RLock()
-        # Now, on the main thread: other threads don't see which command was typed.
+        # Here, on the main thread: other threads can't see which command was called.
         self.invocation = current_invocation(config)
         self._workspace: Workspace | None = None
         self._life: RunLife | None = None
@@ -87,12 +87,12 @@ class Environment:
 
     @property
     def time_zone(self) -> str:
-        """The zone of times that have none."""
+        """The time zone of timestamps without one."""
         return str(self.credentials.spark_config.get("spark.sql.session.timeZone", "UTC"))
 
     @property
     def life(self) -> RunLife | None:
-        """The run, if the command may write and has begun."""
+        """The run, if the command may write and has started."""
         return self._life
 
     @property
@@ -108,7 +108,7 @@ class Environment:
             return self._workspace
 
     def execute(self, connection: Connection, name: str, text: str) -> Outcome:
-        """Carry out a statement that dbt sends over the connection of a name."""
+        """Execute a statement that dbt sends over the named connection."""
         life, origin = self._begun(name), self._project.origin(name, self.invocation.id)
         if life is not None:
             return life.execute(connection, name, text, origin)
@@ -128,7 +128,7 @@ class Environment:
         name: str,
         work: Callable[[Connection, Overlay, Origin], Outcome],
     ) -> Outcome:
-        """Do work that no statement says, such as loading a seed, as `execute` does."""
+        """Do work that is not a statement, such as loading a seed, in the way of `execute`."""
         life, origin = self._begun(name), self._project.origin(name, self.invocation.id)
         if life is None and self.invocation.is_direct:
             return landed(self.workspace, lambda overlay: work(connection, overlay, origin), name)
@@ -137,7 +137,7 @@ class Environment:
         return life.change(name, lambda overlay: work(connection, overlay, origin))
 
     def overlay(self, name: str) -> Overlay:
-        """Return what the connection of a name sees; not for changes."""
+        """Return what the named connection sees; not for changes."""
         life = self._begun(name)
         if life is not None:
             return life.overlay(name)
@@ -151,7 +151,7 @@ class Environment:
             return self._reading
 
     def close(self) -> None:
-        """End the command and let go of the engine; who goes on is a program."""
+        """End the command and release the engine; later callers are treated as programs."""
         with self._lock:
             if self._workspace is not None:
                 self._workspace.close()
@@ -160,22 +160,22 @@ class Environment:
             self.invocation = replace(self.invocation, command="", retry_of=None)
 
     def check_nodes(self, nodes: Sequence[Any]) -> None:
-        """Look at the configs of the nodes that a command is to build, before anything runs.
+        """Check the configs of the nodes that a command will build, before anything runs.
 
         Raises:
-            UnsupportedError: Some ask for a storage that versioned tables don't have.
+            UnsupportedError: Some request a kind of storage that versioned tables don't support.
         """
         if self.invocation.is_building:
             mode = self.credentials.storage_configs
             check_storage(nodes, mode=mode, warn=logger.warning)
 
     def open_repository(self) -> Repository:
-        """Return the repository; a command that may write makes it where there is none.
+        """Return the repository; a command that may write creates it if it doesn't exist.
 
         A command that only reads sees an empty one instead, and leaves no trace.
 
         Raises:
-            VcsError: The place is no repository and holds other things, or can't be read.
+            VcsError: The location contains something other than a repository, or can't be read.
         """
         try:
             return self.existing_repository()
@@ -187,16 +187,16 @@ class Environment:
         return Repository.create(MemoryBlobs(), author=author)
 
     def existing_repository(self) -> Repository:
-        """Return the repository that is there.
+        """Return the existing repository.
 
         Raises:
-            NotFoundError: There is none.
+            NotFoundError: It doesn't exist.
             VcsError: It can't be read.
         """
         return Repository.open(self._blobs())
 
     def make_engine(self, repository: Repository) -> Engine:
-        """Return an engine as the profile wants it; nothing starts before it is used."""
+        """Return an engine configured by the profile; it starts on first use."""
         return make_engine(
             repository.blobs,
             method=self.credentials.method,
@@ -205,16 +205,16 @@ class Environment:
         )
 
     def _blobs(self) -> Blobs:
-        """Return the store; a relative place is in the project's folder, wherever dbt runs."""
+        """Return the store; a relative location is in the project's folder, wherever dbt runs."""
         place = located(self.credentials.repository, self.invocation.project_root)
         return open_blobs(place, self.credentials.storage_options)
 
     def _try(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
-        """Carry out what a model's Jinja sends while it is compiled.
+        """Execute what a model's Jinja sends while it is compiled.
 
-        What it changes is seen by that model alone, and dropped with the command; refused, it
-        would keep such a project from having docs. Rows are not written: a model's statement is
-        refused, and a hook's is left out, since nobody reads what a hook compiles to.
+        Only that model sees its changes, and they are dropped with the command; if they were
+        refused, such a project couldn't have docs. Rows are not written: a model's statement is
+        refused, and a hook's is skipped, since nobody reads the compiled hook.
         """
         overlay = self._tried.get(name) or self.workspace.begin()
         is_left_out = False
@@ -226,23 +226,23 @@ class Environment:
             outcome, is_left_out = Outcome(), True
         if (is_left_out or not overlay.is_empty) and name not in self._tried:
             logger.warning(
-                f"dbt {self.invocation.command} only reads: what {name} changes while it is "
-                "compiled is dropped."
+                f"dbt {self.invocation.command} only reads: changes that {name} makes while it is "
+                "compiled are dropped."
             )
             with self._lock:
                 self._tried[name] = overlay
         return outcome
 
     def _begun(self, name: str) -> RunLife | None:
-        """Return the run, begun now if it must be; None if the command only reads.
+        """Return the run, starting it if necessary; None if the command only reads.
 
         Raises:
-            EngineError: The name is of a node, whose command has ended: it was interrupted, and
-                what is left of it must not be taken for a program.
+            EngineError: The name belongs to a node whose command has ended: it was interrupted,
+                and its remains must not be treated as a program.
         """
         with self._lock:
             if self.invocation.is_direct and is_node(name):
-                raise EngineError(f"No dbt command runs any more, so {name} can't go on.")
+                raise EngineError(f"The dbt command has ended, so {name} can't continue.")
             if self._workspace is None:
                 self._workspace = self._open()
             return self._life
@@ -294,7 +294,7 @@ class Environment:
         return invocation.is_read_only
 
     def _shown(self, repository: Repository) -> Branch:
-        """Return the branch to read: the target, or what it would start from."""
+        """Return the branch to read: the target, or the branch that it would be created from."""
         credentials = self.credentials
         target = repository.find_branch(credentials.branch)
         return (
@@ -309,7 +309,7 @@ class Environment:
         self.rules().apply(repository, credentials.branch, author=invocation.author)
         resumed = self._resumed(repository)
         if resumed is not None:
-            self._say(f"Going on with {resumed.name}.")
+            self._say(f"Resuming {resumed.name}.")
             outdated = self._project.outdated(steps_of(repository, resumed))
             if outdated and invocation.retry_of:
                 logger.warning(outdated_warning(outdated))
@@ -324,15 +324,15 @@ class Environment:
         )
 
     def rules(self) -> Rules:
-        """Return what the project's vcs.yml asks of its branches and merges."""
+        """Return the rules in the project's vcs.yml for branches and merges."""
         return read_rules(self.invocation.project_root)
 
     def _make_target(self, repository: Repository) -> None:
         target, base = self.credentials.branch, self.credentials.base
         if target.startswith(PREFIX):
             raise InputError(
-                f"branch: {target} is the branch of a run, which dbt makes by itself. Name a "
-                f"branch of your own; base: {target} starts it from what the run made."
+                f"branch: {target} is the branch of a run, which dbt manages itself. Use a "
+                f"branch of your own; base: {target} starts it from the result of the run."
             )
         if repository.find_branch(target) is not None:
             return
@@ -345,9 +345,10 @@ class Environment:
         self._say(f"Created branch {target} from {base}.")
 
     def _resumed(self, repository: Repository) -> RunBranch | None:
-        """Return the run to go on with: the one retried, or the one that waits for its tests."""
+        """Return the run to resume: the one to retry, or the one that is waiting for its tests."""
         target = self.credentials.branch
-        # What an operation did before it failed must not be there when it runs from its start.
+        # An operation starts from the beginning, so what it did before it failed must not be
+        # there.
         retry_of = None if self.invocation.is_operation else self.invocation.retry_of
         if not retry_of and self.credentials.publish != "after_tests":
             return None
@@ -357,8 +358,8 @@ class Environment:
         retried = [run for run in known if run.invocation == retry_of]
         if retried and retried[0].status is Status.INTERRUPTED:
             raise InputError(
-                f"{retried[0].name} was stopped before its end ({retried[0].note}), so dbt "
-                "retry would leave something out. Run the same command again instead."
+                f"{retried[0].name} was stopped early ({retried[0].note}), so dbt "
+                "retry would skip nodes. Run the same command again instead."
             )
         return next((run for run in retried if run.status is Status.FAILED), None)
 

@@ -1,4 +1,4 @@
-"""What dbt's own events say about the life of a run."""
+"""Events: follow the progress of a run by dbt's own events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dbt.adapters.vcs.project.run import RunLife, is_node
 
 
 class RunListener:
-    """Turns dbt's events into steps of a run's life.
+    """Turns dbt's events into the steps of a run.
 
     dbt has no adapter hook for "the run is over", but fires events in a fixed order:
     ConcurrencyLine before anything runs, NodeFinished
@@ -34,9 +34,9 @@ class RunListener:
         close: Callable[[], None],
         check: Callable[[Sequence[Any]], None],
     ) -> None:
-        """Take what gives the run, None before it begins.
+        """`run` returns the run, or None before it starts.
 
-        `close` lets go of the engine; `check` is handed the nodes before the first of them runs.
+        `close` releases the engine; `check` gets the nodes before the first one runs.
         """
         self._life = life
         self._close = close
@@ -55,10 +55,10 @@ class RunListener:
         }
 
     def __call__(self, message: Any) -> None:
-        """Take one event.
+        """Handle one event.
 
         Raises:
-            DbtRuntimeError: What the event asks for failed.
+            DbtRuntimeError: Handling the event failed.
         """
         if message.info.name == "ConcurrencyLine":
             self._about_to_run()
@@ -108,7 +108,8 @@ class RunListener:
         if data.artifact_type != "RunExecutionResult":
             return
         if not life.is_ended:
-            # No verdict came before the artifact: Ctrl-C. What still runs is not kept.
+            # No result came before the artifact: Ctrl-C. The changes of nodes that still run are
+            # dropped.
             is_complete = complete_record(life.interrupt())
             life.abandon(can_go_on=is_complete)
         self._raise()
@@ -122,7 +123,7 @@ class RunListener:
             life.end(not life.has_failed, life.seconds)
 
     def _main_encountered_error(self, life: RunLife, data: Any) -> None:
-        # dbt fires it while it handles the error, which knows more than the text in the event.
+        # dbt fires it while it handles the error, which has more details than the event's text.
         error = sys.exc_info()[1]
         if not isinstance(error, KeyboardInterrupt | SystemExit):
             self._stopped_by = _clause(error)
@@ -138,7 +139,7 @@ class RunListener:
 
 
 def _clause(error: BaseException | None) -> str:
-    """Say what an error stopped: a hook, if it was raised while one's Jinja was rendered."""
+    """Return what an error stopped: a hook, if it was raised while rendering the hook's Jinja."""
     trace = error.__traceback__ if error is not None else None
     while trace is not None:
         if trace.tb_frame.f_code.co_name == "get_hook_sql":

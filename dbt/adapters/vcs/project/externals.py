@@ -26,15 +26,15 @@ _DEFAULTS: Mapping[str, Mapping[str, str]] = {
 
 
 def externals_of(sources: Mapping[str, Any], project_root: Path) -> dict[RelationName, External]:
-    """Return the sources that say `external_location` in their meta, by name.
+    """Return the sources with `external_location` in their meta, by name.
 
-    `meta` of a table wins over `meta` of its source. In a location, `{name}`, `{identifier}` and
-    `{schema}` stand for the table's; a relative path is relative to the project. `format` is
-    taken from the ending if it is not given, `options` are Spark's reader options.
+    A table's `meta` overrides its source's `meta`. In a location, `{name}`, `{identifier}` and
+    `{schema}` are replaced by the table's; a relative path is relative to the project. `format` is
+    derived from the file extension if it is not given, `options` are Spark's reader options.
 
     Raises:
-        InputError: The format of a location can't be told, a placeholder is unknown, or one name
-            stands for two locations.
+        InputError: The format of a location is unknown, a placeholder is unknown, or one name
+            refers to two locations.
     """
     found: dict[RelationName, External] = {}
     labels: dict[RelationName, str] = {}
@@ -47,8 +47,8 @@ def externals_of(sources: Mapping[str, Any], project_root: Path) -> dict[Relatio
             external = _external(source, meta, project_root)
             if found.setdefault(name, external) != external:
                 raise InputError(
-                    f"{labels[name]} and {_label(source)} are both called {name} (case does not "
-                    f"count) and lie at {found[name].location} and {external.location}. Give one "
+                    f"{labels[name]} and {_label(source)} are both called {name} (case is "
+                    f"ignored), at {found[name].location} and {external.location}. Give one "
                     "of them another identifier."
                 )
             labels[name] = _label(source)
@@ -75,8 +75,8 @@ def _external(source: Any, meta: Mapping[str, Any], project_root: Path) -> Exter
     format = meta.get("format") or _FORMATS.get(_suffix(location))
     if format is None:
         raise InputError(
-            f"{label} has the external_location {meta['external_location']}, whose format can't "
-            "be told from its ending. Say it: meta: {format: parquet}."
+            f"{label} has the external_location {meta['external_location']}, whose format is not "
+            "clear from its extension. Set it: meta: {format: parquet}."
         )
     given = {str(key): _text(value) for key, value in (meta.get("options") or {}).items()}
     defaults = dict(_DEFAULTS.get(str(format), {}))

@@ -1,4 +1,4 @@
-"""Freshness of sources from the times in the manifests: no row is read."""
+"""Freshness of sources from the times in manifests, without reading rows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dbt.adapters.vcs.scope.mounts import Externals
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 _KEEPS_ROWS: Final = frozenset({"alter", "clone", "optimize"})
-"""Operations after which a table holds the rows that it held before, or that another one held."""
+"""Operations that leave a table's rows unchanged, or take them from another table."""
 
 _HOW: Final = (
-    "Name a column that tells (loaded_at_field, or a query as loaded_at_query), or set "
+    "Name a column with the load time (loaded_at_field, or a query as loaded_at_query), or set "
     "freshness: null."
 )
 
@@ -26,18 +26,18 @@ def loaded_at(overlay: Overlay, name: RelationName, externals: Externals) -> Mic
 
     Raises:
         NotFoundError: There is no such relation.
-        InputError: It is a view, or files outside the repository: neither has such a time.
+        InputError: It is a view or files outside the repository, which have no such time.
     """
     external = externals.get(name)
     if external is not None:
         raise InputError(
-            f"{name} stands for files at {external.location}: they are not versioned, so no "
-            f"manifest tells when rows came in. {_HOW}"
+            f"{name} refers to files at {external.location}, which are not versioned, so no "
+            f"manifest has the time of their last load. {_HOW}"
         )
     entry = overlay.require(name)
     if isinstance(entry, ViewEntry):
         raise InputError(
-            f"{name} is a view, and only a table's manifest tells when rows came in. {_HOW}"
+            f"{name} is a view, and only a table's manifest has the time of its last load. {_HOW}"
         )
     return _written_at(overlay, entry.snapshot)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C: dbt's record of the run completed, so that a retry leaves no node out."""
+"""Ctrl-C: complete dbt's record of the run, so that a retry leaves no node out."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dbt.task.runnable import GraphRunnableTask, mark_node_as_skipped
 def complete_record(kept: Collection[str]) -> bool:
     """Add the selected nodes that have no result to run_results.json, as skipped.
 
-    dbt writes that file when it is interrupted, with the nodes that had ended by then; after
-    `--fail-fast` it adds the others, as is done here. Without them `dbt retry` would go on with a
-    part of the run, find no failure, and publish it.
+    When it is interrupted, dbt writes that file with only the nodes that have ended; after
+    `--fail-fast` it adds the others, as this function does. Without them `dbt retry` would resume
+    only a part of the run, find no failure, and publish it.
 
     Args:
-        kept: Ids of nodes whose work is kept, whatever dbt's record says by now.
+        kept: Ids of nodes whose changes are kept, whatever dbt's record says.
 
     Returns:
         False if the file could not be completed; the run must not be retried then.
@@ -43,7 +43,7 @@ def complete_record(kept: Collection[str]) -> bool:
 
 
 def running_task() -> Any:
-    """Return dbt's task from the calls that led here, or None; dbt hands it to no adapter."""
+    """Return dbt's task from the call stack, or None; dbt doesn't pass it to adapters."""
     frame = sys._getframe()
     while frame is not None:
         task = frame.f_locals.get("self")

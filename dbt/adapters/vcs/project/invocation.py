@@ -1,4 +1,4 @@
-"""Facts about the dbt invocation that is under way."""
+"""Facts about the current dbt invocation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TYPED = {
     "snapshot-freshness": _FRESHNESS,
     "generate": "docs generate",
 }
-"""dbt's names of sub-commands that are typed behind another word."""
+"""dbt's names of sub-commands that consist of two words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,12 @@ class Invocation:
 
     Attributes:
         id: dbt's invocation id.
-        command: The sub-command that does the work, as it is typed: for `retry`, the one that is
-            retried. Empty where no command runs: a program holds the adapter itself.
+        command: The sub-command that does the work, as typed; for `retry`, the one that is
+            retried. Empty if no command is running and a program uses the adapter directly.
         target: Name of the profile target.
         project_root: Folder of the project.
-        retry_of: Invocation id of the run that `dbt retry` goes on with, or None.
-        author: Who runs it.
+        retry_of: Invocation id of the run that `dbt retry` resumes, or None.
+        author: The author of its changes.
         dbt_version: Version of dbt-core.
         runs_hooks: False if dbt's flag `source_freshness_run_project_hooks` is, for that command.
     """
@@ -59,7 +59,7 @@ class Invocation:
 
     @property
     def is_direct(self) -> bool:
-        """True where no command runs, so that no verdict of dbt's will ever publish a run."""
+        """True if no command is running, so that no result of dbt will ever publish a run."""
         return not self.command
 
     @property
@@ -69,7 +69,7 @@ class Invocation:
 
     @property
     def is_compiling(self) -> bool:
-        """True for the commands that render every model, and run what its Jinja sends."""
+        """True for the commands that render every model and run what its Jinja sends."""
         return self.command in _COMPILING
 
     @property
@@ -79,7 +79,7 @@ class Invocation:
 
     @property
     def is_building(self) -> bool:
-        """True for the commands that make tables of nodes, as `test` does of failures."""
+        """True for the commands that create tables for nodes, as `test` does for failures."""
         return self.command in _BUILDING
 
     @property
@@ -93,7 +93,7 @@ class Invocation:
         return self.command == _FRESHNESS
 
     def git_sha(self) -> str | None:
-        """Return the commit of the project's own git repository, or None if it is in none."""
+        """Return the commit of the project's git repository, or None if it has none."""
         try:
             done = subprocess.run(
                 ["git", "rev-parse", "HEAD"],
@@ -109,10 +109,10 @@ class Invocation:
 
 
 def current_invocation(config: AdapterRequiredConfig) -> Invocation:
-    """Return the facts of the dbt command that runs now.
+    """Return the facts about the dbt command that is running.
 
-    Every command of dbt's, dbtRunner's too, has a click context; dbt's flags name some command
-    even where none runs.
+    Every dbt command, including dbtRunner's, has a click context; dbt's flags name some command
+    even if none is running.
     """
     from dbt import flags as dbt_flags
 
@@ -142,7 +142,7 @@ def _previous_run(config: AdapterRequiredConfig, state: Any) -> Mapping[str, Any
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
-        # dbt itself says what is wrong with a run that can't be retried.
+        # dbt itself reports what is wrong with a run that can't be retried.
         return {}
     return found if isinstance(found, dict) else {}
 

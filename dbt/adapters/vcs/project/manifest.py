@@ -1,4 +1,4 @@
-"""What dbt's manifest says of the project's nodes."""
+"""The project's nodes, from dbt's manifest."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Project:
     """The nodes of the project that dbt runs; empty until dbt has parsed it."""
 
     def __init__(self, manifest: Callable[[], Any]) -> None:
-        """Take what gives dbt's manifest, or None before it is parsed."""
+        """`manifest` returns dbt's manifest, or None before it is parsed."""
         self._manifest = manifest
 
     @property
     def has_hooks(self) -> bool:
-        """True if the project or a package says on-run-start or on-run-end."""
+        """True if the project or a package has on-run-start or on-run-end hooks."""
         return any(str(node.resource_type) == "operation" for node in self._nodes.values())
 
     @property
@@ -30,7 +30,7 @@ class Project:
         return found
 
     def origin(self, id: str, invocation: str) -> Origin:
-        """Return who runs a statement over a connection that is named after a node, or not."""
+        """Return the origin of a statement, from its connection's name."""
         node = self._nodes.get(id)
         code = getattr(node, "compiled_code", None) if node is not None else None
         return Origin(
@@ -40,7 +40,7 @@ class Project:
         )
 
     def digest(self, id: str) -> str | None:
-        """Return dbt's checksum of the file that a model, seed or snapshot is made by, or None."""
+        """Return dbt's checksum of the file that defines a model, seed or snapshot, or None."""
         node = self._nodes.get(id)
         if node is None or str(node.resource_type) not in _BUILT:
             return None
@@ -48,7 +48,7 @@ class Project:
         return str(checksum) if checksum else None
 
     def outdated(self, steps: Iterable[NodeRun]) -> tuple[str, ...]:
-        """Return the ids of nodes whose file is another one now than when a step built them."""
+        """Return the ids of nodes whose file has changed since a step built them."""
         last = {step.id: step for step in steps}
         return tuple(
             sorted(
@@ -61,7 +61,7 @@ class Project:
         )
 
     def read_by(self, tests: Iterable[str]) -> tuple[str, ...]:
-        """Return the ids of the models, seeds and snapshots that tests are about."""
+        """Return the ids of the models, seeds and snapshots that tests check."""
         found: set[str] = set()
         for id in tests:
             node = self._nodes.get(id)

@@ -1,4 +1,4 @@
-"""What a run tells in dbt's log once it is published: a line a relation, and one of all."""
+"""The lines that a published run writes to dbt's log: one per relation, and a total."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbt.adapters.vcs.diffs.summaries import list_changes
 def published(
     repository: Repository, branch: str, before: CommitId, after: CommitId, seconds: float
 ) -> Iterator[str]:
-    """Yield a line for each relation that changed on a branch, and the line that ends a run."""
+    """Yield a line for each relation that changed on a branch, and the last line of a run."""
     changes = [
         change for change in list_changes(repository, before, after) if change.kind != "schema"
     ]

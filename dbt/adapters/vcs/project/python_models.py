@@ -1,4 +1,4 @@
-"""Python models: the user's function run in this process, its frame made a table by SQL."""
+"""Python models: run the user's function in this process, and store its frame with SQL."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from dbt.adapters.vcs.workspace.line_workspace import Connection
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 MODEL: Final = "# --- the model --- #\n"
-"""What the macro `vcs_write_python` puts before the model, so that lines are the file's."""
+"""Marker that the macro `vcs_write_python` puts before the model, to keep the file's line
+numbers."""
 
 STATEMENT: Final = "__vcs_statement"
-"""What it calls the statement that makes the table."""
+"""The macro's name for the statement that creates the table."""
 
 FRAME: Final = "__vcs_frame"
-"""What that statement calls the frame."""
+"""The name of the frame in that statement."""
 
 _LINES: Final = 3
 _CALL: Final = re.compile(r"\b(?:(\w+)`?\.`?)?\b(\w+)`?\(")
@@ -41,23 +42,23 @@ def run_python_model(
     model: str,
     reads: Iterable[RelationName],
 ) -> Outcome:
-    """Run a compiled model, and the statement at its end on the frame that it returns.
+    """Run a compiled model, then the statement at its end on the frame that it returns.
 
-    The model sees the branch as its SQL would. `dbt.ref` and `dbt.source` give Spark frames;
-    `session` reads by name what the model depends on, and the table that it is to replace. It may
-    return a Spark frame, or one of pandas, Arrow, or anything else that speaks Arrow.
+    The model sees the branch as its SQL would. `dbt.ref` and `dbt.source` return Spark frames;
+    `session` can read the model's dependencies, and the table that it replaces, by name. It can
+    return a frame of Spark, pandas, Arrow, or anything else that supports Arrow.
 
     Args:
         connection: The node's connection.
-        overlay: What it sees and changes.
-        origin: Who runs it.
-        code: dbt's compiled code, the statement behind it.
+        overlay: The state that it sees and changes.
+        origin: The origin of its changes.
+        code: dbt's compiled code, followed by the statement.
         model: Its name, for errors.
         reads: The relations that it depends on, and its own.
 
     Raises:
         EngineError: The user's code failed; the message has its last lines.
-        InputError: It returned something that is no frame.
+        InputError: It returned something that is not a frame.
     """
     scope = connection.scope(code, overlay, origin)
     session = connection.session()
@@ -75,7 +76,7 @@ def run_python_model(
         with scope.shown([name]):
             return frames.read(text)
 
-    # One name a run: threads share nothing, and what a model leaves behind meets nobody.
+    # A name of its own for each run: threads share nothing, and leftovers collide with nothing.
     view = f"vcs_frame_{uuid.uuid4().hex}"
     with frames.running():
         namespace = _executed(code.partition(MODEL)[2], model, frames)
@@ -106,7 +107,7 @@ def relations_of(parsed_model: Mapping[str, Any], manifest: Any) -> tuple[Relati
 def _executed(code: str, model: str, frames: Frames) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": f"dbt.{model}", "spark": frames.handle}
     place = _place(model)
-    # Lets a traceback quote the lines.
+    # So that a traceback can quote the lines.
     linecache.cache[place] = (len(code), None, code.splitlines(keepends=True), place)
     try:
         exec(compile(code, place, "exec"), namespace)
@@ -137,8 +138,8 @@ def _arrow(frame: Any, model: str) -> pa.Table:
             )
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
-            f"The frame that the Python model {model} returned can't be made a table: {error}. "
-            "Give each column values of one type."
+            f"The frame that the Python model {model} returned can't be turned into a "
+            f"table: {error}. Give each column values of one type."
         ) from error
     return table.replace_schema_metadata(None).cast(
         pa.schema([_plain(field) for field in table.schema])
@@ -146,14 +147,14 @@ def _arrow(frame: Any, model: str) -> pa.Table:
 
 
 def _plain(field: pa.Field) -> pa.Field:
-    """Return a column without dictionary: pandas' categories, which Spark doesn't know."""
+    """Return a column without dictionary encoding, as in pandas categories; Spark lacks it."""
     if pa.types.is_dictionary(field.type):
         return field.with_type(field.type.value_type)
     return field
 
 
 def _calls(code: str) -> tuple[Name, ...]:
-    """Return what SQL inside of a model's code may call; whether it does is for others to say."""
+    """Return the functions that SQL inside a model's code may call; it need not call them."""
     found = dict.fromkeys(_CALL.findall(code))
     return tuple(Name(schema=schema or None, identifier=name) for schema, name in found)
 

@@ -1,4 +1,4 @@
-"""The life of one dbt invocation: a run branch, a commit a node, one publish at the end."""
+"""The life of one dbt invocation: a run branch, one commit per node, one publish at the end."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ _NODES = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
 
 
 def is_node(name: str) -> bool:
-    """Tell whether a connection's name is that of a node that dbt runs."""
+    """Return whether a connection's name is that of a node that dbt runs."""
     return name.startswith(_NODES)
 
 
 def is_hook(name: str) -> bool:
-    """Tell whether a connection's name is that of a hook of the project that dbt compiles."""
+    """Return whether a connection's name is that of a project hook that dbt compiles."""
     return name.startswith("operation.")
 
 
 class RunLife:
     """One invocation that may change its target branch.
 
-    What a node does is gathered in a step and committed to the run branch when the node ends
-    well; what a node that ends in an error did is dropped. Statements outside nodes (schemas,
-    hooks, operations) are committed one by one. The target branch moves once, at the end.
+    The changes of a node are collected in a step and committed to the run branch when the node
+    succeeds; the changes of a node that ends in an error are dropped. Statements outside nodes
+    (schemas, hooks, operations) are committed one by one. The target branch moves once, at the
+    end.
     """
 
     def __init__(
@@ -60,9 +61,9 @@ class RunLife:
         upkeep: Upkeep,
         say: Callable[[str], None],
     ) -> None:
-        """Take the workspace over a run line, and the nodes; `say` puts a line into dbt's log.
+        """`say` writes a line to dbt's log.
 
-        `publishing` says when the target branch moves; `upkeep` looks after what
+        `publishing` decides when the target branch moves; `upkeep` maintains the tables that
         each node wrote.
         """
         self.workspace = workspace
@@ -87,17 +88,17 @@ class RunLife:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the run began."""
+        """Wall time in seconds since the run started."""
         return (self.repository.clock() - self.line.run.started_at) / 1_000_000
 
     @property
     def has_failed(self) -> bool:
-        """True if a node or a hook has failed; for commands of which dbt gives no verdict."""
+        """True if a node or a hook has failed; for commands without a result from dbt."""
         failed = any(node.status in FAILED for node in self._nodes)
         return failed or bool(self._failed_hooks)
 
     def execute(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
-        """Carry out a statement that dbt sends over the connection of a name."""
+        """Execute a statement that dbt sends over the named connection."""
         if is_node(name):
             step = self._step(name)
             with step.lock:
@@ -110,7 +111,7 @@ class RunLife:
         return outcome
 
     def change(self, name: str, work: Callable[[Overlay], Outcome]) -> Outcome:
-        """Do work on the overlay of a connection's name, as `execute` does a statement."""
+        """Do work on the overlay of the named connection, in the way of `execute`."""
         if is_node(name):
             step = self._step(name)
             with step.lock:
@@ -121,18 +122,18 @@ class RunLife:
         return outcome
 
     def overlay(self, name: str) -> Overlay:
-        """Return what a connection's name sees now; not for changes."""
+        """Return what the named connection sees now; not for changes."""
         if is_node(name):
             return self._step(name).overlay(self.workspace)
         return self.workspace.begin()
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> None:
-        """Commit an overlay to the run branch, unless it changes nothing."""
+        """Commit an overlay to the run branch, unless it has no changes."""
         if not overlay.is_empty:
             self.line.land(overlay, message, run)
 
     def end_node(self, node: NodeRun) -> None:
-        """Keep or drop what a node did, now that it ended."""
+        """Keep or drop a node's changes when it has ended."""
         step = self._step(node.id)
         with step.lock, self._landing:
             overlay = step.take()
@@ -152,15 +153,15 @@ class RunLife:
             self._upkeep.look(overlay)
 
     def end_hook(self, name: str, status: str) -> None:
-        """Note how a hook of the project ended; what it did was committed as it went."""
+        """Record the result of a project hook; its changes have already been committed."""
         if status in FAILED:
             self._failed_hooks.append(name)
 
     def end(self, success: bool, seconds: float) -> None:
-        """Publish if the run succeeded, else keep its branch for inspection.
+        """Publish if the run succeeded, otherwise keep its branch for inspection.
 
         Raises:
-            VcsError: It could not be published; the run branch says why and stays.
+            VcsError: It could not be published; the run branch is kept and records why.
         """
         self.is_ended = True
         self._upkeep.tell()
@@ -170,42 +171,40 @@ class RunLife:
             self._keep_failed(self._what_failed(), self._next_step())
         elif not self.line.has_changes:
             self.line.end(Status.PUBLISHED, "nothing changed")
-            self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
+            self._say(f"Nothing changed: {self.line.run.target} is unchanged.")
         elif self._is_due():
             self._publish(success, seconds)
         else:
             self._keep_passed()
 
     def interrupt(self) -> frozenset[str]:
-        """Keep nothing from now on; return the ids of the nodes whose work was kept."""
+        """Keep no further changes; return the ids of the nodes whose changes were kept."""
         with self._landing:
             self._is_interrupted = True
             return frozenset(node.id for node in self._nodes if node.status not in UNDONE)
 
     def abandon(self, *, can_go_on: bool, error: str | None = None) -> None:
-        """Keep the branch of a run that was stopped before its verdict.
+        """Keep the branch of a run that was stopped before its result.
 
-        `can_go_on` tells whether dbt's record names every node, so that dbt retry can go on;
-        `error` is the clause that says what stopped it, None if somebody did.
+        `can_go_on` is true if dbt's record names every node, so that dbt retry can resume; `error`
+        is a clause that says what stopped it, None if a person did.
         """
         self.is_ended = True
         if can_go_on:
-            self._keep_failed("it was interrupted", "Type: dbt retry")
+            self._keep_failed("it was interrupted", "Run: dbt retry")
             return
         run = self.line.end(Status.INTERRUPTED, error or "it was interrupted")
-        kept = f"; {run.name} keeps what was done" if self.line.has_changes else ""
+        kept = f"; {run.name} keeps the results so far" if self.line.has_changes else ""
         if error is not None:
             self._say(
-                f"Not published: {error}. {run.target} stays as it is{kept}. Mend the cause and "
+                f"Not published: {error}. {run.target} is unchanged{kept}. Fix the cause and "
                 "run the same command again."
             )
         elif kept:
-            self._say(
-                f"Interrupted: {run.target} stays as it is{kept}. Run the same command again."
-            )
+            self._say(f"Interrupted: {run.target} is unchanged{kept}. Run the same command again.")
 
     def _record_tests(self, success: bool) -> None:
-        """Keep what tests found of versions that the target has already."""
+        """Keep the test results for versions that the target already has."""
         command = self.invocation.command
         self.line.record(f"dbt {command}: tests alone", self._record(self._nodes))
         tested = success and self.invocation.is_testing
@@ -213,10 +212,10 @@ class RunLife:
         note = "nothing changed" if success else self._what_failed()
         self.line.end(status, note, tested=tested)
         if success:
-            self._say(f"Nothing changed: {self.line.run.target} stays as it is.")
+            self._say(f"Nothing changed: {self.line.run.target} is unchanged.")
 
     def _publishes_part(self) -> bool:
-        """Tell whether what succeeded is published although something failed."""
+        """Return whether the successful part is published although something failed."""
         return self._publishing.takes_part and self.line.has_changes and self._is_due()
 
     def _is_due(self) -> bool:
@@ -249,19 +248,19 @@ class RunLife:
         if not success:
             self._say(f"{self._what_failed()}; what succeeded is published (publish: always).")
         if landed.before == landed.after:
-            self._say(f"Nothing changed: {run.target} stays as it is.")
+            self._say(f"Nothing changed: {run.target} is unchanged.")
             return
         for line in published(self.repository, run.target, landed.before, landed.after, seconds):
             self._say(line)
         if landed.before != before or before != run.fork:
-            self._say(f"  {run.target} had moved meanwhile; the run was merged onto it.")
+            self._say(f"  {run.target} had moved in the meantime; the run was merged into it.")
 
     def _explained(self, error: VcsError) -> VcsError:
         run = self.line.run
         text = (
-            f"The run was not published to {run.target}, which stays as it is: {error} "
-            f"Its branch {run.name} keeps the work. Run the same command again to build on the "
-            f"new {run.target}, or look at it: dbt-vcs show {run.name}"
+            f"The run was not published to {run.target}, which is unchanged: {error} "
+            f"Its branch {run.name} keeps the results. Run the same command again to build on the "
+            f"new {run.target}, or inspect it: dbt-vcs show {run.name}"
         )
         return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)
 
@@ -281,22 +280,23 @@ class RunLife:
 
     def _keep_failed(self, why: str, step: str) -> None:
         if self.line.has_changes and (rest := self._unrecorded()):
-            # A retry asks which files they were built from.
+            # A retry needs to know which files they were built from.
             self.line.record(f"dbt {self.invocation.command}: no change", self._record(rest))
         run = self.line.end(Status.FAILED, why)
         if not self.line.has_changes:
             return
         self._say(
-            f"Not published: {why}. {run.target} stays as it is; {run.name} keeps the work. {step}"
+            f"Not published: {why}. {run.target} is unchanged; {run.name} keeps the results. "
+            f"{step}"
         )
 
     def _keep_passed(self) -> None:
         tested = self.invocation.is_testing
         found = [node for node in self._nodes if node.inputs]
         if found:
-            # Whoever publishes it later asks which versions the tests saw.
+            # A later publish needs to know which versions the tests saw.
             self.line.record(f"dbt {self.invocation.command}: tests", self._record(found))
-        run = self.line.end(Status.PASSED, "it waits to be published", tested=tested)
+        run = self.line.end(Status.PASSED, "waiting to be published", tested=tested)
         if self.repository.branch(run.target).protection is not None:
             why, step = f"{run.target} is protected", f"dbt-vcs promote {run.name} {run.target}"
         else:
@@ -304,7 +304,7 @@ class RunLife:
         self._say(f"Not published yet ({why}). Next: {step}")
 
     def _unrecorded(self) -> list[NodeRun]:
-        """Return the nodes that ended well and changed nothing, so that no commit names them."""
+        """Return the nodes that succeeded and changed nothing, so that no commit names them."""
         recorded = {step.id for step in steps_of(self.repository, self.line.run)}
         return [
             msgspec.structs.replace(node, file_checksum=self._project.digest(node.id))
@@ -330,7 +330,7 @@ class RunLife:
         return self.invocation.git_sha()
 
     def _published(self, seconds: float) -> Run:
-        """Return the record of the whole run, the nodes of a run that it resumed included."""
+        """Return the record of the whole run, including the nodes of the run that it resumed."""
         run = self.line.run
         nodes = {node.id: node for node in steps_of(self.repository, run)}
         nodes.update((node.id, node) for node in self._nodes)
@@ -346,13 +346,13 @@ class RunLife:
 
 
 def _rows(overlay: Overlay, relation: str | None) -> int | None:
-    """Return the rows of the table that a node built; None if it built none."""
+    """Return the row count of the table that a node built; None if it built none."""
     entry = overlay.relations.get(relation_of(relation)) if relation else None
     return overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else None
 
 
 class _Step:
-    """What one node has done so far; the lock keeps a node's parallel batches apart."""
+    """The changes of one node so far; the lock serializes the node's parallel batches."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -366,7 +366,7 @@ class _Step:
             return self._overlay
 
     def note(self, inputs: Iterable[Input]) -> None:
-        """Note what it read: a difference reads two versions of one relation."""
+        """Record what it read: a diff reads two versions of one relation."""
         for item in inputs:
             self._inputs[item.relation, item.version] = item
 

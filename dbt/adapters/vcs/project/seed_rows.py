@@ -1,4 +1,4 @@
-"""Seeds: the rows of a CSV file as dbt read them, made Arrow without passing through SQL."""
+"""Seeds: the rows of a CSV file as read by dbt, converted to Arrow without SQL."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import agate
 
 _ZONED: Final = r":\d\d\S*(Z|[+-]\d\d(:?\d\d)?)$"
-"""A time with a zone, as Arrow reads one."""
+"""A timestamp with a time zone, as Arrow reads it."""
 
 _TIME_OF_DAY: Final = r"^(\S+?)[ T].*$"
-"""What Spark leaves out where a date is asked for."""
+"""What Spark ignores when it reads a date."""
 
 _LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
 
@@ -29,11 +29,11 @@ _LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
 def seed_rows(table: agate.Table, schema: Schema, time_zone: str) -> pa.Table:
     """Return a seed's rows with the columns and types of its table, in the seed's order.
 
-    Text that is to be of another type (`column_types`) is cast as Arrow does, but for a date's
-    time of day, which goes as in Spark; times without a zone are taken to be in `time_zone`.
+    Text with another column type (`column_types`) is cast by Arrow, except that a date's time of
+    day is dropped, as in Spark; timestamps without a zone are in `time_zone`.
 
     Raises:
-        InputError: A value is not of its column's type.
+        InputError: A value doesn't fit its column's type.
     """
     target = arrow_schema(schema)
     arrays = []
@@ -62,15 +62,16 @@ def _array(values: Sequence[Any], field: Field, type: pa.DataType, time_zone: st
         return pa.array(values).cast(type)
     except (pa.ArrowException, ValueError, OverflowError, TypeError) as error:
         raise InputError(
-            f"The column {field.name} of the seed holds a value that is no {field.type}: {error}. "
-            "Mend the file, or give the column another type: column_types in the seed's config."
+            f"The column {field.name} of the seed has a value that is not a valid {field.type}: "
+            f"{error}. Fix the file, or give the column another type: column_types in "
+            "the seed's config."
         ) from error
 
 
 def _whole(value: Any, type: pa.DataType) -> int:
     number = int(value)
     if number != value:
-        raise ValueError(f"{value} is no whole number")
+        raise ValueError(f"{value} is not a whole number")
     if number.bit_length() >= type.bit_width and number != -(2 ** (type.bit_width - 1)):
         raise ValueError(f"{value} is too large")
     return number
@@ -106,17 +107,17 @@ def _of_text(array: pa.Array, field: Field, type: pa.DataType, time_zone: str) -
 
 
 def _of_length(array: pa.Array, field: Field) -> pa.Array:
-    """Return text of a `varchar(n)` or `char(n)` column, which Arrow knows as plain text."""
+    """Return text of a `varchar(n)` or `char(n)` column, which is plain text in Arrow."""
     match = _LENGTH.fullmatch(field.type)
     longest = pc.max(pc.utf8_length(array)).as_py()
     if match is not None and longest is not None and longest > int(match[1]):
-        raise ValueError(f"one has {longest} characters")
+        raise ValueError(f"a value has {longest} characters")
     return array
 
 
 def _zoned(array: pa.Array, type: pa.DataType, time_zone: str) -> pa.Array:
-    """Give times without a zone the session's, where the column's type has one."""
+    """Add the session's zone to timestamps without one, if the column's type has a zone."""
     if type.tz is None:
         return array
-    # Of an hour that the clock shows twice Spark takes the first, too.
+    # If the clock shows an hour twice, use the first one, as Spark does.
     return pc.assume_timezone(array, time_zone, ambiguous="earliest")

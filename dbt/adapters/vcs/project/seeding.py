@@ -1,4 +1,4 @@
-"""Loading a seed: its rows become blocks; a seed that holds what it held changes nothing."""
+"""Load a seed: its rows become blocks; an unchanged seed changes nothing."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LONGEST_VALUE: Final = 2**31 - 1
 
 
 def allow_long_values() -> None:
-    """Let seeds hold values of any length: dbt reads them with Python's csv module.
+    """Allow values of any length in seeds: dbt reads them with Python's csv module.
 
-    Its limit of 128 KiB is one for the whole process; a larger one stays.
+    The module's limit of 128 KiB applies to the whole process; a larger one is kept.
     """
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_VALUE))
 
@@ -42,18 +42,19 @@ def load_seed(
 ) -> Outcome:
     """Write a seed's rows into its table, which dbt just created empty.
 
-    The rows' digest is kept as the snapshot's `sql_sha256`. If the table that the seed replaces
-    has the same columns and the same digest, it stays, with the comments that dbt gives columns
-    after it loaded a seed.
+    The rows' digest is stored as the snapshot's `sql_sha256`. If the table that the seed replaces
+    has the same columns and digest, it is kept, with the column comments that dbt adds after
+    loading a seed.
 
     Raises:
-        InputError: A value is not of its column's type.
-        UnsupportedError: The seed is to be partitioned.
+        InputError: A value doesn't fit its column's type.
+        UnsupportedError: The seed has a partition_by config.
     """
     snapshot = overlay.require_table(name)
     if snapshot.partition_by:
         raise UnsupportedError(
-            f"The seed {name} has the config partition_by, which seeds don't take yet. Remove it."
+            f"The seed {name} has the config partition_by, which seeds don't support "
+            "yet. Remove it."
         )
     rows = seed_rows(table, snapshot.schema, time_zone)
     digest = _digest(rows)

@@ -1,4 +1,4 @@
-"""Statistics: what `dbt docs` shows of a relation beside its columns, from manifests alone."""
+"""Statistics: what `dbt docs` shows about a relation besides its columns, only from manifests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 FAR_BACK: Final = 1_000
-"""Commits that are looked through for the one that a relation comes from."""
+"""Number of commits searched for the one that a relation comes from."""
 
 _SHOWN: Final = 12
 
@@ -38,7 +38,7 @@ class Statistics:
 
     Args:
         overlay: Where they are.
-        names: Those that will be asked for; their commits are looked up together.
+        names: Those that will be requested; their commits are looked up together.
     """
 
     def __init__(self, overlay: Overlay, names: Iterable[RelationName]) -> None:
@@ -47,34 +47,38 @@ class Statistics:
         self._commits = introductions(overlay.repository, overlay.base, committed, limit=FAR_BACK)
 
     def of(self, name: RelationName, entry: Entry) -> list[Statistic]:
-        """Return what is known of a relation.
+        """Return the statistics of a relation.
 
-        Always the branch; of a table its rows, bytes, files, version and time; the commit that
-        made it what it is, unless that is not committed yet or more than `FAR_BACK` commits ago.
+        Always the branch; for a table its rows, bytes, files, version and time; the commit that
+        last changed it, unless that is not committed yet or more than `FAR_BACK` commits ago.
         """
         table = self._table(entry) if isinstance(entry, TableEntry) else ()
         found = self._commits.get(name)
         commit = () if found is None else _commit(found.id, found.commit)
         branch = self._overlay.branch
-        shown = (Statistic("branch", "Branch", branch, "Where it was read"),) if branch else ()
+        shown = (
+            (Statistic("branch", "Branch", branch, "The branch that was read"),) if branch else ()
+        )
         return list(chain(table, shown, commit))
 
     def _table(self, entry: TableEntry) -> Iterator[Statistic]:
         snapshot = self._overlay.snapshot(entry.snapshot)
-        yield Statistic("rows", "Rows", snapshot.rows, "Rows that a reader sees")
+        yield Statistic("rows", "Rows", snapshot.rows, "Number of rows")
         yield Statistic("bytes", "Bytes", snapshot.bytes, "Size of the files")
-        yield Statistic("files", "Files", snapshot.block_count, "Parquet files that hold the rows")
+        yield Statistic("files", "Files", snapshot.block_count, "Number of Parquet files")
         changed = _time(snapshot.created_at)
-        yield Statistic("last_modified", "Last changed", changed, "When this version was made")
+        yield Statistic("last_modified", "Last changed", changed, "When this version was created")
         version = entry.snapshot[:_SHOWN]
-        yield Statistic("snapshot", "Version", version, "The table's version shown here")
+        yield Statistic("snapshot", "Version", version, "The table version shown here")
 
 
 def _commit(id: str, commit: Commit) -> Iterator[Statistic]:
-    yield Statistic("commit", "Commit", id[:_SHOWN], "The commit that made it what it is")
-    yield Statistic("committed_at", "Committed", _time(commit.committed_at), "When that was")
+    yield Statistic("commit", "Commit", id[:_SHOWN], "The commit that last changed it")
+    yield Statistic(
+        "committed_at", "Committed", _time(commit.committed_at), "When that commit was made"
+    )
     yield Statistic("author", "Author", commit.author, "Who made the commit")
-    yield Statistic("message", "Message", commit.summary, "What the commit says")
+    yield Statistic("message", "Message", commit.summary, "First line of the commit message")
     run = commit.run
     if run is not None:
         yield Statistic("invocation", "Run", run.invocation, "dbt's invocation id of the run")

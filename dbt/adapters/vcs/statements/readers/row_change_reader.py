@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypedDict
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.statements.families.staging_sql import Assignment, MergeClause, MergeSource
 from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.statements.syntax.expressions import read_expression
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
-from dbt.adapters.vcs.statements.syntax.names import Target, qualifiers_of
+from dbt.adapters.vcs.statements.syntax.names import Reference, Target, qualifiers_of
 from dbt.adapters.vcs.statements.syntax.query import Slice
 from dbt.adapters.vcs.statements.syntax.relations import is_name
 from dbt.adapters.vcs.statements.syntax.scan import scan
@@ -36,13 +37,12 @@ def read_row_change(cursor: Cursor, prefix: Sequence[Token] = ()) -> Update | De
         InputError: A column is set twice, or a clause is in the wrong place.
         UnsupportedError: A merge changes the table's schema, or a field of a column is set.
     """
-    with_ = Slice(prefix[0].start, prefix[-1].end) if prefix else None
     if cursor.take("update"):
-        return _update(cursor, prefix, with_)
+        return _update(cursor, prefix)
     if cursor.take("delete"):
-        return _delete(cursor, prefix, with_)
+        return _delete(cursor, prefix)
     cursor.expect("merge")
-    return _merge(cursor, prefix, with_)
+    return _merge(cursor, prefix)
 
 
 @reads("update", "delete", "merge")
@@ -100,43 +100,25 @@ def _read_alias(cursor: Cursor, *ends: str) -> str | None:
     return None
 
 
-def _update(cursor: Cursor, prefix: Sequence[Token], with_: Slice | None) -> Update:
+def _update(cursor: Cursor, prefix: Sequence[Token]) -> Update:
     changed = _read_target(cursor, "set")
     first = cursor.index
     cursor.expect("set")
     assignments = _assignments(cursor, changed, lambda: cursor.at("where"))
     where = _where(cursor)
-    found = scan([*prefix, *cursor.tokens[first:-1]])
-    return Update(
-        target=changed.target,
-        alias=changed.alias,
-        text=cursor.text,
-        reads=found.reads,
-        diffs=found.diffs,
-        with_=with_,
-        assignments=assignments,
-        where=where,
-    )
+    said = _said(cursor, changed, prefix, cursor.tokens[first:-1])
+    return Update(**said, assignments=assignments, where=where)
 
 
-def _delete(cursor: Cursor, prefix: Sequence[Token], with_: Slice | None) -> Delete:
+def _delete(cursor: Cursor, prefix: Sequence[Token]) -> Delete:
     cursor.expect("from")
     changed = _read_target(cursor, "where")
     first = cursor.index
     where = _where(cursor)
-    found = scan([*prefix, *cursor.tokens[first:-1]])
-    return Delete(
-        target=changed.target,
-        alias=changed.alias,
-        text=cursor.text,
-        reads=found.reads,
-        diffs=found.diffs,
-        with_=with_,
-        where=where,
-    )
+    return Delete(**_said(cursor, changed, prefix, cursor.tokens[first:-1]), where=where)
 
 
-def _merge(cursor: Cursor, prefix: Sequence[Token], with_: Slice | None) -> Merge:
+def _merge(cursor: Cursor, prefix: Sequence[Token]) -> Merge:
     if cursor.at("with", "schema", "evolution"):
         raise UnsupportedError(_SCHEMA_EVOLUTION)
     cursor.expect("into")
@@ -148,17 +130,34 @@ def _merge(cursor: Cursor, prefix: Sequence[Token], with_: Slice | None) -> Merg
     source = _source(cursor)
     cursor.expect("on")
     on = read_expression(cursor, lambda: _at_when(cursor))
-    found = scan([*prefix, from_, *cursor.tokens[first:-1]])
-    return Merge(
+    said = _said(cursor, changed, prefix, [from_, *cursor.tokens[first:-1]])
+    return Merge(**said, source=source, on=on, clauses=_clauses(cursor, changed))
+
+
+class _Said(TypedDict):
+    """The fields of `RowChange`."""
+
+    target: Target
+    alias: str | None
+    text: str
+    reads: tuple[Reference, ...]
+    diffs: tuple[DiffReference, ...]
+    with_: Slice | None
+
+
+def _said(
+    cursor: Cursor, changed: _Target, prefix: Sequence[Token], read: Sequence[Token]
+) -> _Said:
+    """Return what every kind of statement says; `read` are the tokens that may read relations."""
+    found = scan([*prefix, *read])
+    with_ = Slice(prefix[0].start, prefix[-1].end) if prefix else None
+    return _Said(
         target=changed.target,
         alias=changed.alias,
         text=cursor.text,
         reads=found.reads,
         diffs=found.diffs,
         with_=with_,
-        source=source,
-        on=on,
-        clauses=_clauses(cursor, changed),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.factory import make_engine
+from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.workspace.direct import landed
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
@@ -59,19 +60,17 @@ def connect(
     blobs = open_blobs(repository, storage_options or {})
     author = author or os.environ.get(variables.AUTHOR) or getpass.getuser()
     opened = Repository.open_or_create(blobs, author=author) if create else Repository.open(blobs)
-    workspace = Workspace(
-        opened,
-        _line(opened, branch, author),
-        lambda: make_engine(
+
+    def engine() -> Engine:
+        return make_engine(
             blobs,
-            settings=settings or {},
-            storage_options=storage_options or {},
+            settings=settings,
+            storage_options=storage_options,
             given=spark,
             owner=f"{opened.id}@{branch}",
-        ),
-        schema=schema,
-    )
-    client = Client(workspace, branch)
+        )
+
+    client = Client.on(opened, branch, engine, schema=schema, author=author)
     if spark is not None:
         client.open()
     return client
@@ -89,6 +88,24 @@ class Client:
         self._workspace = workspace
         self._branch = branch
         self._connection = workspace.connect(f"connect({branch})")
+
+    @classmethod
+    def on(
+        cls,
+        repository: Repository,
+        branch: str,
+        engine: Callable[[], Engine],
+        *,
+        schema: str,
+        author: str,
+    ) -> Client:
+        """Return a client on a branch or another revision; `engine` is called when it is needed.
+
+        Raises:
+            NotFoundError: There is no such branch or revision.
+        """
+        line = _line(repository, branch, author)
+        return cls(Workspace(repository, line, engine, schema=schema), branch)
 
     def __enter__(self) -> Client:
         return self

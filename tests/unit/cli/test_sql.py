@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.engines import factory
+from tests.unit.fake_engine import FakeEngine
+from tests.unit.warehouse import Warehouse
+
 from .conftest import Call
+
+PROFILES = "shop: {outputs: {default: {type: vcs, schema: s, method: far}}}\n"
 
 
 class Warned:
@@ -31,13 +38,24 @@ class Warned:
         return pa.table({"how": ["nothing_picked"]})
 
 
+def test_statements_run_where_the_profile_says(
+    call: Call, folder: Path, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    (folder / "profiles.yml").write_text(PROFILES)
+    monkeypatch.setattr(factory, "_MAKERS", {"far": lambda blobs, **_: FakeEngine(blobs)})
+    monkeypatch.setattr(factory, "METHODS", ("far",))
+    shown = call("sql", "select * from nowhere.t where true", code=2)
+    assert "No query of this engine: select * from nowhere.t where true" in shown.output
+
+
 def test_warnings_of_each_statement_are_lines_without_a_place_in_code(
     vcs: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def connected(*_: Any, **__: Any) -> Warned:
         return Warned()
 
-    monkeypatch.setattr("dbt.adapters.vcs.cli.reading.sql_command.connect", connected)
+    monkeypatch.setattr("dbt.adapters.vcs.api.Client.on", connected)
     done = vcs("sql", "one; two; one")
     lines = [f"Warning: Nothing picked by {text}.\n" for text in ("one", "two", "one")]
     assert done.stderr == "".join(lines)

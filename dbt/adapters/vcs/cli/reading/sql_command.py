@@ -7,7 +7,7 @@ import warnings
 
 import click
 
-from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.core.errors import InputError
@@ -38,12 +38,11 @@ def sql(
     if not texts:
         raise InputError("Expected a statement, found only white space and comments.")
     target, target_branch = session.target, branch or session.branch
-    with connect(
-        session.location,
+    with Client.on(
+        session.repository,
         target_branch,
-        schema or (target.schema if target else "default"),
-        settings=target.spark_config if target else {},
-        storage_options=session.storage_options,
+        session.engine,
+        schema=schema or (target.schema if target else "default"),
         author=session.author,
     ) as client:
         for text in texts:

@@ -62,7 +62,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "core.store": (
         {"blobs", "branch_names", "cache", "chain", "each", "failures"},
-        {"cloud", "memory", "objects", "refs"},
+        {"cloud_failures", "memory", "objects", "refs"},
+        {"cloud"},
         {"local"},
         {"opening"},
     ),
@@ -147,7 +148,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"engine"},
     ),
     "diffs": (
-        {"change_summary", "diff_query", "row_diff", "three_plan"},
+        {"change_summary", "diff_query", "matched_columns", "row_diff", "three_plan"},
         {"shapes", "three_join", "three_query"},
         {"difference", "three_way"},
         {"diff_inputs", "summaries"},

@@ -19,7 +19,8 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.layout.styled import fitted_lines, plain_text
 from dbt.adapters.vcs.text.diff_text import diff_text
-from dbt.adapters.vcs.verbs.reading.diff import DiffReport, read_diff
+from dbt.adapters.vcs.verbs.reading.diff import read_diff
+from dbt.adapters.vcs.verbs.reading.diff_report import DiffReport
 from dbt.adapters.vcs.verbs.reading.log import iter_log
 from dbt.adapters.vcs.verbs.row_set import RowSet
 from tests.unit.shelf import Shelf

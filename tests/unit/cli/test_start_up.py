@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,19 +15,26 @@ ROOMS = {
     "cli",
     "core",
     "diffs.change_summary",
+    "diffs.matched_columns",
     "diffs.summaries",
     "layout",
     "merges.conflicts.open_merges",
     "merges.conflicts.policy",
     "merges.conflicts.terms",
+    "rows.compare.row_counts",
+    "rows.in_process",
     "rows.limits",
     "runs",
+    "statements.syntax",
     "text",
     "variables",
     "verbs",
+    "worktree.moments",
+    "worktree.overlay",
+    "worktree.points",
 }
 """Rooms, and single modules of those that do more than read history."""
-PACKAGES = {"click", "dbt", "msgspec", "obstore", "typing_extensions", "zstandard"}
+PACKAGES = {"click", "dbt", "msgspec", "typing_extensions", "zstandard"}
 READING = (
     ("log",),
     ("status",),
@@ -37,13 +45,17 @@ READING = (
     ("conflicts", "main"),
     ("runs", "list"),
     ("lineage", "shop.a"),
+    ("diff", "main~1", "main"),
+    ("diff", "main~1", "main", "shop.b", "--stat"),
 )
 LISTING = """
 import sys
 before = set(sys.modules)
 from dbt.adapters.vcs.cli import main
-main({arguments!r}, standalone_mode=False)
-print(*sys.modules.keys() - before, file=sys.stderr)
+try:
+    main({arguments!r}, standalone_mode=False)
+finally:
+    print(*sys.modules.keys() - before, file=sys.stderr)
 """
 
 
@@ -62,7 +74,15 @@ def strays_of(modules: set[str]) -> set[str]:
     known = ROOMS | {"__version__"}
     allowed = {name for name in ours if any(f"{name}.".startswith(f"{room}.") for room in known)}
     # A package is loaded on the way to its modules; what is in it counts.
-    ways = {"diffs", "merges", "merges.conflicts", "rows"}
+    ways = {
+        "diffs",
+        "merges",
+        "merges.conflicts",
+        "rows",
+        "rows.compare",
+        "statements",
+        "worktree",
+    }
     return ours - allowed - ways
 
 
@@ -84,6 +104,26 @@ def test_a_verb_that_reads_history_loads_only_what_that_takes(
     assert not strays_of(modules)
     assert packages_of(modules) <= PACKAGES
     assert "urllib.request" not in modules
+
+
+def test_a_profile_without_jinja_is_read_with_yaml_alone(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    target = f"{{type: vcs, schema: shop, repository: {warehouse.blobs.uri}}}"
+    (tmp_path / "profiles.yml").write_text(f"shop: {{outputs: {{default: {target}}}}}\n")
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", LISTING.format(arguments=["log"])],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    modules = set(done.stderr.split())
+    assert f"{PACKAGE}cli.profile" in modules
+    assert not strays_of(modules)
+    assert packages_of(modules) <= PACKAGES | {"cython_runtime", "yaml"}
 
 
 def test_the_version_is_shown_without_looking_for_installed_packages() -> None:

@@ -4,14 +4,16 @@ import errno
 import os
 
 import pytest
-from obstore.exceptions import GenericError, PermissionDeniedError, UnauthenticatedError
+from obstore.exceptions import BaseError, GenericError, PermissionDeniedError, UnauthenticatedError
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, StorageError
+from dbt.adapters.vcs.core.store.cloud_failures import translated_cloud
 from dbt.adapters.vcs.core.store.failures import translated
 
 
 def translate(error: Exception, verb: str = "write") -> str:
-    with pytest.raises((StorageError, NotFoundError)) as caught, translated(verb, "a/b", "s3://x"):
+    inside = translated_cloud if isinstance(error, BaseError) else translated
+    with pytest.raises((StorageError, NotFoundError)) as caught, inside(verb, "a/b", "s3://x"):
         raise error
     return str(caught.value)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.store import CloudBlobs, LocalBlobs, MemoryBlobs, open_blobs
+from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, open_blobs
+from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 
 
 def test_local_locations_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,9 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
 from dbt.adapters.vcs.text.diff_text import diff_schema_text, diff_summary_text, diff_text
-from dbt.adapters.vcs.verbs.reading.diff import ColumnDiff, DiffReport, read_diff
+from dbt.adapters.vcs.verbs.reading.diff import read_diff
 from dbt.adapters.vcs.verbs.reading.diff_range import Ends, read_ends
+from dbt.adapters.vcs.verbs.reading.diff_report import ColumnDiff, DiffReport
 from tests.unit.shelf import Shelf
 from tests.unit.warehouse import Warehouse
 
@@ -162,7 +163,7 @@ def test_what_is_too_large_is_counted_from_files(shelf: Shelf) -> None:
     with pytest.raises(TooLargeError, match=r"snapshot_diff\('s\.t@"):
         report(shelf, "v1..main", "s.t", limits=little)
     shelf.repository.create_branch("other", shelf.repository.resolve("main"), author="ann")
-    (counted,) = report(shelf, "s.u@v1", "s.t@v1", limits=little, with_rows=False).relations
+    (counted,) = report(shelf, "s.u@v1", "s.t@v1", limits=little, limit=0).relations
     assert not counted.is_exact
     assert (counted.rows_added, counted.rows_removed) == (2, 3)
 

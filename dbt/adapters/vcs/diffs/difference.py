@@ -11,16 +11,16 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
+from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.diff_query import delta_parts, diff_query, signed_part
+from dbt.adapters.vcs.diffs.matched_columns import matched, needs_names
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.diffs.shapes import shaped
 from dbt.adapters.vcs.engines.version_mounts import VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
-from dbt.adapters.vcs.rows.compare.net import Counts
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -46,14 +46,6 @@ class Difference:
     after: Snapshot | None
     columns: tuple[str, ...] = ()
 
-    @property
-    def schema(self) -> tuple[ColumnChange, ...]:
-        """How the columns differ: matched by identity, or by name if the tables are unrelated."""
-        before, after = _matched(self.before, self.after)
-        if before is None or after is None:
-            return ()
-        return diff_schemas(before.schema, after.schema)
-
     def in_process(self, *, limits: Limits = LIMITS) -> TableDiff:
         """Compare the rows with Arrow; files that both versions have are not read.
 
@@ -62,8 +54,8 @@ class Difference:
             UnsupportedError: Arrow can't read or compare a column, or no engine could.
             TooLargeError: There are too many rows.
         """
-        before, after = _matched(self.before, self.after)
-        if self._needs_names:
+        before, after = matched(self.before, self.after)
+        if needs_names(self.before, self.after):
             raise UnsupportedError(
                 "Tables that are not related, and have columns that were renamed, can't be "
                 "compared without Spark."
@@ -73,9 +65,9 @@ class Difference:
 
     def counts(self, *, limits: Limits = LIMITS) -> Counts:
         """Return the numbers of rows added, removed and modified; raises as `in_process` does."""
-        if self.columns or self._needs_names:
+        if self.columns or needs_names(self.before, self.after):
             return self.in_process(limits=limits).counts
-        before, after = _matched(self.before, self.after)
+        before, after = matched(self.before, self.after)
         return count_changes(self.repository, before, after, limits=limits)
 
     def table(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> pa.Table:
@@ -91,11 +83,11 @@ class Difference:
             InputError: There is no such column, or neither version is given.
             UnsupportedError: A column has types that can't be compared.
         """
-        before, after = _matched(self.before, self.after)
+        before, after = matched(self.before, self.after)
         comparison = Comparison.of(before, after, self.columns or None)
         _check_names(comparison.fields, shape)
         parts: Iterable[str]
-        if self._needs_names:
+        if needs_names(self.before, self.after):
             parts = [
                 *self._whole(session, self.before, before, -1, comparison.fields),
                 *self._whole(session, self.after, after, 1, comparison.fields),
@@ -147,21 +139,6 @@ class Difference:
             return f"({rows})"
         return session.mount_arrow(name or self._name(shape), rows)
 
-    @property
-    def _needs_names(self) -> bool:
-        """Whether a column of one table has the id of a different column of the other.
-
-        In files, where columns are named by id, one would be mistaken for the other.
-        """
-        before, after = self.before, self.after
-        if before is None or after is None or before.table == after.table:
-            return False
-        new = _matched(before, after)[0]
-        if new is None or new.schema.fields != before.schema.fields:
-            return True
-        sides = ((before.schema, after.schema), (after.schema, before.schema))
-        return any(field.id in other.retired for own, other in sides for field in own.fields)
-
     def _name(self, shape: TwoWayShape) -> str:
         """Return a name unique to this difference."""
         sides = [msgspec.json.encode(side) for side in (self.before, self.after)]
@@ -192,36 +169,6 @@ class Difference:
         ]
         relation = session.mount_physical(Version.of(self.repository, stored).mount())
         yield signed_part(relation, sign, columns)
-
-
-def _matched(
-    before: Snapshot | None, after: Snapshot | None
-) -> tuple[Snapshot | None, Snapshot | None]:
-    """Return two versions in which columns to be compared share an id.
-
-    Clones and branches of one table already do. In unrelated tables, columns with the same name
-    are matched.
-    """
-    if before is None or after is None or before.table == after.table:
-        return before, after
-    taken = {field.id.lower() for field in after.schema.fields}
-    fields: list[Field] = []
-    for field in before.schema.fields:
-        same = after.schema.find(field.name)
-        id = same.id if same is not None else field.id
-        while same is None and id.lower() in taken:
-            id = f"{id}__before"
-        taken.add(id.lower())
-        fields.append(msgspec.structs.replace(field, id=id))
-    ids = {old.id: new.id for old, new in zip(before.schema.fields, fields, strict=True)}
-    return (
-        msgspec.structs.replace(
-            before,
-            schema=Schema(fields=tuple(fields)),
-            primary_key=tuple(ids[id] for id in before.primary_key),
-        ),
-        msgspec.structs.replace(after, schema=Schema(fields=after.schema.fields)),
-    )
 
 
 def _check_names(fields: Sequence[Field], shape: TwoWayShape) -> None:

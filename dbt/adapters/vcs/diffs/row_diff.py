@@ -16,7 +16,8 @@ from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.compare.comparison import Comparison
 from dbt.adapters.vcs.rows.compare.matching import hits
-from dbt.adapters.vcs.rows.compare.net import Counts, NetChanges, net_changes, sums, table_columns
+from dbt.adapters.vcs.rows.compare.net import NetChanges, net_changes, sums, table_columns
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.compare.signed import signed_rows
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 

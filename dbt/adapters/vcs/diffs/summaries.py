@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -14,10 +14,8 @@ from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, diff_tre
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.limits import Limits
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.rows.compare.net import Counts
 
 BUDGET: Final = Limits(rows=250_000, bytes=64 * 2**20)
 """What is read at most for all lines of one summary: about a second."""

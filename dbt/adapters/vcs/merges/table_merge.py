@@ -24,8 +24,8 @@ from dbt.adapters.vcs.merges.rowwise.decide import Mode as RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, Policy
-from dbt.adapters.vcs.rows.compare.net import Counts
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.rows.types import plain_type_text

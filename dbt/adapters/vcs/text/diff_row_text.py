@@ -10,7 +10,7 @@ from dbt.adapters.vcs.text.row_text import cell_of
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.layout.styled import Span, Style
-    from dbt.adapters.vcs.verbs.reading.diff import DiffReport
+    from dbt.adapters.vcs.verbs.reading.diff_report import DiffReport
 
 _STYLES: Final[dict[str, Style]] = {
     "added": "good",

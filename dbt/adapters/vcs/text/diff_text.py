@@ -12,7 +12,7 @@ from dbt.adapters.vcs.text.diff_row_text import diff_rows
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.layout.styled import Block, Style
-    from dbt.adapters.vcs.verbs.reading.diff import ColumnDiff, DiffReport, RelationDiff
+    from dbt.adapters.vcs.verbs.reading.diff_report import ColumnDiff, DiffReport, RelationDiff
 
 _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
 

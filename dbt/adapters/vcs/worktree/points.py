@@ -22,8 +22,8 @@ from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, Ta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version, find_version_at
 from dbt.adapters.vcs.statements.syntax.names import At
+from dbt.adapters.vcs.worktree.moments import moment_of
 from dbt.adapters.vcs.worktree.overlay import Overlay
-from dbt.adapters.vcs.worktree.pins import moment_of
 
 _MERGE_BASE: Final = "..."
 

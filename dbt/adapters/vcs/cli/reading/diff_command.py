@@ -14,7 +14,8 @@ from dbt.adapters.vcs.cli.pairs import Names
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.text.diff_text import diff_schema_text, diff_summary_text, diff_text
-from dbt.adapters.vcs.verbs.reading.diff import DiffReport, read_diff
+from dbt.adapters.vcs.verbs.reading.diff import read_diff
+from dbt.adapters.vcs.verbs.reading.diff_report import DiffReport
 
 DIFFERENT = 1
 
@@ -68,8 +69,7 @@ def diff(
             branch=session.branch,
             columns=columns or (),
             shape=shape,
-            limit=limit or None,
-            with_rows=output is None,
+            limit=(limit or None) if output is None else 0,
         )
     except VcsError as error:
         raise Failure(str(error)) from error

@@ -1,7 +1,6 @@
 """Objects and refs on a blob store."""
 
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
-from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
@@ -11,7 +10,6 @@ from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 __all__ = [
     "BlobInfo",
     "Blobs",
-    "CloudBlobs",
     "LocalBlobs",
     "MemoryBlobs",
     "ObjectStore",

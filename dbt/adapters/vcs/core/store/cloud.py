@@ -14,8 +14,8 @@ from obstore.store import ObjectStore
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import micros_of
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
+from dbt.adapters.vcs.core.store.cloud_failures import translated_cloud
 from dbt.adapters.vcs.core.store.each import Parallel
-from dbt.adapters.vcs.core.store.failures import translated
 
 
 class CloudBlobs:
@@ -27,17 +27,13 @@ class CloudBlobs:
 
     def __init__(self, store: ObjectStore, uri: str) -> None:
         self.uri = uri
-        self._given = store
+        self._store = store
         self._parallel = Parallel()
-
-    @property
-    def _store(self) -> ObjectStore:
-        return self._given
 
     def get(self, path: str) -> bytes:
         """Return all bytes of a blob."""
         check_path(path)
-        with translated("read", path, self.uri):
+        with translated_cloud("read", path, self.uri):
             return bytes(obstore.get(self._store, path).bytes())
 
     def range(self, path: str, start: int, length: int) -> bytes:
@@ -45,19 +41,19 @@ class CloudBlobs:
         stop = min(start + length, self.size(path))
         if start >= stop:
             return b""
-        with translated("read", path, self.uri):
+        with translated_cloud("read", path, self.uri):
             return bytes(obstore.get_range(self._store, path, start=start, end=stop))
 
     def size(self, path: str) -> int:
         """Return the size of a blob in bytes."""
         check_path(path)
-        with translated("read", path, self.uri):
+        with translated_cloud("read", path, self.uri):
             return int(obstore.head(self._store, path)["size"])
 
     def create(self, path: str, data: bytes) -> bool:
         """Store a blob if none has this path."""
         check_path(path)
-        with translated("write", path, self.uri):
+        with translated_cloud("write", path, self.uri):
             try:
                 obstore.put(self._store, path, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
@@ -80,14 +76,14 @@ class CloudBlobs:
         """Return the names of the direct sub-folders."""
         check_path(folder)
         found: Sequence[str] = ()
-        with suppress(NotFoundError), translated("list", folder, self.uri):
+        with suppress(NotFoundError), translated_cloud("list", folder, self.uri):
             found = obstore.list_with_delimiter(self._store, folder)["common_prefixes"]
         return sorted(path.rstrip("/").rpartition("/")[2] for path in found)
 
     def top(self) -> list[str]:
         """Return the names of the files and folders that lie at the top."""
         names: list[str] = []
-        with suppress(NotFoundError), translated("list", "", self.uri):
+        with suppress(NotFoundError), translated_cloud("list", "", self.uri):
             found = obstore.list_with_delimiter(self._store)
             names = [path.rstrip("/").rpartition("/")[2] for path in found["common_prefixes"]]
             names += [meta["path"].rpartition("/")[2] for meta in found["objects"]]
@@ -96,7 +92,7 @@ class CloudBlobs:
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder."""
         check_path(folder)
-        with suppress(NotFoundError), translated("list", folder, self.uri):
+        with suppress(NotFoundError), translated_cloud("list", folder, self.uri):
             for chunk in obstore.list(self._store, folder):
                 for meta in chunk:
                     modified = cast(datetime, meta["last_modified"])
@@ -106,7 +102,7 @@ class CloudBlobs:
         """Return the first blob in the path's folder with a later name."""
         check_path(path)
         folder = path.rpartition("/")[0]
-        with suppress(NotFoundError), translated("list", folder, self.uri):
+        with suppress(NotFoundError), translated_cloud("list", folder, self.uri):
             for chunk in obstore.list(self._store, folder, offset=path, chunk_size=1):
                 for meta in chunk:
                     return str(meta["path"])
@@ -115,7 +111,7 @@ class CloudBlobs:
     def delete(self, path: str) -> None:
         """Remove a blob."""
         check_path(path)
-        with suppress(NotFoundError), translated("delete", path, self.uri):
+        with suppress(NotFoundError), translated_cloud("delete", path, self.uri):
             obstore.delete(self._store, path)
 
     def sync(self, paths: Iterable[str]) -> None:

@@ -7,19 +7,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from obstore.exceptions import (
-    BaseError,
-    PermissionDeniedError,
-    UnauthenticatedError,
-)
-from obstore.exceptions import (
-    NotFoundError as StoreNotFoundError,
-)
-
 from dbt.adapters.vcs.core.errors import NotFoundError, StorageError, VcsError
 
-_DENIED = (PermissionError, PermissionDeniedError, UnauthenticatedError)
-_MISSING = (FileNotFoundError, StoreNotFoundError)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _OS_CODE = re.compile(r"\(os error (\d+)\)")
 _QUERY = re.compile(r"\?[^\s\"')]*")
@@ -40,14 +29,14 @@ def translated(verb: str, path: str, uri: str) -> Iterator[None]:
         yield
     except VcsError:
         raise
-    except _MISSING as error:
+    except FileNotFoundError as error:
         if verb == "write":
             raise StorageError(
                 f"Could not write {path}: there is no {uri}. "
                 "Create the bucket or container, or check the location, then try again."
             ) from error
         raise NotFoundError(f"There is no file {path} in {uri}.") from error
-    except (OSError, BaseError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise _storage_error(error, verb, path, uri) from error
 
 
@@ -60,7 +49,7 @@ def plain(error: BaseException) -> str:
 
 def _storage_error(error: Exception, verb: str, path: str, uri: str) -> StorageError:
     code = _os_code(error)
-    if isinstance(error, _DENIED) or code in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if isinstance(error, PermissionError) or code in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StorageError(
             f"No permission to {verb} {path} in {uri} ({plain(error)}). "
             "Check the rights of this user, or the credentials, on that location."
@@ -79,5 +68,6 @@ def _storage_error(error: Exception, verb: str, path: str, uri: str) -> StorageE
 def _os_code(error: Exception) -> int | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
+    # obstore gives the number in its text alone.
     found = _OS_CODE.search(str(error))
     return int(found.group(1)) if found else None

@@ -6,31 +6,32 @@ import errno
 import os
 import stat
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
-
-from obstore.store import LocalStore
+from typing import TYPE_CHECKING, BinaryIO
 
 from dbt.adapters.vcs.core.errors import StorageError
-from dbt.adapters.vcs.core.store.blobs import check_path
-from dbt.adapters.vcs.core.store.cloud import CloudBlobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
 from dbt.adapters.vcs.core.store.each import Parallel
 from dbt.adapters.vcs.core.store.failures import translated
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 
 _OF_A_WRITE = "w="
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
-class LocalBlobs(CloudBlobs):
+class LocalBlobs:
     """A folder; `Blobs` has the contract.
 
-    Listing whole trees goes through obstore. Single files are read here, since its runtime
-    costs several times what the file system does. Writing is done here, since obstore does not
-    ask the disk to keep what it was given: bytes go to a temporary file beside the final name,
-    are synced, and are linked to the final name, which fails if that exists. Files are synced at
-    once where there are several: the file system then writes its journal once, not once for each.
+    Listing whole trees goes through obstore, which is loaded for that alone. Single files are
+    read here, since its runtime costs several times what the file system does. Writing is done
+    here, since obstore does not ask the disk to keep what it was given: bytes go to a temporary
+    file beside the final name, are synced, and are linked to the final name, which fails if that
+    exists. Files are synced at once where there are several: the file system then writes its
+    journal once, not once for each.
 
     Attributes:
         root: The folder, absolute; made by the first write.
@@ -40,16 +41,18 @@ class LocalBlobs(CloudBlobs):
         self.uri = str(root)
         self.root = root
         self._fsync = fsync
-        self._opened: LocalStore | None = None
         self._parallel = Parallel()
 
-    @property
-    def _store(self) -> LocalStore:
-        if self._opened is None:
-            if not self.root.exists():
-                raise FileNotFoundError(self.uri)
-            self._opened = LocalStore(self.root)
-        return self._opened
+    def _listed(self) -> CloudBlobs | None:
+        """Return the folder as obstore sees it, or None if it isn't there."""
+        if not self.root.exists():
+            return None
+        # Most commands list nothing, and start sooner without it.
+        from obstore.store import LocalStore
+
+        from dbt.adapters.vcs.core.store.cloud import CloudBlobs
+
+        return CloudBlobs(LocalStore(self.root), self.uri)
 
     def get(self, path: str) -> bytes:
         """Return all bytes of a blob."""
@@ -98,6 +101,18 @@ class LocalBlobs(CloudBlobs):
         later = min((entry for entry in entries if entry > name and "#" not in entry), default="")
         return f"{folder}/{later}" if later else None
 
+    def top(self) -> list[str]:
+        """Return the names of the files and folders that lie at the top."""
+        listed = self._listed()
+        return [] if listed is None else listed.top()
+
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield every blob below a folder."""
+        check_path(folder)
+        listed = self._listed()
+        if listed is not None:
+            yield from listed.walk(folder)
+
     def _open(self, path: str) -> BinaryIO:
         """Open a blob; anything but a file counts as missing."""
         try:
@@ -115,8 +130,10 @@ class LocalBlobs(CloudBlobs):
 
     def delete(self, path: str) -> None:
         """Remove a blob, and the folder of a write that it leaves empty."""
-        super().delete(path)
-        folder = (self.root / path).parent
+        file = self.root / check_path(path)
+        with translated("delete", path, self.uri), suppress(FileNotFoundError, NotADirectoryError):
+            file.unlink()
+        folder = file.parent
         # No other write uses it. A shared folder could disappear while somebody writes to it.
         if folder.name.startswith(_OF_A_WRITE):
             with suppress(OSError):

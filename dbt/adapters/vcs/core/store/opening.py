@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from obstore.exceptions import BaseError
-from obstore.store import from_url
-
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 from dbt.adapters.vcs.core.store.failures import plain
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
@@ -114,6 +110,12 @@ def _local_path(uri: str, scheme: str) -> Path:
 
 
 def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
+    # A local repository does without obstore.
+    from obstore.exceptions import BaseError
+    from obstore.store import from_url
+
+    from dbt.adapters.vcs.core.store.cloud import CloudBlobs
+
     parts = urlsplit(uri)
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
     client: dict[str, Any] = {key: options.pop(key) for key in options.keys() & _CLIENT_OPTIONS}

@@ -25,7 +25,7 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.row_change import Update
 from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
 from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.worktree.pins import zone_named
+from dbt.adapters.vcs.worktree.moments import zone_named
 
 _MOUNTED: Final = "__vcs_conflicts"
 

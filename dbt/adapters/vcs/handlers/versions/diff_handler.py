@@ -10,6 +10,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.diffs.diff_inputs import Shaped, filtered, find_difference, zone_of
 from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome, are_plain
@@ -62,7 +63,7 @@ def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
     match statement.output:
         case "schema":
             names = ("kind", "column", "before", "after")
-            changes = difference.two.schema
+            changes = column_changes(difference.two.before, difference.two.after)
             columns = {name: [getattr(item, name) for item in changes] for name in names}
             table = pa.table(columns, pa.schema([(name, pa.string()) for name in names]))
             return Outcome(rows=ArrowRows(table))

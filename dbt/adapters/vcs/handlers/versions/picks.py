@@ -21,7 +21,8 @@ from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.versioning import SnapshotPick
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
-from dbt.adapters.vcs.worktree.pins import query_of_body, zone_named
+from dbt.adapters.vcs.worktree.moments import zone_named
+from dbt.adapters.vcs.worktree.pins import query_of_body
 
 _AT_A_TIME: Final = 200
 """How many values one query computes; each is a column of its own."""

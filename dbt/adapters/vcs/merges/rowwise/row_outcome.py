@@ -21,7 +21,8 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.repair import Repair
 from dbt.adapters.vcs.merges.rowwise.verify import verify
-from dbt.adapters.vcs.rows.compare.net import Counts, net_changes
+from dbt.adapters.vcs.rows.compare.net import net_changes
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.compare.signed import signed_rows
 from dbt.adapters.vcs.rows.files.footers import check_not_null, read_blocks
 from dbt.adapters.vcs.rows.files.row_files import write_rows

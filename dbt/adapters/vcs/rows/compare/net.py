@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.equality import Codes, equal_pairs, group_ids, group_in_steps
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.types import arrow_type
@@ -19,14 +20,6 @@ Columns = Callable[[Sequence[Field]], Iterable[pa.ChunkedArray]]
 """Gives columns of the rows; they are read only when they are asked for."""
 
 _NONE: Final = np.empty(0, np.int64)
-
-
-class Counts(NamedTuple):
-    """Numbers of rows added, removed and modified; without a key none is modified."""
-
-    added: int
-    removed: int
-    modified: int
 
 
 @dataclass(frozen=True, slots=True)

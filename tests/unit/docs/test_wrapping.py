@@ -15,6 +15,7 @@ PAGES = [
     CHECKOUT / "README.md",
     CHECKOUT / "CHANGELOG.md",
     CHECKOUT / "CONTRIBUTING.md",
+    CHECKOUT / "SECURITY.md",
 ]
 WIDTH = 120
 FENCE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)

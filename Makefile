@@ -8,31 +8,31 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   := integration_tests/data/.complete
 
-help: ## say what can be made
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
 
-demo: java $(VENV)/.demo $(DATA) ## build, branch, break, mend and merge a dbt project on real data
+demo: java $(VENV)/.demo $(DATA) ## build, branch, break, fix and merge a dbt project on real data
 	cd integration_tests && ../$(BIN)/python -m demo
 
 test: java $(VENV)/.test,demo $(DATA) ## run all tests
 	$(BIN)/python -m pytest tests --durations=25
 
-check: $(VENV)/.dev ## check style, types and what needs no Java, with the laws on few cases; between two edits
+check: $(VENV)/.dev ## check style and types, and run the tests that need no Java, with few random cases
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/property \
 	    -q -m "not spark and not conformance"
 
-# Not through -m, which dbt would find on the command line and take for its own.
-conformance: java $(VENV)/.test,demo ## run all of dbt's own suite for adapters, and write docs/conformance.md
+# Not with pytest -m, because dbt would find -m on the command line and parse it itself.
+conformance: java $(VENV)/.test,demo ## run all of dbt's own test suite for adapters, and write docs/conformance.md
 	$(BIN)/python -m pytest tests/functional/adapter -o addopts= --junitxml=target/conformance.xml; ran=$$?; \
 	    $(BIN)/python tests/functional/adapter/report.py target/conformance.xml && exit $$ran
 
-nightly: java $(VENV)/.test ## state the laws on ten times as many random cases; takes hours
+nightly: java $(VENV)/.test ## run the property tests on ten times as many random cases; takes hours
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit tests/functional/rows/test_machine.py
 
-smoke: java ## build the sdist and the wheel into dist/, install the wheel alone and build a small project with it
+smoke: java ## build the sdist and the wheel into dist/, install only the wheel and build a small project with it
 	$(PYTHON) tests/smoke.py
 
 lint: $(VENV)/.dev ## check style and types
@@ -40,7 +40,7 @@ lint: $(VENV)/.dev ## check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: $(VENV)/.docs ## write the user's guide to build/site
+docs: $(VENV)/.docs ## build the user guide in build/site
 	$(BIN)/python docs/generate.py
 	$(BIN)/python -m mkdocs build --strict
 
@@ -62,32 +62,32 @@ bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark
 	$(BIN)/python benchmarks/models.py --models $(MODELS)
 	$(BIN)/python benchmarks/own_cost.py
 
-bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if installed, Dolt; fetches their packages
+bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if installed, Dolt; downloads their packages
 	$(BIN)/python benchmarks/peers.py --scale $(SF)
 
-clean: ## take away what the demo and the benchmarks left
+clean: ## delete what the demo and the benchmarks left
 	rm -rf .demo benchmarks/results/*.* benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \
 	    | sed -n 's/.* version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p'); \
 	if [ "$${version:-0}" -lt 17 ]; then \
-	    echo "Spark needs Java 17 or newer, and found $${version:-none}:" \
+	    echo "Spark needs Java 17 or newer, found $${version:-none}:" \
 	        "install one (Debian: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17;" \
-	        "or https://adoptium.net) and put it on PATH or into JAVA_HOME." >&2; \
+	        "or https://adoptium.net) and add it to PATH or set JAVA_HOME." >&2; \
 	    exit 1; \
 	fi
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
-	    echo "dbt-vcs needs Python 3.10 or newer: install one, or name it as in make demo PYTHON=python3.12." >&2; \
+	    echo "dbt-vcs needs Python 3.10 or newer: install it, or pass its path, as in make demo PYTHON=python3.12." >&2; \
 	    exit 1; \
 	}
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-# Installed again only when pyproject.toml is newer than the last installation.
+# Reinstalled only when pyproject.toml is newer than the last installation.
 $(VENV)/.%: pyproject.toml | $(BIN)/python
-	@echo "Installing; Spark alone is 450 MB, so the first time takes minutes."
+	@echo "Installing. Spark alone is 450 MB, so this takes a few minutes the first time."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 

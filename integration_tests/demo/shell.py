@@ -1,4 +1,4 @@
-"""Running dbt and dbt-vcs the way a person would, and keeping what they said."""
+"""Run dbt and dbt-vcs as a person would, and keep their output."""
 
 import os
 import re
@@ -16,12 +16,12 @@ _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class UnexpectedExit(Exception):
-    """A command ended in another way than the demo tells; the message holds what it said."""
+    """A command ended differently than the demo expects; the message has its output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How one command ended."""
+    """The result of one command."""
 
     command: str
     code: int
@@ -44,7 +44,7 @@ class Shell:
     say: Say
 
     def dbt(self, *arguments: str, expect: int = 0) -> Outcome:
-        """Run dbt; lines of started nodes and passed tests are not told on."""
+        """Run dbt; lines for started nodes and passed tests are not printed."""
         return self._run("dbt", arguments, expect)
 
     def vcs(self, *arguments: str, expect: int = 0) -> Outcome:

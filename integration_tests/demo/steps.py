@@ -52,10 +52,10 @@ class Contents:
 
 
 class Demo:
-    """A copy of the project, a repository of its own, and the steps to take."""
+    """A copy of the project, its own repository, and the steps."""
 
     def __init__(self, folder: Path, say: Say) -> None:
-        """Start anew in a folder; what an earlier demo left there goes.
+        """Start again in a folder; deletes what an earlier demo left there.
 
         Args:
             folder: where everything comes to lie.
@@ -77,7 +77,7 @@ class Demo:
         return self.shell.dbt("build", "--target", "prod")
 
     def change_on_a_branch(self) -> Outcome:
-        """Change a model, and build it alone on a branch that this very run creates."""
+        """Change a model, and build only that model on a branch that this run creates."""
         self._edit(*LATER)
         return self.shell.dbt("build", "--target", "dev", "--select", "carrier_delays+")
 
@@ -92,12 +92,12 @@ class Demo:
         return self.shell.vcs("runs", "list")
 
     def mend_and_retry(self) -> Outcome:
-        """Agree to the new rating in the test; go on where the failed run stopped."""
+        """Accept the new rating in the test; resume where the failed run stopped."""
         self._edit(*AGREED)
         return self.shell.dbt("retry", "--target", "dev")
 
     def merge(self) -> Outcome:
-        """Let ``main`` have what the branch has."""
+        """Merge the branch into ``main``."""
         return self.shell.vcs("merge", FEATURE, MAIN)
 
     def log(self, branch: str) -> Outcome:

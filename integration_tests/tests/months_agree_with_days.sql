@@ -1,4 +1,4 @@
--- Two incremental models, two strategies, one count.
+-- Two incremental models with different strategies must have the same count.
 select
     months.flights as flights_by_month,
     days.flights as flights_by_day

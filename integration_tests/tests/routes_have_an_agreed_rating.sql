@@ -1,4 +1,4 @@
--- Whoever reads the ratings knows these words and no others.
+-- Readers of the ratings expect only these values.
 select
     origin,
     dest,

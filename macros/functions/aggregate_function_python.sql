@@ -1,4 +1,4 @@
-{#- A function of a group's values: the config entry_point names a class with accumulate and finish. -#}
+{#- An aggregate function: the config entry_point names a class with accumulate and finish. -#}
 {% macro vcs__aggregate_function_python(target_relation) %}
     {{ get_aggregate_function_create_replace_signature(target_relation) }}
 {% endmacro %}
@@ -13,13 +13,13 @@
 {% endmacro %}
 
 
-{#- Spark calls an aggregate of Python with the arguments that are there, and knows no defaults. -#}
+{#- Spark calls a Python aggregate only with the arguments given, and supports no defaults. -#}
 {% macro vcs__get_formatted_aggregate_function_args() %}
     {%- set args = [] -%}
     {%- for arg in model.arguments -%}
         {%- if arg.get('default_value') is not none -%}
             {%- do exceptions.warn(
-              "The default value of " ~ arg.name ~ " is left out: an aggregate function ("
+              "The default value of " ~ arg.name ~ " is ignored: an aggregate function ("
               ~ model.name ~ ") has none on Spark."
             ) -%}
         {%- endif -%}

@@ -1,4 +1,4 @@
-{#- What comes before a function's body; `data_type: table(id int, ...)` makes it return rows. -#}
+{#- The part before a function's body; `data_type: table(id int, ...)` makes it return rows. -#}
 {% macro vcs__scalar_function_create_replace_signature_sql(target_relation) %}
     CREATE OR REPLACE FUNCTION {{ target_relation.render() }} ({{ formatted_scalar_function_args_sql() }})
     RETURNS {{ model.returns.data_type }}

@@ -1,5 +1,5 @@
-{#- dbt-spark's, with the primary key and other properties; dbt loads the rows of a seed only if it
-    has some, so whether an empty one changed is asked here. -#}
+{#- Like dbt-spark's, with the primary key and other properties. dbt loads the rows of a seed only
+    if there are any, so this checks whether an empty seed has changed. -#}
 {% macro vcs__create_csv_table(model, agate_table) -%}
   {%- set sql = spark__create_csv_table(model, agate_table) -%}
   {%- do vcs_sync_properties(this) -%}

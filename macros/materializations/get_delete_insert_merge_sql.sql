@@ -1,7 +1,8 @@
-{#- In one statement: dbt's own has two, and the model, a temporary view that may read the table
-    itself, would give other rows to the second than to the first. The source's columns have names
-    of their own, so that incremental_predicates may name the table's plainly, as in a DELETE. Rows
-    to insert meet no row of the table; what they join on is random, lest all be one task's. -#}
+{#- In a single statement: dbt's own has two, and the model, a temporary view that may read the
+    table itself, would return different rows to the second one. The source's columns have their own
+    names, so that incremental_predicates can use the table's column names as in a DELETE. Rows to
+    insert match no row of the table; they join on a random value, so that they don't all end up in
+    one task. -#}
 {% macro vcs__get_delete_insert_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
   {%- if not unique_key -%}
     {{ return(get_insert_into_sql(source, target)) }}

@@ -1,4 +1,4 @@
-{#- Redefines dbt-spark's macro, which is not dispatched: strategies are macros, as in dbt. -#}
+{#- Overrides dbt-spark's macro, which is not dispatched: strategies are macros, as in dbt. -#}
 {% macro dbt_spark_get_incremental_sql(strategy, source, target, existing, unique_key, incremental_predicates) %}
   {%- do vcs_sync_properties(target) -%}
   {%- set predicates = [incremental_predicates] if incremental_predicates is string else incremental_predicates -%}
@@ -13,7 +13,7 @@
 {% endmacro %}
 
 
-{#- Rows with the key of one that is there take its place; without a key there is none to take. -#}
+{#- Rows with an existing key replace the old row; without a key, all rows are appended. -#}
 {% macro vcs__get_incremental_default_sql(arg_dict) %}
   {%- if arg_dict['unique_key'] -%}
     {{ return(get_incremental_merge_sql(arg_dict)) }}
@@ -27,8 +27,8 @@
 {% endmacro %}
 
 
-{#- Whole partitions, or the whole table: those that the rows are in, or those that the config
-    partitions lists, whether there are rows for them or not. -#}
+{#- Replaces whole partitions, or the whole table: the partitions with new rows, or those listed in
+    the config partitions, whether there are rows for them or not. -#}
 {% macro vcs__get_incremental_insert_overwrite_sql(arg_dict) %}
   {%- set source, target = arg_dict['temp_relation'], arg_dict['target_relation'] -%}
   {%- if config.get('partitions') is none -%}
@@ -38,7 +38,7 @@
 {% endmacro %}
 
 
-{#- A batch takes the place of the rows of its time; by partition, as in dbt-spark, if there are
+{#- A batch replaces the rows of its time range; by partition, as in dbt-spark, if the table has
     partitions. -#}
 {% macro vcs__get_incremental_microbatch_sql(arg_dict) %}
   {%- set source, target = arg_dict['temp_relation'], arg_dict['target_relation'] -%}

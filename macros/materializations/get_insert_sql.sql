@@ -1,5 +1,5 @@
-{#- Redefine dbt-spark's macros, which are not dispatched: where on_schema_change lets a model lose
-    a column, its new rows have NULL there. -#}
+{#- Override dbt-spark's macros, which are not dispatched: if on_schema_change lets a model drop a
+    column, new rows have NULL in it. -#}
 {% macro get_insert_into_sql(source_relation, target_relation) -%}
   insert into table {{ target_relation }}
   select {{ vcs_columns_to_insert(source_relation, target_relation) }} from {{ source_relation }}
@@ -23,7 +23,8 @@
 {%- endmacro %}
 
 
-{#- The target's columns that are written: all, but for those the source may and does lack. -#}
+{#- The target's columns to write: all except those that the source lacks and is allowed to lack.
+    -#}
 {% macro vcs_columns_to_write(source_relation, target_relation) -%}
   {%- set columns = adapter.get_columns_in_relation(target_relation) -%}
   {%- if (config.get('on_schema_change') or 'ignore') == 'ignore' -%}

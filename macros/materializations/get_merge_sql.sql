@@ -1,4 +1,5 @@
-{#- dbt's own: dbt-spark's says `insert *`, which wants every column of the table in the rows. -#}
+{#- dbt's own: dbt-spark's uses `insert *`, which requires every column of the table in the rows.
+    -#}
 {% macro vcs__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates=none) -%}
   {{ return(default__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
 {%- endmacro %}

@@ -1,4 +1,5 @@
-{#- dbt-spark's, but the frame of a Python model becomes a table by the same statement as a query. -#}
+{#- Like dbt-spark's, but the frame of a Python model is stored by the same statement as a query.
+    -#}
 {% macro vcs__create_table_as(temporary, relation, compiled_code, language='sql') -%}
   {%- if language == 'python' -%}
     {{ vcs_write_python(temporary, relation, compiled_code) }}
@@ -10,13 +11,13 @@
 {%- endmacro %}
 
 
-{#- Redefines dbt-spark's macro, which is not dispatched and saves the frame by itself. -#}
+{#- Overrides dbt-spark's macro, which is not dispatched and saves the frame itself. -#}
 {% macro py_write_table(compiled_code, target_relation) -%}
   {{ vcs_write_python(false, target_relation, compiled_code) }}
 {%- endmacro %}
 
 
-{#- A model's code and, behind it, the statement that makes a table of what it returns. -#}
+{#- A model's code, followed by the statement that stores what it returns as a table. -#}
 {% macro vcs_write_python(temporary, relation, compiled_code) -%}
 {%- set query = "select * from __vcs_frame" -%}
 {%- set statement = "create or replace table " ~ relation ~ " as " ~ query

@@ -1,4 +1,4 @@
-{#- dbt-spark's wants Delta; dbt's own says what it needs through macros, of which one is ours. -#}
+{#- dbt-spark's macro requires Delta; dbt's own works through macros, of which one is ours. -#}
 {% materialization snapshot, adapter='vcs' -%}
   {{ return(materialization_snapshot_default()) }}
 {%- endmaterialization %}

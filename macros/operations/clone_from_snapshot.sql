@@ -1,4 +1,4 @@
-{#- A table from a version of another one: a named snapshot of it, or any revision; nothing is copied. -#}
+{#- Create a table from a named snapshot or any revision of another table; no data is copied. -#}
 {% macro clone_from_snapshot(source, target, at=none, replace=false) %}
   {{ return(adapter.dispatch('clone_from_snapshot', 'dbt')(source, target, at, replace)) }}
 {% endmacro %}

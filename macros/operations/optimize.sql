@@ -1,5 +1,5 @@
-{#- Write small files of a table (schema.table), of a schema or of all tables together, and files
-    without the rows deleted from them. -#}
+{#- Combine small files of a table (schema.table), of a schema or of all tables, and rewrite files
+    without their deleted rows. -#}
 {% macro optimize(relation=none, schema=none, all=false, target_size=none, cluster_by=none, branch=none) %}
   {{ return(adapter.dispatch('optimize', 'dbt')(relation, schema, all, target_size, cluster_by, branch)) }}
 {% endmacro %}

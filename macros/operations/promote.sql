@@ -1,4 +1,4 @@
-{#- Publish all that a branch changed, all relations or none; the branch published on may be protected. -#}
+{#- Publish a branch, all of its relations or none; the target branch can be protected. -#}
 {% macro promote(source, target=none, on_conflict=none, message=none, metadata=none, dry_run=false) %}
   {{ return(adapter.dispatch('promote', 'dbt')(source, target, on_conflict, message, metadata, dry_run)) }}
 {% endmacro %}

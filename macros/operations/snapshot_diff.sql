@@ -3,9 +3,9 @@
 
     select * from {{ snapshot_diff(ref('orders'), from='main', shape='changes') }}
 
-  `from` and `to` are named snapshots, revisions or times of the relation; another relation stands
-  for what the branch shows of it. Not given, `from` is where the branch left the target's `base`
-  branch, and `to` what the branch shows now.
+  `from` and `to` are named snapshots, revisions or times of the relation; another relation means
+  its current version on the branch. By default, `from` is where the branch forked from the target's
+  `base` branch, and `to` is the branch's current version.
 -#}
 {% macro snapshot_diff(relation, from=none, to=none, shape='wide', columns=none, where=none) %}
   {{ return(adapter.dispatch('snapshot_diff', 'dbt')(relation, from, to, shape, columns, where)) }}

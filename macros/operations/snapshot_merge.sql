@@ -1,6 +1,5 @@
-{#- Take over what was changed in another version of a table, or in a clone of it.
-    source is schema.table or schema.table@version; on_conflict is fail, skip, accept, cell, cell_skip
-    or cell_accept. -#}
+{#- Merge the changes from another version of a table, or from a clone of it. source is schema.table
+    or schema.table@version; on_conflict is fail, skip, accept, cell, cell_skip or cell_accept. -#}
 {% macro snapshot_merge(target, source, based_on=none, on_conflict=none, dry_run=false) %}
   {{ return(adapter.dispatch('snapshot_merge', 'dbt')(target, source, based_on, on_conflict, dry_run)) }}
 {% endmacro %}

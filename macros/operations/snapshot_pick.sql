@@ -1,6 +1,6 @@
-{#- Take over the changes of chosen rows alone: those that fulfil a condition, or have one of some
-    keys, each a list of values as SQL, or given by a query. between names two snapshots of the
-    source, [a, b]: what changed from the one to the other. The rest is as for snapshot_merge. -#}
+{#- Merge the changes of selected rows only: those that match a condition, or have one of the given
+    keys, each a list of SQL values, or returned by a query. between names two snapshots of the
+    source, [a, b], to pick what changed from a to b. The rest is as in snapshot_merge. -#}
 {% macro snapshot_pick(target, source, where=none, keys=none, based_on=none, on_conflict=none, dry_run=false, between=none) %}
   {{ return(adapter.dispatch('snapshot_pick', 'dbt')(target, source, where, keys, based_on, on_conflict, dry_run, between)) }}
 {% endmacro %}

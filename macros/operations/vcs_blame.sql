@@ -1,4 +1,4 @@
-{#- The commit that last changed a row, given by values of its columns: {id: 7}. -#}
+{#- Show the commit that last changed a row, which is given by column values: {id: 7}. -#}
 {% macro vcs_blame(relation, key, at=none) %}
   {{ return(adapter.dispatch('vcs_blame', 'dbt')(relation, key, at)) }}
 {% endmacro %}

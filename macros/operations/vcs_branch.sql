@@ -1,5 +1,5 @@
-{#- Branches: action is list, create (at a revision, else at the default branch), rename (to another
-    name), delete, undelete, protect (require: [tests]) or unprotect. -#}
+{#- Branches: action is list, create (at a revision, by default at the default branch), rename (to
+    another name), delete, undelete, protect (require: [tests]) or unprotect. -#}
 {% macro vcs_branch(action='list', name=none, at=none, force=false, require=none, to=none) %}
   {{ return(adapter.dispatch('vcs_branch', 'dbt')(action, name, at, force, require, to)) }}
 {% endmacro %}

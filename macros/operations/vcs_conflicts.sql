@@ -1,4 +1,4 @@
-{#- Show what a merge into a branch could not decide; with a relation, its rows. -#}
+{#- Show the conflicts of a merge into a branch; with a relation, its rows. -#}
 {% macro vcs_conflicts(target=none, relation=none, limit=20) %}
   {{ return(adapter.dispatch('vcs_conflicts', 'dbt')(target, relation, limit)) }}
 {% endmacro %}

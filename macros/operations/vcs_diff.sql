@@ -1,4 +1,5 @@
-{#- How two commits differ, or two versions of a table: revisions as `a..b`, `a...b` or `a b`. -#}
+{#- Show how two commits, or two versions of a table, differ: revisions as `a..b`, `a...b` or `a b`.
+    -#}
 {% macro vcs_diff(
     revisions=none, relation=none, output=none, columns=none, shape=none, limit=none
 ) %}

@@ -1,4 +1,4 @@
-{#- Look for what is missing or damaged in the repository. -#}
+{#- Check the repository for missing or damaged files. -#}
 {% macro vcs_fsck() %}
   {{ return(adapter.dispatch('vcs_fsck', 'dbt')()) }}
 {% endmacro %}

@@ -1,5 +1,5 @@
-{#- Delete files that nothing needs; with retention, keep history without a name for so many days
-    instead: with force also where that takes something away. -#}
+{#- Delete files that are no longer needed. With retention, only set how many days unnamed history
+    is kept; if that would delete something, it also needs force. -#}
 {% macro vcs_gc(dry_run=false, retention=none, force=false) %}
   {{ return(adapter.dispatch('vcs_gc', 'dbt')(dry_run, retention, force)) }}
 {% endmacro %}

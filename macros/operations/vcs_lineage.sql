@@ -1,4 +1,5 @@
-{#- What a version was made from, schema.table or schema.table@revision; or what was made from it. -#}
+{#- Show what a version (schema.table or schema.table@revision) was built from, or what was built
+    from it. -#}
 {% macro vcs_lineage(relation, forward=false, depth=none) %}
   {{ return(adapter.dispatch('vcs_lineage', 'dbt')(relation, forward, depth)) }}
 {% endmacro %}

@@ -1,4 +1,5 @@
-{#- History of a revision, the target's branch unless given; of one schema.table if that is given. -#}
+{#- Show the history of a revision, by default of the target's branch; optionally of one
+    schema.table. -#}
 {% macro vcs_log(revision=none, limit=20, relation=none) %}
   {{ return(adapter.dispatch('vcs_log', 'dbt')(revision, limit, relation)) }}
 {% endmacro %}

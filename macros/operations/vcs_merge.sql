@@ -1,5 +1,5 @@
-{#- Merge a branch, a run's too, into another one: into the target's branch unless given.
-    With action: continue or abort, go on with a merge whose conflicts are resolved, or give it up. -#}
+{#- Merge a branch, which can be a run's, into another branch, by default the target's. action:
+    continue finishes a merge whose conflicts are resolved, action: abort aborts it. -#}
 {% macro vcs_merge(source=none, target=none, dry_run=false, force=false, message=none, on_conflict=none, action='merge') %}
   {{ return(adapter.dispatch('vcs_merge', 'dbt')(source, target, dry_run, force, message, on_conflict, action)) }}
 {% endmacro %}

@@ -1,5 +1,5 @@
-{#- Choose ours, theirs, base or delete for conflicts of a relation, of a key of it, or of all that
-    are left; or values by hand for a row: relation, key: {id: 17}, set: {credit: '11.50'}. -#}
+{#- Resolve conflicts with ours, theirs, base or delete: those of a relation, of a key of it, or all
+    unresolved ones; or with values for a row: relation, key: {id: 17}, set: {credit: '11.50'}. -#}
 {% macro vcs_resolve(choice=none, relation=none, key=none, target=none, set=none, again=none) %}
   {{ return(adapter.dispatch('vcs_resolve', 'dbt')(choice, relation, key, target, set, again)) }}
 {% endmacro %}

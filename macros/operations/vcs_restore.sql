@@ -1,4 +1,4 @@
-{#- Let a relation, or all of the target's branch, be what it was at a revision. -#}
+{#- Restore a relation, or the target's whole branch, to a revision. -#}
 {% macro vcs_restore(relation=none, to=none, all=false, dry_run=false, message=none) %}
   {{ return(adapter.dispatch('vcs_restore', 'dbt')(relation, to, all, dry_run, message)) }}
 {% endmacro %}

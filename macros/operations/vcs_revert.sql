@@ -1,4 +1,5 @@
-{#- Undo what a commit changed on the target's branch; of a merge, seen from its parent mainline. -#}
+{#- Undo the changes of a commit on the target's branch; for a merge, relative to parent mainline.
+    -#}
 {% macro vcs_revert(revision, message=none, mainline=1) %}
   {{ return(adapter.dispatch('vcs_revert', 'dbt')(revision, message, mainline)) }}
 {% endmacro %}

@@ -1,4 +1,5 @@
-{#- Runs that left a branch: action is list, discard (one by id, or all expired ones) or publish. -#}
+{#- Runs that left a branch behind: action is list, discard (one by id, or all expired ones) or
+    publish. -#}
 {% macro vcs_runs(action='list', id=none, expired=false, force=false) %}
   {{ return(adapter.dispatch('vcs_runs', 'dbt')(action, id, expired, force)) }}
 {% endmacro %}

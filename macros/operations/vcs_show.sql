@@ -1,4 +1,4 @@
-{#- One commit: the run that it publishes, and what it changed. -#}
+{#- Show one commit: the run that it publishes, and what it changed. -#}
 {% macro vcs_show(revision=none) %}
   {{ return(adapter.dispatch('vcs_show', 'dbt')(revision)) }}
 {% endmacro %}

@@ -1,4 +1,4 @@
-{#- Where the repository and the target's branch stand. -#}
+{#- Show the status of the repository and the target's branch. -#}
 {% macro vcs_status() %}
   {{ return(adapter.dispatch('vcs_status', 'dbt')()) }}
 {% endmacro %}

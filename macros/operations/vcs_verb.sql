@@ -1,4 +1,4 @@
-{#- Carry out a verb of the dbt-vcs command and log what it says; the other operations call it. -#}
+{#- Run a verb of the dbt-vcs command and log its output; the other operations call this. -#}
 {% macro vcs_verb(verb, arguments) %}
   {{ return(adapter.dispatch('vcs_verb', 'dbt')(verb, arguments)) }}
 {% endmacro %}

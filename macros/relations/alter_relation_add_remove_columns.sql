@@ -1,4 +1,4 @@
-{#- dbt-spark's refuses to drop columns; here both are changes of metadata alone. -#}
+{#- dbt-spark's macro refuses to drop columns; here both only change metadata. -#}
 {% macro vcs__alter_relation_add_remove_columns(relation, add_columns, remove_columns) -%}
   {%- if add_columns -%}
     {%- set added = [] -%}

@@ -1,9 +1,9 @@
-{#- Who may read a repository is a matter of the place where it lies. -#}
+{#- Access to a repository is controlled by the storage that it is in. -#}
 {% macro vcs__apply_grants(relation, grant_config, should_revoke=True) -%}
   {%- if grant_config -%}
     {%- do exceptions.warn(
-      "The grants of " ~ relation ~ " are not applied: a repository has no users of its own. "
-      ~ "Set permissions where it lies, and remove the config grants."
+      "The grants of " ~ relation ~ " are not applied: a repository has no user accounts. "
+      ~ "Set permissions on its storage, and remove the config grants."
     ) -%}
   {%- endif -%}
 {%- endmacro %}

@@ -1,4 +1,5 @@
-{#- A version of a table to select from: a ref, a source or a name, at a named snapshot or a revision. -#}
+{#- A version of a table to select from: a ref, a source or a name, at a named snapshot or revision.
+    -#}
 {% macro at(relation, revision) %}
   {{ return(adapter.dispatch('at', 'dbt')(relation, revision)) }}
 {% endmacro %}

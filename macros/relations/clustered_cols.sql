@@ -1,4 +1,5 @@
-{#- dbt-spark's buckets, and the config cluster_by: columns that rows are sorted by in a write. -#}
+{#- dbt-spark's buckets, and the config cluster_by: columns that rows are sorted by when written.
+    -#}
 {% macro vcs__clustered_cols(label, required=false) -%}
   {%- if not vcs_ignores_storage() -%}
     {{ spark__clustered_cols(label, required) }}

@@ -1,4 +1,4 @@
-{#- dbt-spark's, behind the config sql_header. -#}
+{#- dbt-spark's, preceded by the config sql_header. -#}
 {% macro vcs__create_view_as(relation, sql) -%}
   {%- do adapter.vcs_check_query(sql) -%}
   {{ vcs_sql_header() }}

@@ -1,4 +1,4 @@
-{#- dbt-spark's; an empty format names none, and one is left out where the profile says so. -#}
+{#- dbt-spark's; an empty format is skipped, and any other is ignored if the profile says so. -#}
 {% macro vcs__file_format_clause() -%}
   {%- if config.get('file_format') and not vcs_ignores_storage() -%}
     {{ spark__file_format_clause() }}
@@ -6,7 +6,7 @@
 {%- endmacro %}
 
 
-{#- Whether the profile lets configs be left out that versioned tables don't have. -#}
+{#- Whether the profile allows ignoring configs that versioned tables don't support. -#}
 {% macro vcs_ignores_storage() -%}
   {{ return(target.storage_configs == 'ignore') }}
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{#- Redefines dbt-spark's macro, which is not dispatched and knows no backslashes. -#}
+{#- Overrides dbt-spark's macro, which is not dispatched and doesn't handle backslashes. -#}
 {% macro get_column_comment_sql(column_name, column_dict) -%}
   {{ adapter.quote(column_name) }}
   {%- if column_name in column_dict and column_dict[column_name]['description'] %}

@@ -1,4 +1,4 @@
-{#- Columns, as on other adapters; dbt-spark's answers the rows of DESCRIBE. -#}
+{#- Returns columns, as other adapters do; dbt-spark's macro returns the rows of DESCRIBE. -#}
 {% macro vcs__get_columns_in_relation(relation) -%}
   {{ return(adapter.get_columns_in_relation(relation)) }}
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{#- NOT NULL holds from then on; dbt warns about the other constraints of a contract. -#}
+{#- NOT NULL is enforced from then on; dbt warns about the other constraints of a contract. -#}
 {% macro vcs__persist_constraints(relation, model) -%}
   {%- if config.get('contract').enforced -%}
     {%- do adapter.render_raw_columns_constraints(raw_columns=model['columns']) -%}

@@ -1,4 +1,5 @@
-{#- As dbt-spark's, for keys and values of any characters, and with those that other configs come to. -#}
+{#- Like dbt-spark's, for keys and values with any characters, plus properties from other configs.
+    -#}
 {% macro vcs__tblproperties_clause() -%}
   {%- set properties = vcs_table_properties() -%}
   {%- if properties -%}

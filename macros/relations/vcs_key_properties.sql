@@ -1,5 +1,5 @@
-{#- The properties that say which columns are the primary key: the config primary_key, else the
-    contract's constraint; else the unique_key of an incremental model, as long as rows keep to it. -#}
+{#- The properties for the primary key: the config primary_key, else the contract's constraint, else
+    the unique_key of an incremental model as long as its rows are unique. -#}
 {% macro vcs_key_properties() -%}
   {%- set properties = {} -%}
   {%- set key = vcs_columns_of_config('primary_key') or vcs_columns_of_constraint() -%}
@@ -22,7 +22,7 @@
 {%- endmacro %}
 
 
-{#- The columns that a config names: a text, separated by commas, or a list. -#}
+{#- The columns that a config names: text separated by commas, or a list. -#}
 {% macro vcs_columns_of_config(name) -%}
   {%- set found = config.get(name) -%}
   {%- if found is none -%}

@@ -1,4 +1,4 @@
-{#- The statements of the config sql_header, which dbt-spark leaves out: they run first. -#}
+{#- The statements of the config sql_header, which dbt-spark ignores here: they run first. -#}
 {% macro vcs_sql_header() -%}
   {%- set header = (config.get('sql_header') or '') | trim -%}
   {%- if header and not header.endswith(';') -%}

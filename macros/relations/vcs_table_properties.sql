@@ -1,4 +1,5 @@
-{#- The table properties of a model: the config tblproperties, and what other configs come to. -#}
+{#- The table properties of a model: the config tblproperties, plus properties from other configs.
+    -#}
 {% macro vcs_table_properties() -%}
   {%- set properties = {} -%}
   {%- do properties.update(config.get('tblproperties') or {}) -%}
@@ -18,7 +19,7 @@
 {%- endmacro %}
 
 
-{#- Configs that a table keeps as properties, and what each may say. -#}
+{#- Configs that are stored as table properties, and their allowed values. -#}
 {% macro vcs_configs_kept() -%}
   {{ return({
     'on_conflict': ['fail', 'skip', 'accept', 'cell', 'cell_skip', 'cell_accept'],
@@ -29,7 +30,7 @@
 {%- endmacro %}
 
 
-{#- Lets a table that stays have the properties that its model's configs now come to. -#}
+{#- Updates the properties of an existing table from its model's current configs. -#}
 {% macro vcs_sync_properties(relation) -%}
   {%- set wanted = vcs_table_properties() -%}
   {%- set kept = {} -%}

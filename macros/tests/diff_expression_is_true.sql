@@ -1,4 +1,4 @@
-{#- An expression is not false for any row that was added or modified, as the row is now. -#}
+{#- The expression is not false for any added or modified row, as the row is now. -#}
 {% test diff_expression_is_true(model, expression, column_name=none, compared_to=none) %}
   {{
     adapter.dispatch('test_diff_expression_is_true', 'dbt')(

@@ -1,4 +1,4 @@
-{#- No row differs from what it is compared to. -#}
+{#- There are no differences. -#}
 {% test diff_is_empty(model, compared_to=none) %}
   {{ adapter.dispatch('test_diff_is_empty', 'dbt')(model, compared_to) }}
 {% endtest %}

@@ -1,6 +1,6 @@
 {#-
-  At most this part of the rows that were there before was added, removed or modified: 0.1 is a
-  tenth. A table that had no rows passes.
+  At most this share of the previous rows was added, removed or modified: 0.1 is ten percent. A table
+  that had no rows passes.
 -#}
 {% test diff_max_change_ratio(model, max, compared_to=none) %}
   {{ adapter.dispatch('test_diff_max_change_ratio', 'dbt')(model, max, compared_to) }}

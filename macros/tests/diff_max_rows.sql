@@ -1,4 +1,4 @@
-{#- At most so many rows were added, removed or modified. -#}
+{#- At most this many rows were added, removed or modified. -#}
 {% test diff_max_rows(model, max, compared_to=none) %}
   {{ adapter.dispatch('test_diff_max_rows', 'dbt')(model, max, compared_to) }}
 {% endtest %}

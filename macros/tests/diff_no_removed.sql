@@ -1,4 +1,5 @@
-{#- No row is gone; without a primary key a row with another value is a removed and an added one. -#}
+{#- No row was removed; without a primary key, a changed row counts as one removed and one added.
+    -#}
 {% test diff_no_removed(model, compared_to=none) %}
   {{ adapter.dispatch('test_diff_no_removed', 'dbt')(model, compared_to) }}
 {% endtest %}

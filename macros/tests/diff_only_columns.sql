@@ -1,4 +1,4 @@
-{#- Nothing but these columns differs: with the others alone no row was added, removed, modified. -#}
+{#- Only these columns differ: comparing the others, no row was added, removed or modified. -#}
 {% test diff_only_columns(model, columns, compared_to=none) %}
   {{ adapter.dispatch('test_diff_only_columns', 'dbt')(model, columns, compared_to) }}
 {% endtest %}

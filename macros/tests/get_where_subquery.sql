@@ -1,7 +1,7 @@
 {#-
-  What `model` stands for in a generic test: the relation, its rows that fulfil `where`, or with
-  `vcs_scope: diff` those of them that changed. A view, and a source that is not versioned, has no
-  difference, and is read whole.
+  What `model` means in a generic test: the relation, its rows that match `where`, or with
+  `vcs_scope: diff` the changed ones among these. Views and sources that are not versioned can't be
+  compared, and are read in full.
 -#}
 {% macro vcs__get_where_subquery(relation) %}
   {% set test = (model.get('test_metadata') or {}) if model is mapping else {} %}

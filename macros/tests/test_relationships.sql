@@ -1,6 +1,6 @@
 {#-
-  With `vcs_scope: diff`: changed rows against all parents, and all rows against the parents that
-  are gone. Parents whose changes are not known, as those in a view, are all searched for all rows.
+  With `vcs_scope: diff`, checks changed rows against all parents, and all rows against removed
+  parents. If the parents' changes are not known, as with a view, all rows are checked against all.
 -#}
 {% macro vcs__test_relationships(model, column_name, to, field) %}
   {% if vcs_scope() == 'diff' and model.subquery %}

@@ -1,4 +1,5 @@
-{#- With `vcs_scope: diff` the whole table is searched for the values of the changed rows alone. -#}
+{#- With `vcs_scope: diff`, only the values of changed rows are searched for, in the whole table.
+    -#}
 {% macro vcs__test_unique(model, column_name) %}
   {% if vcs_scope() == 'diff' and model.subquery %}
 

@@ -1,5 +1,5 @@
-{#- dbt-spark's knows no order. Texts are put in order as hexadecimal digits, which hold no space to
-    part them at. -#}
+{#- dbt-spark's macro ignores order. Text is sorted in hexadecimal form, which contains no spaces,
+    so it can be split at spaces. -#}
 {% macro vcs__listagg(measure, delimiter_text, order_by_clause, limit_num) -%}
   {%- if not order_by_clause -%}
     {{ return(spark__listagg(measure, delimiter_text, order_by_clause, limit_num)) }}

@@ -1,4 +1,4 @@
-{#- dbt-spark's takes a literal for an expression where Spark casts no text to the type, as in the
+{#- dbt-spark's macro uses a literal as an expression where Spark can't cast text to the type, as in
     fixtures of unit tests, and leaves its quotes escaped: array(\'a\'). -#}
 {% macro vcs__safe_cast(field, type) %}
   {%- if field is string and cast_from_string_unsupported_for(type) -%}

@@ -1,5 +1,5 @@
 {#-
-  Rows that came to a table or went from it since the branch left the target's `base`.
+  Rows that were added to or removed from a table since the branch forked from the target's `base`.
 
   `added` and modified rows as they are now, or `removed` and modified ones as they were.
 -#}

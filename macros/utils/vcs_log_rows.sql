@@ -1,4 +1,4 @@
-{#- Log the rows of an answer, a line each: column=value, ... -#}
+{#- Log the rows of a result, one per line: column=value, ... -#}
 {% macro vcs_log_rows(table) %}
   {% for row in table.rows %}
     {% set cells = [] %}

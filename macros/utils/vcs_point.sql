@@ -1,4 +1,4 @@
-{#- A version of a table as `snapshot_diff` in SQL reads it: schema.table@version. -#}
+{#- A version of a table in the form that `snapshot_diff` in SQL reads: schema.table@version. -#}
 {% macro vcs_point(relation, version=none) %}
   {% if version is not none and version is not string and version is mapping %}
     {% do return(vcs_point(version)) %}

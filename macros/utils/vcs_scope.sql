@@ -3,7 +3,7 @@
   {% set scope = var('vcs_scope', none) or 'all' %}
   {% if scope not in ('all', 'diff') %}
     {% do exceptions.raise_compiler_error(
-      "The variable vcs_scope is '" ~ scope ~ "'; expected 'diff', to test changed rows alone, "
+      "The variable vcs_scope is '" ~ scope ~ "'; expected 'diff', to test only changed rows, "
       "or 'all'."
     ) %}
   {% endif %}

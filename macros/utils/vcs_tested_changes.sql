@@ -1,4 +1,4 @@
-{#- The changes that a test on a difference is about, as text behind `from`. -#}
+{#- The changes that a test on a difference checks, as text to follow `from`. -#}
 {% macro vcs_tested_changes(model, compared_to, columns=none) %}
   {% do return(
     snapshot_diff(

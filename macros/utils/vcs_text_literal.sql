@@ -1,4 +1,4 @@
-{#- A text as Spark SQL reads it in single quotes. -#}
+{#- Text as a Spark SQL literal in single quotes. -#}
 {% macro vcs_text_literal(text) -%}
   '{{ text | replace("\\", "\\\\") | replace("'", "\\'") }}'
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{#- schema.table@version as SQL names it: schema.table version as of '...'. -#}
+{#- schema.table@version in SQL form: schema.table version as of '...'. -#}
 {% macro vcs_version(text) %}
   {%- set name, at, version = (text ~ '').partition('@') -%}
   {{- name -}}

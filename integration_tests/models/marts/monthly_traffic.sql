@@ -16,7 +16,7 @@ select
 from {{ ref('stg_flights') }}
 where flight_date <= date '{{ var("loaded_until") }}'
 {% if is_incremental() %}
-  {# The last month may have been loaded in part: do it again. #}
+  {# The last month may have been loaded in part: recompute it. #}
   and date_format(flight_date, 'yyyy-MM') >= (select coalesce(max(flight_month), '') from {{ this }})
 {% endif %}
 group by origin, carrier, date_format(flight_date, 'yyyy-MM')

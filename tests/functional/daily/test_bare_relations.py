@@ -148,5 +148,5 @@ def test_a_temporary_view_hides_the_table_of_its_name(shop):
 def test_a_schema_without_a_name_is_never_dropped(shop):
     before = shop.head()
     ran = shop.dbt("run-operation", "drop_nothing", ok=False)
-    assert "There is no name of a schema to drop" in ran.said + ran.error
+    assert "There is no schema name to drop" in ran.said + ran.error
     assert shop.head() == before

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
 from dbt.adapters.vcs.engines.spark.process.repeatable import is_repeatable
 from dbt.adapters.vcs.engines.spark.process.spark_errors import renamed
 from dbt.adapters.vcs.engines.spark.session_names import TemporaryNames
-from dbt.adapters.vcs.engines.spark.spark_functions import Functions
+from dbt.adapters.vcs.engines.spark.spark_functions import SparkFunctions
 from dbt.adapters.vcs.engines.spark.spark_rows import SparkRows, columns_of_schema
 from dbt.adapters.vcs.engines.spark.writes import write_frame
 from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
@@ -43,7 +43,7 @@ class SparkView:
         self._catalog = catalog
         self._blobs = blobs
         self._jobs = Jobs(spark.sparkContext, label)
-        self._functions = Functions(spark, catalog)
+        self._functions = SparkFunctions(spark, catalog)
         self._temporary = TemporaryNames(spark)
 
     @property

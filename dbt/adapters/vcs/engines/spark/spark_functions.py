@@ -24,7 +24,7 @@ _PLACEHOLDER: Final = "a.function.in.Python"
 """The class of a Python function's catalog entry; it is never loaded."""
 
 
-class Functions:
+class SparkFunctions:
     """The functions that one session can call besides Spark's own."""
 
     def __init__(self, spark: SparkSession, catalog: Catalog) -> None:

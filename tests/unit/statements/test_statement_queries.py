@@ -42,6 +42,34 @@ QUERIES: dict[str, tuple[str, list[str]]] = {
     "table and set operators": ("table t union table u order by x", ["t!", "u!"]),
     "values": ("values (1, 2), (3, 4)", []),
     "values in from": ("select * from values (1), (2) as v(a), t", ["t"]),
+    "values without parentheses and a bare alias": (
+        "select * from values 1, 'x' v, t",
+        ["t"],
+    ),
+    "a table called values": (
+        "select * from values, t join values as v join values w on true join values where a = 1",
+        ["values", "t", "values!", "values!", "values"],
+    ),
+    "values that begin with a word": (
+        "select * from values left('a', 1), b as v join values case when a then b end, c as w",
+        [],
+    ),
+    "streams": (
+        "select * from stream s.t as x join stream(u) y join stream identifier('v') w",
+        ["s.t!", "u!", "v!"],
+    ),
+    "a table called stream": (
+        "select * from stream, t join stream where a in (select b from stream)",
+        ["stream", "t", "stream", "stream"],
+    ),
+    "a function called stream": ("select * from stream(1), t", ["t"]),
+    "watermark as an alias": ("select * from t watermark where a = 1", ["t!"]),
+    "watermark": ("select * from t watermark a delay of interval 1 day as x", ["t!"]),
+    "columns called join and from": (
+        "select join from t union select a from from u union select (select b from), c from v",
+        ["t", "u", "v"],
+    ),
+    "a table called lateral": ("select * from lateral, t where a = 1", ["lateral", "t"]),
     "values with a bare alias": ("select * from values (1), (2) v(a), t", ["t"]),
     "values of names": ("select * from values (current_date, x) v join t on true", ["t"]),
     "set operators": (
@@ -181,9 +209,13 @@ QUERIES: dict[str, tuple[str, list[str]]] = {
         "(select n from t union all select n + 1 from r) select * from r",
         ["t"],
     ),
+    "recursive is a keyword, and as may be a name": (
+        "with recursive as (select * from recursive) select * from recursive, as",
+        ["recursive", "recursive"],
+    ),
     "a cte called recursive": (
-        "with recursive as (select * from recursive) table recursive",
-        ["recursive"],
+        "with recursive (a) as (select * from t) table recursive",
+        ["t"],
     ),
     "version": (
         "select * from t version as of 'v1' a, u version as of 3",

@@ -22,7 +22,7 @@ _NO_ALIAS: Final = frozenset({
     "anti", "cross", "except", "full", "inner", "intersect", "join", "lateral", "left", "natural",
     "on", "right", "semi", "setminus", "minus", "union", "using", "where", "group", "having",
     "order", "sort", "cluster", "distribute", "limit", "offset", "window", "qualify", "pivot",
-    "unpivot", "select", "insert", "set", "when", "values", "tablesample", "watermark", "with",
+    "unpivot", "select", "insert", "set", "when", "values", "tablesample", "with",
     "for", "then", "map", "reduce",
 })
 # fmt: on
@@ -47,6 +47,11 @@ class RawName(NamedTuple):
 
     parts: list[str]
     next: int
+
+
+def ends_relation(token: Token) -> bool:
+    """Tell whether nothing more of a relation can begin at a token, no alias either."""
+    return token.kind is Kind.END or token.word in (",", ")") or token.word in _NO_ALIAS
 
 
 def is_name(token: Token) -> bool:
@@ -208,6 +213,19 @@ def _skip_clauses(tokens: Sequence[Token], index: int, closing: Mapping[int, int
         index = closing[index + 1] + 1
         if tokens[index].word == "repeatable" and index + 1 in closing:
             index = closing[index + 1] + 1
+    if tokens[index].word == "watermark" and not ends_relation(tokens[index + 1]):
+        index = _skip_watermark(tokens, index)
+    return index
+
+
+def _skip_watermark(tokens: Sequence[Token], index: int) -> int:
+    """Return the index behind `watermark ... delay of interval 1 day`, else the index given."""
+    for place in range(index + 1, len(tokens) - 5):
+        words = [token.word for token in tokens[place : place + 3]]
+        if words == ["delay", "of", "interval"]:
+            return place + 5
+        if ends_relation(tokens[place]):
+            break
     return index
 
 

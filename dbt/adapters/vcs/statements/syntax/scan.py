@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from dbt.adapters.vcs.statements.syntax.diff_call import DIFF_FUNCTION, DiffReference, read_diff
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, padded
 from dbt.adapters.vcs.statements.syntax.names import Reference
-from dbt.adapters.vcs.statements.syntax.relations import is_name, read_relation
+from dbt.adapters.vcs.statements.syntax.relations import ends_relation, is_name, read_relation
 
 QUERY_WORDS: Final = frozenset({"select", "with", "from", "values", "table", "map", "reduce"})
 """Words that a query can begin with."""
@@ -29,6 +29,9 @@ _FROM_ENDS: Final = (
 # fmt: on
 # Their arguments may contain `from`: extract(year from x).
 _FROM_FUNCTIONS: Final = frozenset({"extract", "trim", "substr", "substring", "overlay"})
+
+# Functions called by a word that otherwise ends a relation: values left('a', 1), 'b'.
+_ROW_FUNCTIONS: Final = frozenset({"left", "right", "map"})
 
 
 class Expect(Enum):
@@ -107,6 +110,15 @@ def _closing(tokens: Sequence[Token]) -> dict[int, int]:
     return closing
 
 
+def _begins_number(token: Token) -> bool:
+    return token.word[:1].isdigit()
+
+
+def _ends_row(token: Token) -> bool:
+    """Tell whether a row of `values` ends with a token when a name follows it."""
+    return token.word == ")" or token.word.isdigit() or token.kind in (Kind.STRING, Kind.QUOTED)
+
+
 class _Level:
     """A walk over one level of parentheses; inner levels are queued for later."""
 
@@ -167,7 +179,7 @@ class _Level:
     def _begin(self, token: Token) -> None:
         """Read the first word of a query or relation."""
         following = self.tokens[self.index + 1]
-        if token.word == "values":
+        if token.word == "values" and not self._is_called_values(following):
             self.in_values = True
             self._go(Expect.OTHER)
         elif self.expect is Expect.RELATION and self.index > self.first:
@@ -185,13 +197,42 @@ class _Level:
         else:
             self._begin_relation(token, following)
 
+    def _is_called_values(self, following: Token) -> bool:
+        """Tell whether `values` is a relation's name: no row follows, at most an alias."""
+        if self.expect is not Expect.RELATION or following.word in _ROW_FUNCTIONS:
+            return False
+        behind = self.tokens[self.index + 2]
+        if following.word == ".":
+            return not _begins_number(behind)
+        alias = is_name(following) and following.word != "case" and not _begins_number(following)
+        return (
+            ends_relation(following) or following.word == "as" or (alias and ends_relation(behind))
+        )
+
     def _begin_relation(self, token: Token, following: Token) -> None:
-        if token.word == "lateral":
+        modified = is_name(following) and following.word != "as" and not ends_relation(following)
+        if token.word == "lateral" and (following.word == "(" or modified):
             self._lateral(following)
+        elif token.word == "stream" and modified:
+            self.index += 1
+            self._relation()
+        elif token.word == "stream" and self._is_stream_of_name():
+            self.index += 1
+            self._open()
         elif is_name(token):
             self._relation()
         else:
             self._go(Expect.OTHER)
+
+    def _is_stream_of_name(self) -> bool:
+        """Tell whether `stream(name)` stands here, which is no call of a function."""
+        opening, name, behind = self.tokens[self.index + 1 : self.index + 4]
+        return (
+            opening.word == "("
+            and is_name(name)
+            and not _begins_number(name)
+            and (behind.word in (".", ")") or name.word == "identifier")
+        )
 
     def _other(self, token: Token) -> None:
         """Read a word of the rest of a query."""
@@ -200,7 +241,7 @@ class _Level:
         if before is not None:
             if before.word in (".", ":"):
                 word = ""
-            elif self.in_values and (before.word == ")" or word == "as"):
+            elif self.in_values and (_ends_row(before) or word == "as"):
                 self.in_values = False
         action = _ACTIONS.get(word)
         if action is None:
@@ -215,16 +256,28 @@ class _Level:
         self.index += 1
 
     def _from(self) -> None:
-        if self.tokens[self.index - 1].word == "distinct" and self.tokens[self.index - 2].word in (
-            "is",
-            "not",
-        ):
+        if (
+            self.tokens[self.index - 1].word == "distinct"
+            and self.tokens[self.index - 2].word
+            in (
+                "is",
+                "not",
+            )
+        ) or self._is_called_from():
             self.index += 1
         else:
             self.in_values = False
             self._go(Expect.RELATION, in_from=True)
 
+    def _is_called_from(self) -> bool:
+        """Tell whether `from` is a column's name or alias: no relation follows."""
+        following = self.tokens[self.index + 1]
+        return following.kind is Kind.END or following.word in ("from", ",", ")")
+
     def _join(self) -> None:
+        if self.tokens[self.index + 1].word == "from" and not self.in_from:
+            self.index += 1  # a column
+            return
         self.in_values = False
         self._go(Expect.RELATION)
 
@@ -276,8 +329,8 @@ class _Level:
             self._relation(alias_allowed=False)
 
     def _relation(self, *, alias_allowed: bool = True) -> None:
-        if self.index == self.first and self.tokens[self.index - 2].word == "table":
-            alias_allowed = False  # table(t), the argument of a table function
+        if self.index == self.first and self.tokens[self.index - 2].word in ("table", "stream"):
+            alias_allowed = False  # table(t), the argument of a table function; stream(t)
         self.expect = Expect.OTHER
         if (
             self.tokens[self.index].word == DIFF_FUNCTION
@@ -297,11 +350,7 @@ class _Level:
     def _common_tables(self) -> None:
         """Take `with a as (...), b as (...)`: each sees the previous ones, the rest sees all."""
         tokens, index = self.tokens, self.index + 1
-        recursive = (
-            tokens[index].word == "recursive"
-            and is_name(tokens[index + 1])
-            and tokens[index + 1].word != "as"
-        )
+        recursive = tokens[index].word == "recursive" and is_name(tokens[index + 1])
         index += recursive
         self.expect = Expect.QUERY
         while is_name(tokens[index]):

@@ -1,4 +1,4 @@
-"""Numbers on the command line, as argparse takes them: a bad one is told before any work."""
+"""Number arguments for argparse: a bad one is reported before any work."""
 
 from argparse import ArgumentTypeError
 

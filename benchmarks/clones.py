@@ -14,7 +14,7 @@ _COPY = "copy"
 
 
 def measure_clones(setting: Setting) -> list[Report]:
-    """Clone both tables, and write lineitem anew with plain Spark."""
+    """Clone both tables, and rewrite lineitem with plain Spark."""
     versioned, plain = setting.versioned, setting.plain
     numbers = count()
     sizes: dict[str, float] = {}

@@ -40,7 +40,7 @@ def copy_for_plain(folder: Path, settings: Mapping[str, str]) -> Copy:
     """Copy the project for plain dbt-spark (session, parquet), raw tables and metastore ready.
 
     Args:
-        folder: where to; metastore and warehouse come to lie in it.
+        folder: the target folder, which will contain metastore and warehouse.
         settings: Spark settings of the profile.
     """
     _copy(folder)
@@ -70,7 +70,7 @@ def _copy(folder: Path) -> None:
 
 
 def _simplify(seed: Path) -> None:
-    """Take out of a seed what plain dbt-spark can't load: quotes, and text that is NULL."""
+    """Remove from a seed what plain dbt-spark can't load: quotes, and text that is NULL."""
     with seed.open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     with seed.open("w", newline="", encoding="utf-8") as file:

@@ -68,7 +68,7 @@ def write_project(folder: Path, models: int, target: str, output: object) -> Cop
 def made_up(models: int) -> Iterator[Model]:
     """Yield the models, parents before children.
 
-    A view reads tables alone, so that no query is a tower of views.
+    A view reads only tables, so that views are not stacked.
     """
     chance = random.Random(5)
     layers: list[list[Model]] = [[]]

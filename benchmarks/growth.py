@@ -1,7 +1,7 @@
 """Time what a command costs as repositories grow, on local disk, without Spark and without Java.
 
-One repository a size is made of manifests alone. Each measurement opens it anew, as a command
-would, so nothing is cached; and each result is checked.
+One repository per size is made of manifests only. Each measurement opens it again, as a
+command would, so nothing is cached; and each result is checked.
 """
 
 import argparse
@@ -31,9 +31,9 @@ class Dimension:
     Attributes:
         name: What it is, in one word.
         title: What it is.
-        sizes: How many there are, in turn.
+        sizes: The numbers to measure, in order.
         shape: The repository of a size.
-        operations: What is timed before the pointers, which leave branches behind.
+        operations: The operations to time before the pointers, which leave branches behind.
     """
 
     name: str

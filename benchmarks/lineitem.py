@@ -47,7 +47,7 @@ def open_branch(repository: Path, branch: str = "main") -> Client:
 def load(client: Client, scale: float, *, key: bool = True, name: str = TABLE) -> int:
     """Make the table of the data, with or without its key, and return its rows.
 
-    The rows are known to have a key, so it is not looked at again.
+    The rows are known to have a key, so it is not checked again.
     """
     client.sql("create schema if not exists bench")
     properties = "'vcs.enforce_primary_key' = 'false'"

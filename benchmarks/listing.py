@@ -1,7 +1,7 @@
 """Time listings that are printed whole, and how much memory they take.
 
-Each command runs in a process of its own, as a person runs it, and is read through a pipe. A diff
-of two tables whose rows all differ stands beside the same diff that prints numbers alone; the
+Each command runs in its own process, as a person runs it, and is read through a pipe. A diff
+of two tables whose rows all differ is compared with the same diff printing only numbers; the
 difference is what printing costs.
 """
 

@@ -1,4 +1,4 @@
-"""What a growth benchmark times: each trial opens the repository anew and does one thing once."""
+"""What a growth benchmark times: each trial opens the repository again and does one thing once."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One thing to time, and what tells whether it did what it should."""
+    """One operation to time, and the check of its result."""
 
     work: Callable[[], object]
     is_right: Callable[[], bool]

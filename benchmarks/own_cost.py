@@ -1,4 +1,4 @@
-"""Measure what the adapter itself costs a node, beside Spark's work, in a large repository.
+"""Measure what the adapter itself costs per node, apart from Spark's work, in a large repository.
 
 dbt builds the same generated project under vcs, in a repository that holds many tables already,
 and under plain dbt-spark; with one thread, so that all time that is not spent in Spark is dbt's
@@ -47,7 +47,7 @@ def measure(
     """Build each variant twice a round, and keep the second build's figures.
 
     Returns:
-        By variant, what `timed_dbt` told.
+        The figures of `timed_dbt` by variant.
     """
     found: dict[str, list[Mapping[str, float]]] = {name: [] for name in VARIANTS}
     for number in range(rounds):
@@ -74,7 +74,7 @@ def timed_build(copy: Copy) -> Mapping[str, float]:
 
 
 def check_tables(copy: Copy, expected: int) -> None:
-    """Fail unless the models lie beside the tables that were there."""
+    """Fail unless the models are in the repository together with the earlier tables."""
     repository = open_repository(copy.repository)
     found = len(repository.tree(repository.branch("main").head).relations(SCHEMA))
     if found != expected:

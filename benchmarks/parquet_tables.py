@@ -27,7 +27,7 @@ class ParquetTables:
         return self._spark.sql(text).toArrow()
 
     def write(self, name: str, query: str) -> None:
-        """Make a table of a query; one of that name is taken away first."""
+        """Make a table of a query; an existing one is dropped first."""
         self.drop(name)
         self._spark.sql(f"create table {name} using parquet as {query}")
 

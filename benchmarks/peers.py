@@ -1,7 +1,7 @@
 """Compare clone, update, diff and merge of lineitem with what other systems have for them.
 
-Each runs in a process of its own, in the Python that it needs: Delta Lake and Iceberg don't run
-on this Spark, so the newest that they support is installed beside (`benchmarks/data/peers`), and
+Each runs in its own process, in the Python that it needs: Delta Lake and Iceberg don't run on
+this Spark, so the newest that they support is installed beside (`benchmarks/data/peers`), and
 their packages come from Maven Central. Dolt takes part if `dolt` is on the PATH.
 """
 
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def measure(entry: Entry, parquet: Path, total: int, repeat: int) -> dict:
-    """Run a contender in a process of its own."""
+    """Run a contender in its own process."""
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as work:
         command = [python_of(entry), FOLDER / entry.script[0], *entry.script[1:]]
         command += ["--parquet", parquet, "--total", total, "--repeat", repeat, "--work", work]

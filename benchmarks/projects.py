@@ -1,4 +1,4 @@
-"""Copies of a dbt project that each engine can build, each in a folder of its own."""
+"""Copies of a dbt project that each engine can build, each in its own folder."""
 
 import os
 import subprocess
@@ -74,7 +74,7 @@ def write_profile(folder: Path, profile: str, outputs: Mapping[str, object]) -> 
 def settings_of_vcs() -> dict[str, str]:
     """Return what the adapter starts Spark with, its catalog aside.
 
-    Spark's own defaults are for clusters; the comparison shall not rest on that alone.
+    Spark's own defaults are for clusters; the comparison should not depend only on that.
     """
     settings = process_settings({}, warehouse="")
     for name in ("spark.sql.catalogImplementation", "spark.sql.warehouse.dir", "spark.app.name"):

@@ -86,7 +86,7 @@ def _machine() -> str:
 
 
 def _processor() -> str:
-    """Return the processor's own name, where the system tells it."""
+    """Return the processor's own name, if the system reports it."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

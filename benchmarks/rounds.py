@@ -11,7 +11,7 @@ PATIENCE = 45.0
 
 
 def told(repeat: int) -> str:
-    """Return what a report says of how often its works were done."""
+    """Return a report's note on how often its works were done."""
     return (
         f"Medians of {repeat} rounds after a warm-up; what takes more than {PATIENCE / repeat:g} "
         f"s is done as often as fits into {PATIENCE:g} s, what takes more than {LONG:g} s once."

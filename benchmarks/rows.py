@@ -1,4 +1,4 @@
-"""Time changes of some rows of lineitem against writing the table anew.
+"""Time changes of some rows of lineitem against rewriting the table.
 
 For each number of rows a branch is made, and the rows are updated, deleted or merged there.
 Whatever is compared gives the same rows.
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def changes() -> list[Change]:
-    """Return the changes; the merge's source holds the changed rows alone."""
+    """Return the changes; the merge's source holds only the changed rows."""
     on = " and ".join(f"t.{name} = s.{name}" for name in KEY)
     updated = "l_quantity + 1 as l_quantity"
     return [
@@ -76,7 +76,7 @@ def changes() -> list[Change]:
 
 
 def measure(folder: Path, scale: float, repeat: int) -> list[list[str]]:
-    """Load the table, then make each change on branches of its own."""
+    """Load the table, then make each change on its own branches."""
     writes = []
     with open_branch(folder) as main_branch:
         total = load(main_branch, scale)
@@ -129,7 +129,7 @@ def written(repository: Repository, branch: str) -> int:
 
 
 def rewrite(client: Client, change: Change, predicate: str) -> float:
-    """Return the seconds that writing the whole table anew takes."""
+    """Return the seconds that rewriting the whole table takes."""
     query = change.rewritten(predicate)
     query = query if " from " in query else f"{query} from {TABLE}"
     time = seconds(lambda: client.sql(f"create table bench.anew as {query}"))
@@ -138,7 +138,7 @@ def rewrite(client: Client, change: Change, predicate: str) -> float:
 
 
 def check(client: Client, folder: Path, branch: str, change: Change, predicate: str) -> None:
-    """Fail unless the changed branch holds what writing anew would give."""
+    """Fail unless the changed branch holds what rewriting would give."""
     query = change.rewritten(predicate)
     quantity = "q" if " q" in query else "l_quantity"
     query = query if " from " in query else f"{query} from {TABLE}"

@@ -1,7 +1,7 @@
 """Measure the CPU time that commands take which only read history, start of Python included.
 
-Each runs in a process of its own, as a person runs it, on a small repository: what is measured
-is what is loaded, not what is read.
+Each runs in its own process, as a person runs it, on a small repository: what is measured is
+what is loaded, not what is read.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Repositories of any size, made of manifests alone: no block that they name is there."""
+"""Repositories of any size, made of manifests only: the blocks that they name don't exist."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

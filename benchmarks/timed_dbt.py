@@ -1,7 +1,7 @@
-"""Run dbt in this process and tell how long it waited for Spark, and how long it worked itself.
+"""Run dbt in this process, and report the time waiting for Spark and the time of its own work.
 
-Usage: ``python timed_dbt.py <file for the answer> <dbt arguments>``, with one thread: then
-whatever is no time of Spark's is time of dbt and of the adapter.
+Usage: ``python timed_dbt.py <file for the answer> <dbt arguments>``, with one thread: then all
+time not spent in Spark is spent in dbt and the adapter.
 """
 
 import json

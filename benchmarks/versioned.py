@@ -27,7 +27,7 @@ TABLES = {"PK": TABLE, "no PK": HEAP}
 
 
 class Versioned:
-    """A repository with both tables; unless one is given, each work opens it anew."""
+    """A repository with both tables; unless one is given, each work opens it again."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         """Take the folder, which needs not be there."""
@@ -49,7 +49,7 @@ class Versioned:
         return connect(str(self._folder), branch, "bench", settings=self._settings)
 
     def opened(self) -> Repository:
-        """Open the repository anew; nothing of it is known then."""
+        """Open the repository again, with nothing cached."""
         return Repository.open(open_blobs(str(self._folder)))
 
     def bytes(self) -> int:
@@ -57,7 +57,7 @@ class Versioned:
         return size_of(self._folder)
 
     def branch(self, name: str, start: str = "main") -> None:
-        """Make a branch that starts where another one stands."""
+        """Create a branch at the head of another one."""
         repository = self.opened()
         repository.create_branch(name, repository.branch(start).head, author=AUTHOR)
 

@@ -1,4 +1,4 @@
-"""Where a work was computed: in this process alone, or by Spark."""
+"""Where a work was computed: only in this process, or by Spark."""
 
 from collections.abc import Callable, Iterable
 

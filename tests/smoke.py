@@ -1,4 +1,4 @@
-"""Build the sdist and the wheel into dist/, install the wheel alone, and build a project with it.
+"""Build the sdist and the wheel into dist/, install only the wheel, and build a project with it.
 
 Run by `make smoke`, with the Python to install into. It needs no package, and Java for Spark.
 """

@@ -1,7 +1,7 @@
 """Apache Iceberg: branches of a table, and the changelog view as a diff.
 
 The changelog doesn't read delete files. So where rows are changed by such (merge-on-read), the
-diff is a query over both branches; where files are written anew, it is the changelog.
+diff is a query over both branches; where files are rewritten, it is the changelog.
 
 Nothing in it merges two branches that both moved: what one changed is read from its changelog
 and put on the other by `merge into`, without a look at what the other changed.
@@ -79,7 +79,7 @@ class Iceberg(OnSpark):
 
 
 class CopyOnWrite(Iceberg):
-    """Iceberg that writes a file anew for each changed row in it."""
+    """Iceberg that rewrites every file with a changed row."""
 
     name = "Iceberg, copy-on-write"
     mode = "copy-on-write"

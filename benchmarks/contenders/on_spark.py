@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 class OnSpark(Contender):
-    """A contender that says everything in SQL to a Spark session of its own."""
+    """A contender that sends SQL to its own Spark session."""
 
     settings: dict[str, str]
 

@@ -75,7 +75,7 @@ def test_hidden_files_and_leftovers_are_no_obstacle(blobs: Blobs) -> None:
 
 
 def test_a_location_without_a_header_is_no_repository(blobs: Blobs) -> None:
-    with pytest.raises(NotFoundError, match=r"is no repository: there is no vcs\.json"):
+    with pytest.raises(NotFoundError, match=r"is not a repository: there is no vcs\.json"):
         Repository.open(blobs)
 
 

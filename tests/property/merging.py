@@ -58,7 +58,7 @@ class Fork:
 
 
 def result_of(world: World, outcome: MergeOutcome) -> Snapshot:
-    """Put an outcome, and return the version that it stands for."""
+    """Store an outcome, and return its version."""
     if outcome.how == "up_to_date":
         return outcome.ours
     if outcome.how == "fast_forward":

@@ -1,7 +1,7 @@
 """Diff and merge on plain lists of dicts: so simple that they are obviously right.
 
-A row is a dict by field id, as pyarrow gives Python values: a map is a list of pairs, a struct a
-dict. A table is a list of rows. What is equal is said by `canonical` alone.
+A row is a dict by field id, as pyarrow gives Python values: a map is a list of pairs, a struct
+a dict. A table is a list of rows. Only `canonical` defines equality.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Equality: Arrow, Spark and an oracle say the same of all types, collated and nested ones too."""
+"""Equality: Arrow, Spark and an oracle agree for all types, collated and nested ones included."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def present(type_: Type) -> st.SearchStrategy[Any]:
 
 @st.composite
 def columns(draw: st.DrawFn) -> tuple[Type, list[Any]]:
-    """Draw a type and some values of it, among them one that stands twice in other orders."""
+    """Draw a type and some values of it, one of them twice in different orders."""
     type_ = draw(TYPES)
     found = draw(st.lists(values(type_), min_size=ROWS - 1, max_size=ROWS - 1))
     return type_, [*found, turned(draw(st.sampled_from(found)))]
@@ -133,7 +133,7 @@ def table_of(place: Place, session: Session, type_: Type, column: pa.Array) -> s
 
 
 def pairs_of(session: Session, relation: str, type_: str) -> tuple[list[list[bool]], set[Any]]:
-    """Return for each pair of rows what five ways to compare say, and the groups of rows."""
+    """Return the results of five comparisons for each pair of rows, and the groups of rows."""
     value, other = "a.v", "b.v"
     one, two = canonical(value, type_), canonical(other, type_)
     numbered = (
@@ -193,7 +193,7 @@ def test_arrow_agrees_with_the_oracle(drawn: tuple[Type, list[Any]]) -> None:
     assert equal_rows(*sides, len(one)).tolist() == expected
 
 
-# Arrow lacks these types; the values that are equal stand in one list.
+# Arrow lacks these types; equal values are in one list.
 FOREIGN = {
     "variant": [
         ['parse_json(\'{"a":1,"b":[null]}\')', 'parse_json(\'{"b":[null], "a":1}\')'],

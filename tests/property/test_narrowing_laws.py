@@ -1,4 +1,4 @@
-"""Merges whose rows an engine narrows down come to what those in this process come to."""
+"""Merges whose rows an engine narrows down give the same result as merges in this process."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -113,7 +113,7 @@ def place(
 
 
 def told(fork: Fork, found: TableMerged | Clash) -> tuple[Any, Counter[Value]]:
-    """Return what is told of a merge, and the rows that it comes to; of a clash its rows."""
+    """Return the report of a merge and its resulting rows; for a clash, its rows."""
     if isinstance(found, Clash):
         assert found.rows is not None
         return (found.kind, found.message), Counter(map(repr, found.rows.to_pylist()))

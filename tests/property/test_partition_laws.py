@@ -1,4 +1,4 @@
-"""The name of a partition's folder gives back the value that it stands for."""
+"""The name of a partition's folder is parsed back into its value."""
 
 from datetime import date
 

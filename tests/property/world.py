@@ -45,7 +45,7 @@ class CountingBlobs(MemoryBlobs):
 
 
 class World:
-    """One repository, and snapshots in it that are made one from the other."""
+    """One repository, and snapshots in it that are derived from each other."""
 
     def __init__(self) -> None:
         self.blobs = CountingBlobs()
@@ -88,7 +88,7 @@ class World:
     def rewrite(
         self, snapshot: Snapshot, blocks: Iterable[str], change: Callable[[Table], Table]
     ) -> Snapshot:
-        """Write blocks anew with other rows: copy-on-write."""
+        """Rewrite blocks with other rows: copy-on-write."""
         gone = set(blocks)
         rows = [row for place, row in self.located(snapshot) if place[0] in gone]
         return self._next(
@@ -96,7 +96,7 @@ class World:
         )
 
     def compact(self, snapshot: Snapshot, blocks: Iterable[str], *, derive: bool) -> Snapshot:
-        """Write blocks anew with the same rows, and say so if `derive`."""
+        """Rewrite blocks with the same rows, and record it if `derive`."""
         gone = set(blocks)
         rows = [row for place, row in self.located(snapshot) if place[0] in gone]
         added = self._blocks(snapshot, rows)

@@ -293,7 +293,7 @@ def climb(importer: str, imported: str) -> str | None:
             return None
         if here != there:
             above, below = rank(here, rows), rank(there, rows)
-            # What isn't on a floor is a name in a module, or stands beside the floors.
+            # What isn't on a floor is a name in a module, or is outside the floors.
             return None if above is None or below is None or below < above else room or "the house"
     return None
 
@@ -330,7 +330,7 @@ def test_spark_is_not_loaded_before_an_engine_is_made(module: str) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_every_module_has_a_place(path: Path) -> None:
-    # PACKAGE itself tells dbt where the adapter is, its version's number stands beside it.
+    # PACKAGE itself shows dbt where the adapter is; its version number is next to it.
     if module_of(path) not in (PACKAGE, f"{PACKAGE}.__version__"):
         for room, part in rooms_of(module_of(path)):
             rows = floors_of(room)

@@ -43,7 +43,7 @@ BYTES = 100
 
 
 class Clock:
-    """Time that passes one second a look, and as told."""
+    """A clock that advances one second per reading, and on request."""
 
     def __init__(self) -> None:
         self.now = START
@@ -147,7 +147,7 @@ class Warehouse:
         owner: str = "elsewhere:1",
         **relations: Entry | str | None,
     ) -> RunBranch:
-        """A run that put each relation with a step of its own."""
+        """A run that stored each relation in its own step."""
         fork = self.head(target)
         now = self.clock()
         run = RunBranch(

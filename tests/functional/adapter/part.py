@@ -43,7 +43,7 @@ PART: Final = {
 
 
 def is_in_part(item: pytest.Item) -> bool:
-    """Tell whether `make test` runs a test of this folder."""
+    """Return whether `make test` runs a test of this folder."""
     node = item.getparent(pytest.Class)
     if node is None:
         return True

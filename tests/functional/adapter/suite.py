@@ -31,7 +31,7 @@ def classes() -> Iterator[type]:
 
 
 def has_tests(cls: type) -> bool:
-    """Tell whether pytest would find a test in a class, were it named Test…."""
+    """Return whether pytest would find a test in a class if it were named Test…."""
     return any(
         name.startswith("test") and inspect.isfunction(getattr(cls, name)) for name in dir(cls)
     )

@@ -25,7 +25,7 @@ def ours() -> Iterator[tuple[str, type]]:
 
 
 def is_plain(cls: type) -> bool:
-    """Tell whether a class only gives another the name that pytest looks for."""
+    """Return whether a class only gives another one a name that pytest collects."""
     return not [name for name in vars(cls) if not name.startswith("__")]
 
 

@@ -1,4 +1,4 @@
-"""One client for all statements here; each test makes tables of its own."""
+"""One client for all statements here; each test makes its own tables."""
 
 from __future__ import annotations
 

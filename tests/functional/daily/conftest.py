@@ -12,7 +12,7 @@ from .project import Project
 
 @pytest.fixture(scope="module")
 def make_project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Project]]:
-    """Return a maker of projects, each with a repository of its own."""
+    """Return a maker of projects, each with its own repository."""
     made: list[Project] = []
 
     def make(files: dict[str, str] | None = None, **arguments: Any) -> Project:

@@ -91,7 +91,7 @@ class Project:
 
     @property
     def repository(self) -> Repository:
-        """The repository, opened anew."""
+        """The repository, opened again."""
         return Repository.open(open_blobs(str(self.root)))
 
     def configure(self, **config: Any) -> None:
@@ -173,7 +173,7 @@ class Project:
         return f"runs/{self.json('run_results.json')['metadata']['invocation_id']}"
 
     def entry(self, name: str, branch: str = "main") -> TableEntry | ViewEntry | None:
-        """Return what `schema.identifier`, or an identifier in `analytics`, stands for."""
+        """Return the entry of `schema.identifier`, or of an identifier in `analytics`."""
         schema, _, identifier = name.rpartition(".")
         tree = self.repository.tree(self.head(branch))
         return tree.entry(RelationName(schema or "analytics", identifier))
@@ -231,5 +231,5 @@ class Project:
         return [row[0] for row in self.rows(text, branch)]
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._open.close()

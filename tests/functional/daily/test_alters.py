@@ -73,7 +73,9 @@ def test_a_default_is_for_rows_to_come(shop):
         "create table f (id tinyint default 300)",
         "create table f (id int default (select 1))",
     ):
-        with pytest.raises(InputError, match=r"The default of the column id is no expression of"):
+        with pytest.raises(
+            InputError, match=r"The default of the column id is not an expression of"
+        ):
             shop.sql(text)
     assert shop.rows("d") == [(1, "a"), (2, "x1"), (3, "x1")]
     shop.sql("create table e (id int)")

@@ -50,7 +50,7 @@ MODELS = {
     ),
     "keyed.sql": (
         config(materialized="table", primary_key="customer") + "select * from {{ ref('good') }}",
-        "one primary key (customer): 0, 1, 2",
+        "the same primary key (customer): 0, 1, 2",
         "enforce_primary_key: false",
     ),
     "hooked.sql": (

@@ -79,7 +79,7 @@ def test_each_way_to_name_the_key(shop, model, key):
 @pytest.mark.parametrize(
     ("model", "text"),
     [
-        ("twice", "one primary key (id): 2."),
+        ("twice", "the same primary key (id): 2."),
         ("nulls", "NULL in the primary key (id) of analytics.nulls: NULL."),
         ("unknown", "There is no column 'ident'"),
         ("nested", "array<int> can't be compared"),
@@ -98,9 +98,9 @@ def test_the_check_is_said_to_be_off(shop):
 
 def test_a_key_that_is_there_already(shop):
     ran = shop.dbt("run", "--select", "grown", "of_unique_key", ok=False)
-    assert "(id) that other rows have already: 2." in ran.message("grown")
+    assert "(id) that other rows already have: 2." in ran.message("grown")
     assert ran.status("of_unique_key") == "success"
-    assert "unique_key is no primary key of analytics.of_unique_key" in ran.said
+    assert "unique_key is not the primary key of analytics.of_unique_key" in ran.said
     assert len(shop.rows("grown")) == 2
 
 
@@ -111,7 +111,7 @@ def test_a_seed_has_a_key_too(shop):
     shop.dbt("seed")
     assert shop.head() == head
     shop.write({"seeds/keyed.csv": "id,name\n1,a\n1,b\n"})
-    assert "one primary key (id): 1." in shop.dbt("seed", ok=False).message("keyed")
+    assert "the same primary key (id): 1." in shop.dbt("seed", ok=False).message("keyed")
     assert shop.head() == head
 
 
@@ -119,8 +119,8 @@ def test_the_engine_finds_the_same(shop, monkeypatch):
     monkeypatch.setattr(keys, "_MOST_NEW", -1)
     name = "analytics.of_list"
     for rows, text in [
-        ("(1, 'a'), (9, 'x')", r"already: \(1, 'a'\)\."),
-        ("(9, 'x'), (9, 'x')", r"one primary key \(id, name\): \(9, 'x'\)\."),
+        ("(1, 'a'), (9, 'x')", r"already have: \(1, 'a'\)\."),
+        ("(9, 'x'), (9, 'x')", r"the same primary key \(id, name\): \(9, 'x'\)\."),
         ("(null, 'x')", r"NULL in .*: \(NULL, 'x'\)\."),
     ]:
         with pytest.raises(InputError, match=text):
@@ -132,9 +132,9 @@ def test_the_engine_finds_the_same(shop, monkeypatch):
 def test_an_overwrite_is_compared_with_what_stays(shop):
     shop.sql("create table parts (id int, day int, primary key (id)) partitioned by (day)")
     shop.sql("insert into parts values (1, 1), (2, 2)")
-    with pytest.raises(InputError, match="already: 2"):
+    with pytest.raises(InputError, match="already have: 2"):
         shop.sql("insert overwrite parts partition (day = 1) values (2)")
     shop.sql("insert overwrite parts partition (day = 2) values (2), (3)")
-    with pytest.raises(InputError, match="one primary key"):
+    with pytest.raises(InputError, match="the same primary key"):
         shop.sql("insert overwrite parts values (1, 1), (1, 2)")
     assert shop.rows("parts") == [(1, 1), (2, 2), (3, 2)]

@@ -71,7 +71,8 @@ def test_a_folder_of_other_things_is_left_alone(shop, output, tmp_path):
         if command in ("seed", "debug"):
             assert not ran.success
             assert (
-                "other things" in ran.said + ran.error or "no repository" in ran.said + ran.error
+                "other things" in ran.said + ran.error
+                or "not a repository" in ran.said + ran.error
             )
         assert every_file(tmp_path) == {str(tmp_path / "important.txt"): b"mine"}
 

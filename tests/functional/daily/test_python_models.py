@@ -162,7 +162,7 @@ def test_an_incremental_model_reads_what_it_has(shop):
         ("no_frame", ["returned list; expected a frame of Spark, pandas or Arrow"]),
         ("two_types", ["two_types returned can't be made a table", "values of one type"]),
         ("late", ["too late"]),
-        ("twice", ["one primary key (id): 1."]),
+        ("twice", ["the same primary key (id): 1."]),
     ],
 )
 def test_errors_name_the_users_own_lines(shop, model, texts):

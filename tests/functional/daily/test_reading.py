@@ -1,4 +1,4 @@
-"""Commands that only read: they tell what is there and leave nothing behind."""
+"""Commands that only read: they report and leave nothing behind."""
 
 from __future__ import annotations
 

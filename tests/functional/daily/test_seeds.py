@@ -1,4 +1,4 @@
-"""Seeds: what stands in the file is what stands in the table."""
+"""Seeds: the table has exactly the values of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diffs in a dbt project: the macro, tests on diffs, and tests of changed rows alone."""
+"""Diffs in a dbt project: the macro, tests on diffs, and tests of only the changed rows."""
 
 from __future__ import annotations
 

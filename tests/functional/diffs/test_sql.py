@@ -229,7 +229,7 @@ def test_both_sides_are_compared_with_their_base_in_one_answer(shared: Client, s
             "snapshot diff two and two{snapshot='side'} as three_way output summary",
             "two versions",
         ),
-        ("snapshot diff two and t as three_way", "come from no common one"),
+        ("snapshot diff two and t as three_way", "have no common ancestor"),
         (
             "snapshot diff two and two{snapshot='side'} columns (x) as three_way",
             "no column 'x'",

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def spark(bench: Bench, tmp_path: Path) -> Any:
-    """Return a session that stands for one that the caller made, with its own catalog."""
+    """Return a session as a caller would make it, with its own catalog."""
     context = bench.session.spark.sparkContext
     return private_root(
         context,

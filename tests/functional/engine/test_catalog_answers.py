@@ -1,4 +1,4 @@
-"""What the catalog answers, beside plain Spark's answers about a table of the same shape."""
+"""The catalog's answers, compared with plain Spark's for a table of the same shape."""
 
 from collections.abc import Iterator
 from pathlib import Path

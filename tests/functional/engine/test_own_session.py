@@ -24,7 +24,7 @@ CUSTOMERS = [(1, "ann"), (2, "bob")]
 
 @pytest.fixture
 def spark(bench: Bench, tmp_path: Path) -> Any:
-    """Return a session that stands for one that the caller made, with its own catalog."""
+    """Return a session as a caller would make it, with its own catalog."""
     context = bench.session.spark.sparkContext
     return private_root(context, {"spark.sql.warehouse.dir": str(tmp_path / "wh")})
 

@@ -1,4 +1,4 @@
-"""Rows come back as they were: written by Spark, told by footers, mounted, read."""
+"""Rows come back unchanged: written by Spark, counted by footers, mounted, read."""
 
 from collections import Counter
 from datetime import date, datetime, timezone

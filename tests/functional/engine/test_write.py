@@ -1,4 +1,4 @@
-"""What a write makes, leaves behind and refuses."""
+"""What a write creates, leaves behind and refuses."""
 
 from pathlib import Path
 

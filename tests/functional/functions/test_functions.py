@@ -1,4 +1,4 @@
-"""Functions as objects of a branch: called, replaced, dropped, merged; alone on their branch."""
+"""Functions as objects of a branch: called, replaced, dropped, merged; isolated by branch."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_merge_takes_functions_over_and_finds_conflicts(
 
 
 def test_every_session_of_a_workspace_sees_what_the_branch_has(client: Client, sql: Sql) -> None:
-    """Spark's sessions go on with a function that they called before, unless they are told."""
+    """Spark's sessions keep a function that they called before until their cache is cleared."""
     workspace = client._workspace
     asked = [workspace.connect("one"), workspace.connect("two")]
 

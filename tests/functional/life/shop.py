@@ -36,7 +36,7 @@ MODELS = {
 
 @dataclass
 class Shop:
-    """A project folder with a repository beside it."""
+    """A project folder with a repository next to it."""
 
     root: Path
     profile: dict[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Programs that hold the adapter itself, beside dbt's commands: what they see and change."""
+"""Programs that use the adapter directly, without dbt's commands: what they see and change."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def wait_for(what: Callable[[], bool], process: subprocess.Popen[str]) -> None:
 
 
 def at_work(shop: Shop) -> Callable[[], bool]:
-    """Tell whether a run has committed its first node and is not over."""
+    """Return whether a run has committed its first node and is still running."""
     return lambda: any(r.status is Status.OPEN and r.head != r.fork for r in shop.runs())
 
 
@@ -109,7 +109,7 @@ def test_a_run_whose_record_lacks_nodes_is_not_retried(built: Shop) -> None:
     interrupted = built.runs()[0]
     assert interrupted.status is Status.INTERRUPTED
 
-    # A record of this run that lacks the nodes without a result, as dbt alone would write it.
+    # A record of this run without the nodes that have no result, as plain dbt would write it.
     path = built.root / "target" / "run_results.json"
     record = json.loads(path.read_text())
     record["metadata"]["invocation_id"] = interrupted.invocation

@@ -140,9 +140,13 @@ def test_values_come_from_a_table_of_another_branch(shop: Shop, conflicts: Clien
         ("update t set result_id = 11", InputError, "primary key"),
         ("update t set result_x = 11", InputError, "credit, note, day"),
         ("update t set x = 11", InputError, "credit, note, day"),
-        ("update t set result_credit = 1.505 where our_id = 1", InputError, "1.505 is no value"),
-        ("update t set result_credit = '1x' where our_id = 1", InputError, "1x is no value"),
-        ("update t set result_credit = 12345678 where our_id = 1", InputError, "no value"),
+        (
+            "update t set result_credit = 1.505 where our_id = 1",
+            InputError,
+            "1.505 is not a value",
+        ),
+        ("update t set result_credit = '1x' where our_id = 1", InputError, "1x is not a value"),
+        ("update t set result_credit = 12345678 where our_id = 1", InputError, "not a value"),
         (
             "update t set result_day = timestamp'2026-01-01 10:00:00' where our_id = 5",
             InputError,

@@ -1,4 +1,4 @@
-"""One branch and one engine for all tests here; each test makes tables of its own."""
+"""One branch and one engine for all tests here; each test makes its own tables."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -111,9 +111,9 @@ def test_keys_that_differ_in_case_are_two_keys(shop: Shop, size: str) -> None:
     shop.sql(f"insert into {name} values ('a', 1), ('A', 2)")
     shop.sql(f"insert into {name} values ('B', 3)")
     shop.sql(f"insert into {name} values ('b', 4)")
-    with pytest.raises(InputError, match=r"already: 'B'\."):
+    with pytest.raises(InputError, match=r"already have: 'B'\."):
         shop.sql(f"insert into {name} values ('B', 5)")
-    with pytest.raises(InputError, match=r"one primary key \(name\): 'c'\."):
+    with pytest.raises(InputError, match=r"the same primary key \(name\): 'c'\."):
         shop.sql(f"insert into {name} values ('c', 5), ('c', 6)")
     assert shop.rows(f"select count(*) from {name}") == [(4,)]
 

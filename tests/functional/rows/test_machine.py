@@ -1,4 +1,4 @@
-"""Random statements on a table and on a list of dicts come to the same, on every branch."""
+"""Random statements give the same rows on a table and on a list of dicts, on every branch."""
 
 from collections import Counter
 from typing import Any
@@ -29,7 +29,7 @@ ALL = Condition("", lambda row: True)
 
 
 class Rows(RuleBasedStateMachine):
-    """One table on up to three branches; its snapshots are looked at again at the end."""
+    """One table on up to three branches; its snapshots are checked again at the end."""
 
     main: Shop
 
@@ -120,7 +120,7 @@ class Rows(RuleBasedStateMachine):
         if clauses.delete is not None:
             only = f" and ({clauses.delete.sql})" if clauses.delete.sql else ""
             parts.append(f"when matched{only} then delete")
-        # Spark refuses a clause behind one without a condition.
+        # Spark rejects a clause after one without a condition.
         if clauses.update is not None and clauses.delete is not ALL:
             parts.append(f"when matched then update set {quoted(clauses.update)} = s.x")
         else:
@@ -154,7 +154,7 @@ class Rows(RuleBasedStateMachine):
             self._place(shop, table, name)
 
     def _place(self, shop: Shop, table: Table, name: str) -> None:
-        """Add a column where the table has it: partition columns stay last."""
+        """Add a column in the table's order: partition columns stay last."""
         table.add(name)
         table.columns = list(shop.version(self.name).schema.names)
 

@@ -53,5 +53,5 @@ def test_a_model_reads_another_one_as_it_was(project: Project) -> None:
 def test_a_version_that_is_not_there_fails_the_model_alone(project: Project) -> None:
     before = project.head()
     ran = project.dbt("run", "--select", "before", "--vars", "{then: nix}", ok=False)
-    assert "'nix' is no version of analytics.orders" in ran.message("before")
+    assert "'nix' is not a version of analytics.orders" in ran.message("before")
     assert project.head() == before

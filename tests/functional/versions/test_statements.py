@@ -63,5 +63,5 @@ def test_undrop(client: Client, sql: Sql) -> None:
 def test_a_snapshot_of_a_version(client: Client, sql: Sql) -> None:
     sql("create table t as select 1 id")
     sql("create snapshot sn1 for table t version as of 'main'")
-    with pytest.raises(NotFoundError, match=r"no table|is no version"):
+    with pytest.raises(NotFoundError, match=r"no table|is not a version"):
         sql("create snapshot sn2 for table nix version as of 'main'")

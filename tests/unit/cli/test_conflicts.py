@@ -1,4 +1,4 @@
-"""What a person is told of a merge that waits: in `status` and in `conflicts`."""
+"""What `status` and `conflicts` show about a waiting merge."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_values_are_chosen_by_hand_and_all_means_what_is_left(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--key", "id=1.5", "--set", "v=x"), "'1.5' is no value of the column id of shop.a"),
-        (("--key", "id=1x", "--with", "ours"), "'1x' is no value of the column id of shop.a"),
+        (("--key", "id=1.5", "--set", "v=x"), "'1.5' is not a value of the column id of shop.a"),
+        (("--key", "id=1x", "--with", "ours"), "'1x' is not a value of the column id of shop.a"),
         (("--key", "id=3", "--set", "id=4"), "in the primary key"),
         (("--key", "id=3", "--set", "v"), "expected COLUMN=VALUE"),
         (("--key", "id=3", "--set", "v=1", "--set-null", "v"), "not both"),

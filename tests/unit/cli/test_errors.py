@@ -117,7 +117,7 @@ def test_a_folder_that_is_no_repository(call: Call, folder: Path) -> None:
     (folder / "other").mkdir()
     for place in ("other", "missing"):
         text = said(call, "-r", place, "status", code=1)
-        assert f"{folder / place} is no repository: there is no vcs.json in it" in text
+        assert f"{folder / place} is not a repository: there is no vcs.json in it" in text
     assert not (folder / "missing").exists()
 
 

@@ -135,7 +135,7 @@ def test_no_verb_makes_a_repository(operate: Any, folder: Path) -> None:
     found = operate(("vcs_status", {}), ("vcs_branch", {"action": "create", "name": "x"}))
     for item in found:
         assert not item["success"]
-        assert "is no repository" in item["text"]
+        assert "is not a repository" in item["text"]
     assert not (folder / "warehouse").exists()
 
 

@@ -1,4 +1,4 @@
-"""The installed command, in a process of its own."""
+"""The installed command, in its own process."""
 
 from __future__ import annotations
 

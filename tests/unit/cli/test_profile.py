@@ -111,7 +111,7 @@ def test_project_and_profiles_are_found_where_told(
     monkeypatch.setenv("DBT_PROJECT_DIR", str(project))
     assert status(call)["repository"] == warehouse.blobs.uri
     (elsewhere / "profiles.yml").write_text(PROFILES.replace("./warehouse", "./other"))
-    assert "other is no repository" in call("status", code=1).stderr
+    assert "other is not a repository" in call("status", code=1).stderr
     assert status(call, "--profiles-dir", str(project))["repository"] == warehouse.blobs.uri
     monkeypatch.setenv("DBT_PROFILES_DIR", str(project))
     assert status(call)["repository"] == warehouse.blobs.uri

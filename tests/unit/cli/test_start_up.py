@@ -60,7 +60,7 @@ finally:
 
 
 def loaded(*arguments: str) -> set[str]:
-    """Return the modules that a command loads, beside those that Python starts with."""
+    """Return the modules that a command loads, besides those that Python starts with."""
     code = LISTING.format(arguments=["-r", "warehouse", *arguments])
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True

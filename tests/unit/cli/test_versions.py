@@ -54,7 +54,7 @@ def test_restore_revert_clone_and_undelete(vcs: Call, warehouse: Warehouse) -> N
     assert "Restored branch feature at" in vcs("branch", "undelete", "feature").output
     for wrong in (("restore",), ("restore", "a.b", "--all"), ("restore", "--all")):
         assert "Usage" in vcs(*wrong, code=2).output
-    assert "is no version of shop.t" in vcs("restore", "shop.t", "--to", "nix", code=1).output
+    assert "is not a version of shop.t" in vcs("restore", "shop.t", "--to", "nix", code=1).output
 
 
 def test_lineage_and_blame(vcs: Call, warehouse: Warehouse) -> None:
@@ -154,4 +154,4 @@ def test_both_sides_against_their_base(vcs: Call, warehouse: Warehouse) -> None:
     assert "are equal" in same
     tables.put("dev", t=tables.entry([tables.block({9: "z"})], key=True))
     wrong = vcs("diff", "main..dev", "shop.t", "--shape", "three_way", code=2)
-    assert "come from no common one" in wrong.stderr
+    assert "have no common ancestor" in wrong.stderr

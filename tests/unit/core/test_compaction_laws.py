@@ -1,4 +1,4 @@
-"""Laws of compaction: rows stay what they are, and diffs tell what really changed."""
+"""Laws of compaction: rows don't change, and diffs show only real changes."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ LINE = {"a": "", "b": "a", "c": "b", "d": "c"}
 # a - b - d - f      (d merges b and c; f, g merge d, e across each other)
 #   \ c - e - g
 CRISS_CROSS = {"a": "", "b": "a", "c": "a", "d": "bc", "e": "cb", "f": "d", "g": "e"}
-# main merged into the branch, then the branch goes on: b is the base, not a.
+# main merged into the branch, then the branch continues: b is the base, not a.
 MERGED_BACK = {"a": "", "b": "a", "x": "a", "y": "xb", "c": "b", "z": "y"}
 UNRELATED = {"a": "", "b": "a", "x": "", "y": "x"}
 

@@ -37,7 +37,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /
 
 def test_the_folder_is_made_by_the_first_write(root: Path) -> None:
     blobs = LocalBlobs(root)
-    with pytest.raises(NotFoundError, match="is no repository"):
+    with pytest.raises(NotFoundError, match="is not a repository"):
         Repository.open(blobs)
     assert not root.parent.exists()
     blobs.create("a/b", b"one")

@@ -1,4 +1,4 @@
-"""From a revision to its commit, and what is said when there is none."""
+"""Resolving revisions to commits, and the errors for those without one."""
 
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -94,7 +94,7 @@ def test_a_merge_has_a_second_parent(
 
 
 def test_an_end_without_the_other_is_no_range(repository: Repository) -> None:
-    with pytest.raises(InputError, match="is no range"):
+    with pytest.raises(InputError, match="is not a range"):
         repository.resolve_range("main")
     with pytest.raises(InputError, match="both ends"):
         repository.resolve_range("main..")
@@ -227,7 +227,7 @@ def test_near_names_are_offered(repository: Repository) -> None:
 
 
 def test_a_text_that_can_be_no_name_is_told(repository: Repository) -> None:
-    with pytest.raises(NotFoundError, match="no branch, tag or commit"):
+    with pytest.raises(NotFoundError, match="not a branch, tag or commit"):
         repository.resolve("a\x01b")
     with pytest.raises(InputError, match="names no branch"):
         repository.resolve("")

@@ -1,4 +1,4 @@
-"""What a text behind a table's name means, and what is said when it means nothing."""
+"""Resolving the text after a table's name, and the errors for texts without a meaning."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _a_folder_of_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def parse(words: list[str]) -> None:
-    """Take a command line apart, as the command itself would, and run nothing.
+    """Parse a command line as the command itself would, without running it.
 
     Raises:
         click.UsageError: It is none.

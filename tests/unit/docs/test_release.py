@@ -1,4 +1,4 @@
-"""What a release says of its version agrees everywhere."""
+"""The version of a release is the same everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of an exception: words for the user, stacks for who has to look closer."""
+"""Exceptions become a message for the user and stacks for the log."""
 
 import pytest
 
@@ -15,7 +15,7 @@ SUGGESTED = "[UNRESOLVED_COLUMN.WITH_SUGGESTION] no `x`. Did you mean [{}]?"
 
 
 class FromJava(Exception):
-    """As PySpark keeps what Java told."""
+    """An error as PySpark keeps it from Java."""
 
     __module__ = "pyspark.errors"
     _stackTrace = "java.lang.ArithmeticException\n\tat org.apache.spark.Some.thing"

@@ -1,4 +1,4 @@
-"""Columns change by metadata alone; what rows stand against is refused."""
+"""Columns change by metadata only; changes that rows don't allow are refused."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_widened_key_is_still_checked(shelf: Shelf) -> None:
     shelf.append("k", id=[1, 2])
     shelf.run("alter table k alter column id type bigint")
     shelf.append("k", id=[2**40])
-    with pytest.raises(InputError, match="already: 2"):
+    with pytest.raises(InputError, match="already have: 2"):
         shelf.append("k", id=[2, 3])
 
 
@@ -124,7 +124,7 @@ def test_a_column_that_rows_have_no_value_for_is_refused(shelf: Shelf) -> None:
 
 
 def test_a_default_goes(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Spark alone could tell whether it is one.
+    # Only Spark could check whether it is one.
     monkeypatch.setattr(table_handler, "check_default", lambda *_: None)
     shelf.run("create table d (id int, n int default 1)")
     shelf.run("alter table d alter column n drop default")

@@ -1,4 +1,4 @@
-"""Functions among the relations of a branch: told of, merged, and kept by a collection."""
+"""Functions among the relations of a branch: listed, merged, and kept by a collection."""
 
 import pytest
 

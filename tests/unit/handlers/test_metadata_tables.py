@@ -1,4 +1,4 @@
-"""What the relations of `vcs` tell, as Arrow tables, without an engine."""
+"""The relations of `vcs` as Arrow tables, without an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements about versions are carried out on manifests alone: no engine is started."""
+"""Statements about versions need only manifests: no engine is started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong at the end of a run is told as dbt tells its own errors."""
+"""Errors at the end of a run are reported as dbt reports its own."""
 
 from __future__ import annotations
 

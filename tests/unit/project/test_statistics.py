@@ -1,4 +1,4 @@
-"""What the docs and freshness checks tell of relations, from manifests alone."""
+"""Statistics of relations for the docs and freshness checks, from manifests only."""
 
 from __future__ import annotations
 

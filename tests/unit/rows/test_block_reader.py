@@ -86,7 +86,7 @@ def test_large_files_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_parquet_file_is_damage() -> None:
     blobs = MemoryBlobs()
     blobs.create("f", b"something else entirely")
-    with pytest.raises(DamagedError, match="f is no Parquet file"):
+    with pytest.raises(DamagedError, match="f is not a Parquet file"):
         Files(blobs).columns("f", [field("a", "int")])
 
 

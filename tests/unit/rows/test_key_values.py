@@ -84,7 +84,7 @@ def test_a_text_finds_its_value(type_: str, text: str, value: Any) -> None:
     ],
 )
 def test_what_is_no_value_is_refused(type_: str, text: str) -> None:
-    with pytest.raises(InputError, match=r" is no value of the column k of shop\.t") as caught:
+    with pytest.raises(InputError, match=r" is not a value of the column k of shop\.t") as caught:
         key_value(NAME, "k", type_, text)
     assert repr(text) in str(caught.value)
 
@@ -166,7 +166,7 @@ def test_a_date_is_one_of_every_type_of_time(day: date, type_: str) -> None:
         ("timestamp", pa.scalar(0), "in quotes"),
         ("date", pa.scalar(NOON), "without a time"),
         ("int", pa.scalar("1x"), "expected a number"),
-        ("array<int>", pa.scalar([1.5]), "no value of the column"),
+        ("array<int>", pa.scalar([1.5]), "not a value of the column"),
     ],
 )
 def test_a_computed_value_of_another_kind_is_refused(

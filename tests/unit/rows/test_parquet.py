@@ -166,7 +166,7 @@ def test_many_files_keep_their_order() -> None:
 def test_files_that_are_no_parquet(data: bytes) -> None:
     blobs = MemoryBlobs()
     blobs.create("data/t/w=x/f", data)
-    with pytest.raises(DamagedError, match="data/t/w=x/f is no Parquet file"):
+    with pytest.raises(DamagedError, match="data/t/w=x/f is not a Parquet file"):
         read_blocks(blobs, ["data/t/w=x/f"], schema_of("int"), ())
 
 

@@ -90,7 +90,7 @@ def selects(draw: DrawFn, hidden: frozenset[str], depth: int) -> Written:
 
 @st.composite
 def queries(draw: DrawFn, hidden: frozenset[str] = frozenset(), depth: int = 2) -> Written:
-    """Draw a query that stands where the names in `hidden` are common table expressions."""
+    """Draw a query in the scope of the common table expressions in `hidden`."""
     heads: list[Written] = []
     if draw(st.integers(0, 2)) == 0:
         for name in draw(st.lists(st.sampled_from(POOL), min_size=1, max_size=2, unique=True)):

@@ -1,4 +1,4 @@
-"""Conditions behind a relation, whatever they are: no text of theirs becomes part of the query."""
+"""Conditions after a relation: whatever their text, none of it escapes into the query."""
 
 import pytest
 import sqlglot

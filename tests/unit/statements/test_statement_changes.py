@@ -225,7 +225,7 @@ ROW_CHANGES: dict[str, tuple[str, type, str, str | None, list[str], Any]] = {
 
 
 def pieces(statement: Any) -> tuple[Any, ...]:
-    """Return what a row change says, in pieces of its text."""
+    """Return the parts of a row change as pieces of its text."""
     text = statement.text
 
     def said(place: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Check constraints as statements write them, and the properties that they come to."""
+"""Check constraints in statements, and the properties that store them."""
 
 from __future__ import annotations
 

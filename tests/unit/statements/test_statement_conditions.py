@@ -1,4 +1,4 @@
-"""What the condition of a row change surely says of a row, so that files can be passed over."""
+"""What the condition of a row change implies about rows, for skipping files."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Laws: scoping against queries that know what they read, and texts spelled otherwise."""
+"""Laws: scoping checked on queries with known reads, and on texts in other spellings."""
 
 import re
 from itertools import pairwise

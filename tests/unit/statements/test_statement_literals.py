@@ -1,4 +1,4 @@
-"""Literals and identifiers: what they stand for, and how they are written."""
+"""Literals and identifiers: how they are read and written."""
 
 import pytest
 from hypothesis import given

@@ -7,7 +7,7 @@ from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.query import Query
 from tests.unit.statements.statement_shapes import reads
 
-# `!` behind a name: it has an alias, or may have none.
+# `!` after a name: it has an alias, or can't have one.
 QUERIES: dict[str, tuple[str, list[str]]] = {
     "nothing": ("select 1", []),
     "one": ("select * from t", ["t"]),

@@ -81,7 +81,7 @@ def test_blame_follows_merges_and_new_names(tables: Tables) -> None:
     ("key", "error", "words"),
     [
         ({"id": "9"}, NotFoundError, "had a row with id=9"),
-        ({"id": "x"}, InputError, "no value of the column id"),
+        ({"id": "x"}, InputError, "not a value of the column id"),
         ({"nix": "1"}, InputError, "no column 'nix'"),
         ({}, InputError, "needs a key"),
     ],

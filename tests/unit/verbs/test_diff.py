@@ -188,7 +188,7 @@ def test_large_relations_are_counted_one_by_one() -> None:
         (("a", "b", "c"), InputError, "at most one table"),
         (("v1..main", "s.nope"), NotFoundError, r"no s\.nope at v1 or at main"),
         (("v1..main", "s.t@v1"), InputError, "at most one table"),
-        (("s.t@nope",), NotFoundError, "no version of s.t"),
+        (("s.t@nope",), NotFoundError, "not a version of s.t"),
         (("a....b",), InputError, "not of the form"),
     ],
 )
@@ -238,7 +238,7 @@ def test_a_statement_compares_both_sides_with_their_base() -> None:
     shelf.run("create table s.t (id bigint)")
     for wrong, why in (
         (f"{text} output summary", "counts what differs between two versions"),
-        ("snapshot diff w and t as three_way", "come from no common one"),
+        ("snapshot diff w and t as three_way", "have no common ancestor"),
         (text.replace("as", "columns (x) as"), "no column 'x'"),
     ):
         with pytest.raises(InputError, match=why):

@@ -224,7 +224,7 @@ def test_nothing_is_merged_into_a_run(forked: Warehouse) -> None:
 
 
 def racing(repository: Repository, act: Callable[[], object]) -> Callable[..., Any]:
-    """`move_branch`, with another writer who is always first for as long as `act` acts."""
+    """`move_branch`, with another writer, `act`, who is always first."""
     original = repository.move_branch
 
     def move(*args: Any, **kwargs: Any) -> Any:

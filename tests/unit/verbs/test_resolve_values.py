@@ -50,7 +50,7 @@ BASE: list[Row] = [(n, "1.00", "old", f"n{n}") for n in range(6)]
 def table(
     warehouse: Warehouse, rows: list[Row], *, keyed: bool = True, note: str = "note"
 ) -> Entry:
-    """A table of one block; its third column can be called otherwise."""
+    """A table of one block; its third column can have another name."""
     columns = schema(note)
     data = [
         {"id": id, "credit": Decimal(credit), note: text, "name": name}
@@ -181,7 +181,7 @@ def test_what_is_shown_is_what_lands(forked: Warehouse) -> None:
     wanted = {
         1: {"resolution": "theirs", "credit": Decimal("3.00"), "note": "old", "name": "n1"},
         2: {"resolution": "custom", "credit": Decimal("2.00"), "note": None, "name": "n2"},
-        # Theirs alone changed the note, ours alone the name.
+        # Only theirs changed the note, only ours the name.
         3: {"resolution": "custom", "credit": Decimal("2.50"), "note": "their", "name": "ours"},
         # Ours deleted the row: what theirs has is what there is.
         4: {"resolution": "custom", "credit": Decimal("3.00"), "note": "kept", "name": "n4"},
@@ -217,7 +217,7 @@ def test_a_value_is_changed_again_on_top_of_the_row_that_was_chosen(forked: Ware
     [
         ({"id": "2"}, {"credit": "9"}, None, InputError, "Both sides changed note"),
         ({"id": "7"}, {"credit": "9"}, None, InputError, "Both sides changed name"),
-        ({"id": "1"}, {"credit": "1.505"}, None, InputError, r"'1.505' is no value.*credit"),
+        ({"id": "1"}, {"credit": "1.505"}, None, InputError, r"'1.505' is not a value.*credit"),
         ({"id": "1"}, {"note": "too long"}, None, InputError, "at most 7 characters"),
         (
             {"id": "1"},
@@ -235,7 +235,7 @@ def test_a_value_is_changed_again_on_top_of_the_row_that_was_chosen(forked: Ware
         ({"id": "1"}, {}, "custom", InputError, "--set column=value"),
         ({"id": "1"}, {}, None, InputError, "Give a choice"),
         ({}, {"note": "x"}, None, InputError, "need the key"),
-        ({"id": "1.5"}, {"note": "x"}, None, InputError, "'1.5' is no value of the column id"),
+        ({"id": "1.5"}, {"note": "x"}, None, InputError, "'1.5' is not a value of the column id"),
         ({"id": "99"}, {"note": "x"}, None, NotFoundError, "has the key id=99"),
     ],
 )
@@ -335,7 +335,7 @@ def test_the_operation_takes_values_as_yaml_has_them(forked: Warehouse) -> None:
         "name": "n1",
     }
     for given in ({"credit": 11.505}, {"note": True}, {"note": 1.5}, {"note": [1]}):
-        with pytest.raises(InputError, match=r"no value|in quotes"):
+        with pytest.raises(InputError, match=r"not a value|in quotes"):
             run_operation(
                 caller, "resolve", {"relation": "shop.a", "key": {"id": 1}, "set": given}
             )

@@ -1,4 +1,4 @@
-"""Restore, revert, clone and undelete: pointers alone, each a commit."""
+"""Restore, revert, clone and undelete: each moves only pointers and makes a commit."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def test_a_restore_to_a_named_snapshot(warehouse: Warehouse) -> None:
     with pytest.raises(InputError, match="already a snapshot 'sn1'"):
         create_snapshot(warehouse.repository, "shop.a", "sn1", "main", author="bob")
     assert delete_snapshot(warehouse.repository, "shop.a", "sn1", author="bob").name == "sn1"
-    with pytest.raises(NotFoundError, match="is no version of"):
+    with pytest.raises(NotFoundError, match="is not a version of"):
         restore_relation(warehouse.repository, "shop.a", "sn1", **MAIN)
 
 
 def test_a_restore_that_takes_a_run_apart_says_so(warehouse: Warehouse) -> None:
-    """Trap 2: the commit of a run is restored in one table alone."""
+    """Trap 2: the commit of a run is restored in only one table."""
     warehouse.put(a="1", b="1", c="1")
     run = warehouse.put(a="2", b="2", message="dbt build", run=Run(invocation="i", command="run"))
     warehouse.put(c="3")

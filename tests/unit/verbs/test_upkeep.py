@@ -370,7 +370,7 @@ def test_a_shorter_retention_says_what_it_takes_away(tables: Tables) -> None:
     assert (few.files, few.branches, few.runs) == (0, (), ())
     with pytest.raises(InputError, match="retention of -1 days"):
         find_losses(repository, -1)
-    # What it tells of goes indeed, once a collection runs, and nothing else.
+    # A collection removes exactly what the report lists.
     before = files(tables)
     set_retention(repository, 0, author="bob")
     later(tables, 1.1)

@@ -15,7 +15,7 @@ T = RelationName("s", "t")
 
 @pytest.fixture
 def shelf() -> Shelf:
-    """`main` has t with one row, then two; `dev` left it between; t2 is on main alone."""
+    """`main` has t with one row, then two; `dev` forked between them; t2 is only on main."""
     shelf = Shelf()
     shelf.run("create table s.t (id bigint)")
     shelf.append("t", id=[1])

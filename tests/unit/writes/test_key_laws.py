@@ -1,4 +1,4 @@
-"""Laws of primary keys: a write is taken if, and only if, every row keeps a key of its own."""
+"""Laws of primary keys: a write is accepted if, and only if, every row has a key of its own."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def check_vacant(blobs: Blobs) -> None:
     others = [name for name in blobs.top() if name not in _OURS and not name.startswith(".")]
     if others:
         raise InputError(
-            f"{blobs.uri} is no repository and can't be made one: other things lie there "
+            f"{blobs.uri} is not a repository and can't be made one: other things lie there "
             f"({', '.join(others[:3])}). Name another location, or an empty folder."
         )
 
@@ -73,8 +73,8 @@ def read_header(blobs: Blobs) -> Header:
         data = blobs.get(PATH)
     except NotFoundError as error:
         raise NotFoundError(
-            f"{blobs.uri} is no repository: there is no {PATH} in it. Check the location; a first "
-            "run of dbt with `repository` set to it makes one."
+            f"{blobs.uri} is not a repository: there is no {PATH} in it. Check the location; a "
+            "first run of dbt with `repository` set to it makes one."
         ) from error
     # Check the version first: a newer one may give the other keys another meaning.
     found = _version(data, blobs.uri)

@@ -97,7 +97,7 @@ class Lander:
 
         Raises:
             NotFoundError: There is no such branch.
-            ProtectedError: The branch takes promotions alone, and this is none.
+            ProtectedError: The branch accepts only promotions, and this is not one.
             BranchMovedError: It moved after the proposal was checked; nothing was changed.
             TreeConflictError: Others changed the same relations; nothing was changed.
             RetryError: Others were first every time; nothing was changed.

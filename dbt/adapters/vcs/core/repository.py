@@ -339,7 +339,7 @@ class Repository:
 
         Raises:
             NotFoundError: There is no such branch.
-            ProtectedError: The branch takes promotions alone, and this is none.
+            ProtectedError: The branch accepts only promotions, and this is not one.
             BranchMovedError: It moved after what the proposal was checked against.
             TreeConflictError: Both sides changed one relation; nothing was changed.
             RetryError: Others were first every time; nothing was changed.

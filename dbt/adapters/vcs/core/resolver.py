@@ -84,7 +84,7 @@ class Resolver:
         ends = parse_range(text) if isinstance(text, str) else text
         if ends is None:
             raise InputError(
-                f"{text!r} is no range. Write a..b, or a...b to start where they met."
+                f"{text!r} is not a range. Write a..b, or a...b to start where they met."
             )
         left, right = self.resolve(ends.left), self.resolve(ends.right)
         if not ends.from_merge_base:
@@ -204,5 +204,5 @@ class Resolver:
 
     def _unknown(self, name: str) -> str:
         if not is_name(name):
-            return f"{name!r} is no branch, tag or commit."
+            return f"{name!r} is not a branch, tag or commit."
         return f"{self._heads.unknown(name)} No tag and no commit has that name either."

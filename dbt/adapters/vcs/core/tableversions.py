@@ -162,6 +162,6 @@ def _unknown(
     else:
         hint = f"{relation} has no named snapshots."
     return NotFoundError(
-        f"{version!r} is no version of {relation}: no snapshot of it, no branch, tag or commit, "
-        f"and no version's id. {hint}"
+        f"{version!r} is not a version of {relation}: no snapshot of it, no branch, tag or "
+        f"commit, and no version's id. {hint}"
     )

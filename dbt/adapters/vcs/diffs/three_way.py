@@ -69,13 +69,13 @@ class ThreeWay:
         read = repository.objects.snapshot
         if ours is None or theirs is None:
             raise InputError(
-                "A three-way difference is of two versions of a table, and one has no such "
+                "A three-way diff needs two versions of a table, and one of them has no such "
                 "table. Compare them in the shape wide."
             )
         base = merge_base(repository.objects, ours, theirs)
         if base is None:
             raise InputError(
-                "The two versions come from no common one, so there is no base to compare them "
+                "The two versions have no common ancestor, so there is no base to compare them "
                 "with. Compare them with each other: shape wide."
             )
         return cls(
@@ -90,7 +90,7 @@ class ThreeWay:
         """Compare with Arrow and return the rows.
 
         Raises:
-            InputError: There is no such column, or one is called as one of the answer.
+            InputError: There is no such column, or a column has the name of one in the result.
             UnsupportedError: Arrow can't read or compare a column, or no engine could.
             TooLargeError: There are too many rows.
         """
@@ -105,7 +105,7 @@ class ThreeWay:
         """Return the query that compares the rows, and mount what it reads.
 
         Raises:
-            InputError: There is no such column, or one is called as one of the answer.
+            InputError: There is no such column, or a column has the name of one in the result.
             UnsupportedError: A column has types that can't be compared.
         """
         plan = Plan.of(self.base, self.ours, self.theirs, self.columns)

@@ -1,8 +1,8 @@
 """Common base of two versions that have several, because their lines merged each other.
 
-The bases are first merged with each other, as in git's recursive merge. A single base lacks what
-the others hold: an update that both sides have long had would look like a change by one side, and
-could overwrite what the other side has done since.
+The bases are first merged with each other, as in git's recursive merge. A single base lacks
+what the others hold: an update that both sides already have would look like a change by one
+side, and could overwrite what the other side has done since.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def read_rules(folder: Path) -> Rules:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{line} is no YAML. Correct it.") from error
+        raise InputError(f"{path}{line} is not YAML. Correct it.") from error
     top = _mapping({} if found is None else found, str(path))
     _known(top, TOP, str(path))
     return Rules(policy=_policy(top, path), branches=_branches(top.get("branches"), path))

@@ -32,5 +32,5 @@ def key_value(
     except (ValueError, OverflowError) as error:
         shown = repr(given) if isinstance(given, str) else str(given)
         raise InputError(
-            f"{shown} is no value of the column {column} of {name}, which is {type_} ({error})."
+            f"{shown} is not a value of the column {column} of {name}, which is {type_} ({error})."
         ) from error

@@ -95,8 +95,8 @@ def refuse_broken(
         return
     if sessions is None:
         raise UnsupportedError(
-            f"Rows of {name} have to be held against its check constraints ({', '.join(checks)}), "
-            "which takes Spark. Do this where Spark can be started."
+            f"Rows of {name} have to be checked against its check constraints "
+            f"({', '.join(checks)}), which needs Spark. Run this where Spark can be started."
         )
     session = sessions()
     found = _broken(session, session.mount_version(rows.mount(blocks)), version, name, checks)
@@ -209,14 +209,14 @@ def _check_expression(
         same = session.is_repeatable(f"select {condition} as c {rows}")
     except EngineError as error:
         raise InputError(
-            f"{where} is no condition on a row of the table: {placeless(error)}"
+            f"{where} is not a condition on a row of the table: {placeless(error)}"
         ) from error
     if column.type not in ("boolean", "void"):
-        raise InputError(f"{where} is no condition: it is {column.type}, not boolean.")
+        raise InputError(f"{where} is not a condition: it is {column.type}, not boolean.")
     if not same:
         raise InputError(
-            f"{where} does not come to the same each time that it is asked for one row. Use no "
-            "random numbers and the like."
+            f"{where} does not always give the same value for a row. Don't use random numbers "
+            "and the like."
         )
 
 
@@ -243,7 +243,8 @@ def _broken(
         if rows:
             return (
                 f"The check constraint {constraint} ({expression}) of {name} is false for "
-                f"{', '.join(rows)}. Nothing was changed; mend the rows, or drop the constraint: "
+                f"{', '.join(rows)}. Nothing was changed; correct the rows, or drop the "
+                "constraint: "
                 f"alter table {name} drop constraint {quoted(constraint)}."
             )
     return ""

@@ -36,8 +36,8 @@ def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
         scope.session.check_default(default, type_)
     except EngineError as error:
         raise InputError(
-            f"The default of the column {column} is no expression of type {type_} that needs no "
-            f"row: {default}. Spark says: {error}"
+            f"The default of the column {column} is not an expression of type {type_} without "
+            f"columns: {default}. Spark says: {error}"
         ) from error
 
 
@@ -50,8 +50,8 @@ def initial_value(scope: Scope, column: ColumnDef) -> str | None:
     type_ = type_of(column.type)
     if type_.kind not in _KEPT or type_.collation:
         raise UnsupportedError(
-            f"The column {column.name} can't have a default from the start: rows that are there "
-            f"can't be given a value of type {column.type} without writing them. Add it without "
+            f"The column {column.name} can't have a default from the start: existing rows can't "
+            f"get a value of type {column.type} without being rewritten. Add it without "
             "a default, fill it (update ... set), then alter the column: set default ..."
         )
     text = f"select cast(cast({column.default} as {column.type}) as string)"

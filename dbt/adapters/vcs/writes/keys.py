@@ -52,7 +52,7 @@ def key_columns(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
         if type_of(field.type).is_nested:
             raise InputError(
                 f"The column {field.name} can't be in a primary key: values of type {field.type} "
-                "can't be compared. Take columns of plain types, such as a hash of this one."
+                "can't be compared. Use columns of plain types, such as a hash of this one."
             )
     ids = [field.id for field in fields]
     if len(set(ids)) < len(ids):
@@ -125,12 +125,12 @@ def check_keys(
     error = _error(name, fields, clashes)
     if PRIMARY_KEY not in version.properties and UNIQUE_KEY in version.properties:
         scope.warnings.append(
-            f"{error} The config unique_key is no primary key of {name} for that reason: diffs "
+            f"{error} So the config unique_key is not the primary key of {name}: diffs "
             "and merges compare whole rows."
         )
         return ()
     raise InputError(
-        f"{error} Nothing was changed; mend the rows, or turn the check off: "
+        f"{error} Nothing was changed; correct the rows, or turn the check off: "
         "enforce_primary_key: false."
     )
 
@@ -238,11 +238,11 @@ def _error(name: RelationName, fields: Sequence[Field], clashes: Clashes) -> str
         return f"NULL in the primary key ({key}) of {name}: {_listed(clashes.null)}."
     if clashes.repeated:
         return (
-            f"Several of the rows written to {name} have one primary key ({key}): "
+            f"Several of the rows written to {name} have the same primary key ({key}): "
             f"{_listed(clashes.repeated)}."
         )
     return (
-        f"Rows written to {name} have a primary key ({key}) that other rows have already: "
+        f"Rows written to {name} have a primary key ({key}) that other rows already have: "
         f"{_listed(clashes.present)}."
     )
 

@@ -1,7 +1,7 @@
-"""Pruning: the blocks that may hold rows meeting a condition, by their bounds alone.
+"""Pruning: the blocks that may hold rows meeting a condition, by their bounds.
 
-A block is left out only if that is certain. Any doubt (a type whose comparison depends on a
-setting or a collation, a constant of another kind, a missing bound) keeps it.
+A block is skipped only if that is certain to be right. Any doubt (a type whose comparison
+depends on a setting or a collation, a constant of another kind, a missing bound) keeps it.
 """
 
 from __future__ import annotations

@@ -188,8 +188,8 @@ def _refuse_repeated(target: Target, changes: Changes, key: Sequence[int]) -> No
         for row in rows
     )
     raise InputError(
-        f"MERGE: rows of {target.name} match several rows of the source each, so what they shall "
-        f"become is not certain: {listed}. Nothing was changed; leave one row of the source for "
+        f"MERGE: some rows of {target.name} match several rows of the source, so their new "
+        f"values are ambiguous: {listed}. Nothing was changed; leave one row of the source for "
         "each, for instance by `group by` or `row_number()`."
     )
 

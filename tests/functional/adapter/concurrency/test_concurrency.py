@@ -5,7 +5,7 @@ from dbt.tests.adapter.concurrency.test_concurrency import BaseConcurrency
 
 
 class TestConcurrency(BaseConcurrency):
-    """What succeeded is looked at beside what failed."""
+    """Checks the nodes that succeeded as well as those that failed."""
 
     @pytest.fixture(scope="class")
     def publish(self):

@@ -1,4 +1,4 @@
-"""Contracts and their constraints: NOT NULL, primary keys and checks hold, others are told of."""
+"""Contracts: NOT NULL, primary keys and checks are enforced, others cause a warning."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -18,7 +18,7 @@ class TestDeterministicUDF(suite.DeterministicUDF):
 
 
 class TestStableUDF(suite.StableUDF):
-    """Spark knows no functions that are stable within a statement alone."""
+    """Spark has no functions that are stable only within a statement."""
 
     def check_function_volatility(self, sql: str) -> None:
         assert "STABLE" not in sql

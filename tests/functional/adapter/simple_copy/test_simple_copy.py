@@ -16,7 +16,7 @@ class TestSimpleCopy(simple_copy.TestSimpleCopyBase):
 class TestEmptyModelsArentRun(simple_copy.TestEmptyModelsArentRun):
     @pytest.fixture(scope="class")
     def project(self, project: TestProjInfo) -> TestProjInfo:
-        """Ask the adapter what Postgres's information_schema would tell."""
+        """Ask the adapter for what Postgres's information_schema would show."""
 
         def tables() -> dict[str, str]:
             adapter = project.adapter

@@ -42,7 +42,7 @@ RESOLUTION: Final = "resolution"
 """The column that holds the choice made, NULL until one is."""
 
 RESULT: Final = "result_"
-"""What the names of the columns that hold the chosen row begin with."""
+"""Prefix of the columns that hold the chosen row."""
 
 _KEY: Final = "vcs.conflicts.key"
 _REQUIRED: Final = "vcs.conflicts.required"
@@ -51,14 +51,14 @@ SIDES: Final[Mapping[Choice, str]] = {
     Choice.OURS: "our",
     Choice.THEIRS: "their",
 }
-"""What the names of the columns begin with that show a side's row."""
+"""Prefixes of the columns that show a side's row."""
 
 _ABSENT: Final[Mapping[Choice, tuple[int, str]]] = {
     Choice.BASE: (0, "added"),
     Choice.OURS: (0, "removed"),
     Choice.THEIRS: (1, "removed"),
 }
-"""The place of the column that tells that a side has no row, and what it holds then."""
+"""The index of the column that marks a side without a row, and its value then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class ConflictTable:
         key: Sequence[str],
         required: Collection[str],
     ) -> ConflictTable:
-        """Return a table of conflicts, none of them decided.
+        """Return a table of undecided conflicts.
 
         Args:
             name: The relation.

@@ -29,8 +29,8 @@ def exact_values(
     """
     if not table.key:
         raise InputError(
-            f"{table.name} has no primary key, so its conflicts are about how often a row is "
-            "there, and no values can be chosen for one row. Choose ours, theirs or base; then "
+            f"{table.name} has no primary key, so its conflicts are about the number of copies "
+            "of a row, and no values can be chosen for one row. Choose ours, theirs or base; then "
             "change the row with an update. Or give the table a key."
         )
     columns = {column.lower(): column for column in table.results}
@@ -39,7 +39,7 @@ def exact_values(
         column = columns.get(given.lower())
         if column is None:
             in_key = given.lower() in {name.lower() for name in table.key}
-            why = "is in the primary key, which tells the rows apart" if in_key else "isn't there"
+            why = "is in the primary key, which identifies the rows" if in_key else "isn't there"
             raise InputError(
                 f"The column {given} of {table.name} {why}; values can be chosen for "
                 f"{', '.join(columns.values()) or 'no column'}."
@@ -70,8 +70,8 @@ def given_row(
     shown = table.shown_key(row)
     if row in table.repeated:
         raise InputError(
-            f"{shown} of {table.name} stands for several rows on one side, so it is not known "
-            "which of them the values are for. Choose a side for it, or delete."
+            f"{shown} of {table.name} has several rows on one side, so it is not known which of "
+            "them the values are for. Choose a side for it, or delete."
         )
     if start is not None and not table.has_row(start, row):
         raise InputError(

@@ -62,7 +62,7 @@ class Files:
 
         Raises:
             UnsupportedError: Arrow has no such type, or can't read what the file holds.
-            DamagedError: It is no Parquet file.
+            DamagedError: It is not a Parquet file.
             NotFoundError: It is gone.
         """
         file = self._open(path)
@@ -91,7 +91,7 @@ class Files:
 
         Raises:
             UnsupportedError: Arrow has no such type, or can't read what the file holds.
-            DamagedError: It is no Parquet file.
+            DamagedError: It is not a Parquet file.
             NotFoundError: It is gone.
         """
         target = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
@@ -183,7 +183,8 @@ class Files:
                 file = pq.ParquetFile(source, **_OPTIONS, **known)
         except pa.ArrowInvalid as error:
             raise DamagedError(
-                f"{path} is no Parquet file: {error}. Restore it from a backup of the repository."
+                f"{path} is not a Parquet file: {error}. Restore it from a backup of the "
+                "repository."
             ) from error
         kept = size if size <= _READ_WHOLE else file.metadata.serialized_size
         if self._kept + kept > _KEPT:

@@ -175,5 +175,5 @@ def _root_leaves(schema: Any) -> dict[str, int]:
 
 def _no_parquet(path: str, why: str) -> DamagedError:
     return DamagedError(
-        f"{path} is no Parquet file: {why}. Restore it from a backup of the repository."
+        f"{path} is not a Parquet file: {why}. Restore it from a backup of the repository."
     )

@@ -160,7 +160,7 @@ def test_an_incremental_model_reads_what_it_has(shop):
             ],
         ),
         ("no_frame", ["returned list; expected a frame of Spark, pandas or Arrow"]),
-        ("two_types", ["two_types returned can't be made a table", "values of one type"]),
+        ("two_types", ["two_types returned can't be turned into a table", "values of one type"]),
         ("late", ["too late"]),
         ("twice", ["the same primary key (id): 1."]),
     ],

@@ -261,10 +261,12 @@ def test_values_that_do_not_fit_are_named(seeded):
         }
     )
     ran = seeded.dbt("seed", "--select", "typed", "semicolons", "texts", ok=False)
-    assert "column tiny of the seed holds a value that is no tinyint" in ran.message("typed")
+    assert "column tiny of the seed has a value that is not a valid tinyint" in ran.message(
+        "typed"
+    )
     assert "300" in ran.message("typed")
     assert "99999999999999999999 is too large" in ran.message("semicolons")
-    assert "no varchar(5): one has 6 characters" in ran.message("texts")
+    assert "not a valid varchar(5): a value has 6 characters" in ran.message("texts")
     assert seeded.head() == head
 
 

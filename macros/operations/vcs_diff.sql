@@ -5,7 +5,7 @@
 ) %}
   {{
     return(
-      adapter.dispatch('vcs_diff', 'dbt')(revisions, relation, output, columns, shape, limit)
+      adapter.dispatch('vcs_diff', 'dbt')(revisions, relation, output, columns, shape, limit, **kwargs)
     )
   }}
 {% endmacro %}
@@ -14,5 +14,5 @@
   {% do vcs_verb('diff', {
     'revisions': revisions, 'relation': relation, 'output': output, 'columns': columns,
     'shape': shape, 'limit': limit
-  }) %}
+  }, kwargs) %}
 {% endmacro %}

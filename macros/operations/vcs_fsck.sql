@@ -1,8 +1,8 @@
 {#- Check the repository for missing or damaged files. -#}
 {% macro vcs_fsck() %}
-  {{ return(adapter.dispatch('vcs_fsck', 'dbt')()) }}
+  {{ return(adapter.dispatch('vcs_fsck', 'dbt')(**kwargs)) }}
 {% endmacro %}
 
 {% macro default__vcs_fsck() %}
-  {% do vcs_verb('fsck', {}) %}
+  {% do vcs_verb('fsck', {}, kwargs) %}
 {% endmacro %}

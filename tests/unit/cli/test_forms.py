@@ -46,6 +46,8 @@ def test_a_merge_that_waits_is_not_touched_with_options_that_do_not_fit(
         ("merge --continue --abort dev", "--continue can't be used with --abort"),
         ("merge --continue main dev", "--continue takes only the target"),
         ("gc --force", "--force can only be used with --retention"),
+        ("merge --continue dev --dry-run", "dbt-vcs conflicts [TARGET]"),
+        ("lineage shop.a@main --branch dev", "--branch can't be used with shop.a@main"),
         ("gc --retention 3 --dry-run", "--dry-run can't be used with --retention"),
         ("runs discard --expired --force", "--force can't be used with --expired"),
         ("conflicts dev --limit 3", "--limit can't be used with conflicts without --relation"),

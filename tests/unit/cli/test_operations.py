@@ -131,6 +131,31 @@ def test_a_relative_repository_is_in_the_projects_folder(
     assert not list(elsewhere.rglob("vcs.json"))
 
 
+def test_an_unknown_argument_is_refused_with_those_that_are_known(
+    operate: Any, warehouse: Warehouse
+) -> None:
+    warehouse.branch("dev")
+    found = operate(
+        ("vcs_log", {"limmit": 3}),
+        ("vcs_status", {"branhc": "dev"}),
+        ("vcs_lineage", {"relation": "shop.a", "branhc": "dev"}),
+        ("vcs_branch", {"action": "create", "name": "x", "revision": "main"}),
+    )
+    for item, said in zip(
+        found,
+        (
+            "log has no argument 'limmit'; it takes revision, ",
+            "status has no argument 'branhc'; it takes branch",
+            "lineage has no argument 'branhc'; it takes relation, forward, depth, branch",
+            "branch create has no argument 'revision'; it takes ",
+        ),
+        strict=True,
+    ):
+        assert not item["success"]
+        assert said in item["text"]
+    assert warehouse.repository.find_branch("x") is None
+
+
 def test_no_verb_makes_a_repository(operate: Any, folder: Path) -> None:
     found = operate(("vcs_status", {}), ("vcs_branch", {"action": "create", "name": "x"}))
     for item in found:

@@ -187,6 +187,7 @@ def test_large_relations_are_counted_one_by_one() -> None:
         (("nope..main",), NotFoundError, "nope"),
         (("a", "b", "c"), InputError, "at most one table"),
         (("v1..main", "s.nope"), NotFoundError, r"no s\.nope at v1 or at main"),
+        (("main", "s.nope"), NotFoundError, r"at main\. Check the spelling: there are s\.t, "),
         (("v1..main", "s.t@v1"), InputError, "at most one table"),
         (("s.t@nope",), NotFoundError, "not a version of s.t"),
         (("a....b",), InputError, "not of the form"),

@@ -31,6 +31,11 @@ def test_a_protected_branch_takes_no_merge(protected: Warehouse) -> None:
     assert protected.head() == before
 
 
+def test_a_dry_run_of_a_merge_into_a_protected_branch_is_refused(protected: Warehouse) -> None:
+    with pytest.raises(ProtectedError, match="dbt-vcs promote"):
+        merge(protected.repository, "dev", "main", author="ann", dry_run=True)
+
+
 def test_a_protected_branch_is_not_deleted(protected: Warehouse) -> None:
     protected.repository.protect("dev", Protection(), author="ann")
     with pytest.raises(ProtectedError, match="unprotect dev"):

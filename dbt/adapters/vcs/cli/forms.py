@@ -12,12 +12,13 @@ _SOURCES: Final = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
 """Sources of parameters that the caller gave: a command line, or arguments of an operation."""
 
 
-def check_only(form: str, *known: str) -> None:
+def check_only(form: str, *known: str, hint: str = "") -> None:
     """Check that the current command was given no parameters other than these.
 
     Args:
         form: The form of the command, for the message: `--continue`.
         known: The names of the parameters that this form accepts.
+        hint: What to do instead, added to the message.
 
     Raises:
         click.UsageError: Another parameter was given.
@@ -26,7 +27,7 @@ def check_only(form: str, *known: str) -> None:
     for param in _given(ctx):
         if param.expose_value and param.name not in known:
             raise click.UsageError(
-                f"{_shown(param)} can't be used with {form}. Leave it out.", ctx
+                f"{_shown(param)} can't be used with {form}. Leave it out. {hint}".rstrip(), ctx
             )
 
 

@@ -50,7 +50,8 @@ def merge(
     """
     if go_on or abort:
         form = "--abort" if abort else "--continue"
-        check_only(form, "source", "target", "abort" if abort else "go_on")
+        hint = "To see what still waits for a decision: dbt-vcs conflicts [TARGET]"
+        check_only(form, "source", "target", "abort" if abort else "go_on", hint=hint)
         if source and target:
             raise click.UsageError(f"{form} takes only the target.")
         into = source or target or session.branch

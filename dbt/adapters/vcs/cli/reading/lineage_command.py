@@ -26,6 +26,11 @@ def lineage(
     any revision or a named snapshot of the table. The branch defaults to the one in the dbt
     profile, else the default branch.
     """
+    if branch and not forward and "@" in relation:
+        raise click.UsageError(
+            f"--branch can't be used with {relation}, which says the version. Leave out --branch, "
+            "or the part from the @ on."
+        )
     found = read_lineage(
         session.repository,
         relation,

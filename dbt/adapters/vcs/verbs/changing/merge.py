@@ -160,6 +160,7 @@ def _foretold(
 ) -> MergeReport:
     """Return what `land_work` would do."""
     branch = repository.branch(target)
+    branch.check_open(promotes=terms.promotes)
     plan = plan_merge(repository, work, branch, sessions)
     check_terms(repository, plan, terms.on(branch))
     changes = planned_changes(repository, plan)

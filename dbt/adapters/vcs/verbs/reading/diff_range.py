@@ -18,6 +18,7 @@ from dbt.adapters.vcs.worktree.points import Point, TableText, find_points
 
 _TABLE: Final = re.compile(r"(`[^`]+`|[^.@`\s]+)\.(`[^`]+`|[^.@`\s]+)(@.*)?", re.DOTALL)
 _MERGE_BASE: Final = "..."
+_NAMES: Final = 10
 
 
 class Ends(NamedTuple):
@@ -133,11 +134,26 @@ def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point,
         return None
     before, after = (point for point in points if point is not None)
     if before.id is None and after.id is None:
-        raise NotFoundError(
-            f"There is no {relation} at {ends.before} or at {ends.after}. Check the spelling; "
-            f"dbt-vcs diff {ends.before} {ends.after} lists what differs."
-        )
+        where = " or at ".join(dict.fromkeys((ends.before, ends.after)))
+        raise NotFoundError(f"There is no {relation} at {where}. {_known(repository, texts)}")
     return before, after
+
+
+def _known(repository: Repository, revisions: Sequence[str]) -> str:
+    """Return a sentence that names the relations of some revisions, as far as they fit a line."""
+    trees = [repository.tree(repository.resolve(text)) for text in revisions]
+    names = sorted(
+        {
+            f"{schema}.{identifier}"
+            for tree in trees
+            for schema in tree.schemas()
+            for identifier in tree.relations(schema)
+        }
+    )
+    if not names:
+        return "There are no relations there."
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"Check the spelling: there are {', '.join(names[:_NAMES])}{more}."
 
 
 def _version(repository: Repository, relation: RelationName, text: str) -> Point | None:

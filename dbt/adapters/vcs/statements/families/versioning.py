@@ -1,4 +1,4 @@
-"""Statements about the versions of tables: snapshots, restore, diff, merge and pick."""
+"""Statements about the versions of tables: snapshots, diff, merge and pick."""
 
 from __future__ import annotations
 
@@ -47,31 +47,6 @@ class ShowSnapshots(Statement):
 
     target: Target | None = None
     schema: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreTable(Statement):
-    """`restore table t from snapshot s{...}`, or `restore table t to version as of ...`.
-
-    Attributes:
-        target: The table.
-        source: The version to restore, which is always given. With `to`, it is a version of
-            the table itself.
-    """
-
-    changes = True
-
-    target: Target
-    source: TableAt
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndropTable(Statement):
-    """`undrop table t`."""
-
-    changes = True
-
-    target: Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,19 +123,3 @@ class SnapshotPick(Statement):
     query: str | None = None
     mode: ConflictMode | None = None
     dry_run: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Optimize(Statement):
-    """`optimize t [cluster by (...)]`: the same rows in fewer files.
-
-    Attributes:
-        target: The table.
-        cluster_by: Columns to sort rows by; empty for the table's own.
-    """
-
-    changes = True
-    writes_rows = True
-
-    target: Target
-    cluster_by: tuple[str, ...] = ()

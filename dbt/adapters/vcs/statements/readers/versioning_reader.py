@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.families.versioning import (
     ConflictMode,
     CreateSnapshot,
     DropSnapshot,
-    Optimize,
-    RestoreTable,
     ShowSnapshots,
     SnapshotDiff,
     SnapshotMerge,
     SnapshotPick,
-    UndropTable,
 )
 from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import (
@@ -75,63 +72,6 @@ def read_show_snapshots(cursor: Cursor) -> ShowSnapshots:
     elif cursor.last.word in ("for", "on"):
         cursor.fail("`table` and a table")
     return ShowSnapshots(schema=cursor.schema())
-
-
-@reads("restore")
-def read_restore(cursor: Cursor) -> RestoreTable:
-    """Read what follows `restore`.
-
-    Raises:
-        InputError: No version is named.
-    """
-    cursor.expect("table")
-    target = cursor.target()
-    if cursor.take("to"):
-        if cursor.token.word not in ("version", "timestamp"):
-            cursor.fail("`version as of` or `timestamp as of`")
-        source = TableAt(target.name, cursor.version())
-    else:
-        if not cursor.take("from", "snapshot"):
-            cursor.fail("`from snapshot`, `to version as of` or `to timestamp as of`")
-        source = _table_at(cursor)
-        if source.at is None:
-            cursor.fail("{snapshot = '...'} or {timestamp = '...'} after the table")
-    cursor.end()
-    return RestoreTable(target=target, source=source)
-
-
-@reads("undrop")
-def read_undrop(cursor: Cursor) -> UndropTable:
-    """Read what follows `undrop`."""
-    cursor.expect("table")
-    target = cursor.target()
-    cursor.end()
-    return UndropTable(target=target)
-
-
-@reads("optimize")
-def read_optimize(cursor: Cursor) -> Optimize:
-    """Read what follows `optimize`.
-
-    Raises:
-        UnsupportedError: It has `where` or `zorder by`.
-    """
-    if cursor.at("table") and is_name(cursor.ahead()):
-        cursor.index += 1
-    target = cursor.target()
-    if cursor.at("where"):
-        raise UnsupportedError(
-            "`optimize ... where` is not supported on versioned tables: blocks of a good size "
-            "are not rewritten anyway. Leave the condition out."
-        )
-    if cursor.at("zorder"):
-        raise UnsupportedError(
-            f"`optimize {target.name} ... zorder by` is not supported on versioned tables. "
-            "Sort the rows by columns instead: optimize ... cluster by (a, b)."
-        )
-    cluster_by = read_names(cursor) if cursor.take("cluster", "by") else ()
-    cursor.end()
-    return Optimize(target=target, cluster_by=cluster_by)
 
 
 @reads("snapshot")

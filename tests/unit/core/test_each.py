@@ -1,5 +1,7 @@
 """Many calls at once."""
 
+import os
+import signal
 import threading
 
 import pytest
@@ -34,3 +36,14 @@ def test_the_first_error_is_raised_after_all_calls_ended() -> None:
     with pytest.raises(ValueError, match=r"^1$"):
         each(call, range(30))
     assert sorted(ended) == [number for number in range(30) if number % 3 != 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    assert each(str, range(3)) == ["0", "1", "2"]
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        os._exit(0 if each(str, range(3)) == ["0", "1", "2"] else 1)
+    assert os.waitpid(child, 0)[1] == 0

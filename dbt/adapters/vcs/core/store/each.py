@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,13 +17,13 @@ R = TypeVar("R")
 
 
 class Parallel:
-    """Threads that are started when first needed and kept; safe to share."""
+    """Threads that are started when first needed and kept; safe to share, and to fork."""
 
     def __init__(self) -> None:
         self._here = threading.local()
-        self._pool = ThreadPoolExecutor(
-            _THREADS, "vcs-store", initializer=partial(setattr, self._here, "is_one", True)
-        )
+        self._pool = self._started()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=partial(_renew, weakref.ref(self)))
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
         """Return the results in order of the items; raises the first error after all ended."""
@@ -34,6 +36,17 @@ class Parallel:
         if errors:
             raise errors[0]
         return [future.result() for future in futures]
+
+    def _started(self) -> ThreadPoolExecutor:
+        initializer = partial(setattr, self._here, "is_one", True)
+        return ThreadPoolExecutor(_THREADS, "vcs-store", initializer=initializer)
+
+
+def _renew(parallel: weakref.ref[Parallel]) -> None:
+    """Give a forked process threads of its own: those of its parent don't run in it."""
+    found = parallel()
+    if found is not None:
+        found._pool = found._started()
 
 
 each: Final = Parallel().map

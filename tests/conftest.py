@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -9,6 +10,9 @@ import pytest
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+
+# For every Spark that a test starts, in a process of its own, too.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark"))
 
 SPARK_SETTINGS = {
     "spark.master": "local[2]",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.factory import reset_adapters
 
 from .part import is_in_part
 
@@ -26,6 +27,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents and not is_in_part(item):
             item.add_marker(pytest.mark.conformance)
+
+
+@pytest.fixture(scope="class", autouse=True)
+def no_adapter_of_other_tests() -> None:
+    """Forget the adapter that another file's last dbt left: the suite would take it for its own.
+
+    dbt's registry keeps one adapter of a type and ignores a second one.
+    """
+    reset_adapters()
 
 
 @pytest.fixture(scope="class")

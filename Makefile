@@ -6,6 +6,7 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+WORKERS ?= 2
 DATA   := integration_tests/data/.complete
 
 help: ## list the targets
@@ -14,8 +15,8 @@ help: ## list the targets
 demo: java $(VENV)/.demo $(DATA) ## build, branch, break, fix and merge a dbt project on real data
 	cd integration_tests && ../$(BIN)/python -m demo
 
-test: java $(VENV)/.test,demo $(DATA) ## run all tests
-	$(BIN)/python -m pytest tests --durations=25
+test: java $(VENV)/.test,demo $(DATA) ## run all tests, in two processes; WORKERS=1 for one
+	$(BIN)/python -m pytest tests --durations=25 --numprocesses $(WORKERS) --dist loadfile
 
 check: $(VENV)/.dev ## check style and types, and run the tests that need no Java, with few random cases
 	$(BIN)/ruff check .

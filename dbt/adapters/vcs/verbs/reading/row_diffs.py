@@ -65,5 +65,5 @@ def _in_sql(points: tuple[Point, Point]) -> str:
     old, new = (f"{relation}@{id[:12]}" if id else str(relation) for relation, id in points)
     return (
         'With Spark: dbt show --inline "select * from '
-        f"snapshot_diff('{old}', '{new}')\"; or ask for numbers alone: --stat"
+        f"snapshot_diff('{old}', '{new}')\"; or show only row counts: --stat"
     )

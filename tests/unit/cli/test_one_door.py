@@ -366,10 +366,9 @@ def test_sql_that_may_change_a_branch_puts_the_rules_of_the_project_on_it(
         def sql(self, text: str) -> pa.Table:
             return pa.table({"x": [1]})
 
-    monkeypatch.setattr(
-        "dbt.adapters.vcs.cli.reading.sql_command.connect", lambda *_, **__: Client()
-    )
+    monkeypatch.setattr("dbt.adapters.vcs.api.Client.on", lambda *_, **__: Client())
     monkeypatch.setenv("DBT_VCS_REPOSITORY", "memory")
     warehouse = stocked()
-    by_command(warehouse, PROTECTED, "sql", shlex.quote(text))
+    refused, said = by_command(warehouse, PROTECTED, "sql", shlex.quote(text))
+    assert not refused, said
     assert (warehouse.repository.branch("main").protection is not None) is is_bound

@@ -79,6 +79,9 @@ class FakeSession:
     def setting(self, key: str, default: str | None = None) -> str | None:
         return default
 
+    def place(self, location: str) -> str:
+        return location
+
     def has_function(self, identifier: str) -> bool:
         return False
 

@@ -61,7 +61,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"commit"},
     ),
     "core.store": (
-        {"blobs", "branch_names", "cache", "chain", "each", "failures"},
+        {"blobs", "branch_names", "cache", "chain", "each", "failures", "reach"},
         {"cloud_failures", "memory", "objects", "refs"},
         {"cloud"},
         {"local"},
@@ -76,7 +76,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "statements.syntax": (
         {"column_clauses", "lexer", "literals"},
-        {"excerpts", "names", "text_places"},
+        {"excerpts", "names", "outside", "text_places"},
         {"diff_call", "relations"},
         {"calls", "scan"},
         {"mentions", "query"},
@@ -182,7 +182,14 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"definitions"},
     ),
     "workspace": (
-        {"computed_names", "computed_times", "error_places", "immediate_statements", "rebase"},
+        {
+            "computed_names",
+            "computed_times",
+            "error_places",
+            "immediate_statements",
+            "outside_writes",
+            "rebase",
+        },
         {"dispatch", "lines", "run_line"},
         {"line_workspace"},
         {"direct", "upkeep"},

@@ -164,6 +164,13 @@ class Queries(Protocol):
     def setting(self, key: str, default: str | None = None) -> str | None:
         """Return the value of an engine setting in this session."""
 
+    def place(self, location: str) -> str:
+        """Return the location of files as a whole one, as a statement that writes there has it.
+
+        A relative path, or one without a scheme, depends on the engine's working directory and
+        settings. What the engine doesn't understand is returned as it is.
+        """
+
 
 class Writer(Protocol):
     """Writes rows as files of the repository."""

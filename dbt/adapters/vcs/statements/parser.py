@@ -16,7 +16,8 @@ from dbt.adapters.vcs.statements.syntax.cursor import Cursor, ForeignError
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.mentions import mentions_of, reads_or_mentions
 from dbt.adapters.vcs.statements.syntax.names import Name
-from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS, scan
+from dbt.adapters.vcs.statements.syntax.outside import may_write, places_of
+from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS, Found, scan
 
 # What follows these words is not SQL; Spark takes it as it is.
 _RAW: Final = frozenset({"set", "reset", "add", "list"})
@@ -77,8 +78,7 @@ def read(text: str) -> Read:
     try:
         return Read(_statement(text, tokens), calls)
     except ForeignError:
-        found = reads_or_mentions(tokens)
-        return Read(SparkCommand(text=text, mentions=found.reads, diffs=found.diffs), calls)
+        return Read(_for_engine(text, tokens, reads_or_mentions(tokens)), calls)
 
 
 def for_spark(text: str) -> SparkCommand:
@@ -163,6 +163,17 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
         if statement is not None:
             return statement
     if word in ("explain", "cache", "describe", "desc"):
-        found = reads_or_mentions(tokens)
-        return SparkCommand(text=text, mentions=found.reads, diffs=found.diffs)
-    return SparkCommand(text=text, mentions=mentions_of(tokens))
+        return _for_engine(text, tokens, reads_or_mentions(tokens))
+    return _for_engine(text, tokens, Found(reads=mentions_of(tokens), files=(), diffs=()))
+
+
+def _for_engine(text: str, tokens: Sequence[Token], found: Found) -> SparkCommand:
+    """Return a statement that only the engine understands."""
+    writes = may_write(tokens)
+    return SparkCommand(
+        text=text,
+        mentions=found.reads,
+        diffs=found.diffs,
+        writes=writes,
+        places=places_of(tokens) if writes else (),
+    )

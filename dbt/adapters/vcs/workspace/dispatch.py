@@ -20,20 +20,24 @@ from dbt.adapters.vcs.workspace import (
     computed_times,
     error_places,
     immediate_statements,
+    outside_writes,
 )
 
 
-def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -> Outcome:
+def execute(
+    scope: Scope, *, read_only: bool, before_rows: Callable[[], None], pinned: bool = False
+) -> Outcome:
     """Carry out the statement of a scope, and put its changes into the overlay.
 
     Args:
         scope: The statement's scope.
         read_only: True to refuse statements that change something.
         before_rows: Called before rows are computed and written; raises if they can't land.
+        pinned: True if nothing can land, so that statements that write elsewhere are refused, too.
 
     Raises:
         InputError: The statement can't be carried out as written.
-        ReadOnlyError: It would change something and `read_only` is set.
+        ReadOnlyError: It would change something and `read_only` is set, or write files here.
         EngineError: Spark refused or failed.
     """
     statement: Statement
@@ -43,12 +47,14 @@ def execute(scope: Scope, *, read_only: bool, before_rows: Callable[[], None]) -
     scope.text = computed_times.written_out(scope)
     statement, scope.calls = read(scope.text)
     if scope.temporaries.is_about(statement):
+        outside_writes.check_target(statement, scope.schema)
         statement = for_spark(scope.text)
     if read_only and statement.changes:
         raise ReadOnlyError(
             "This dbt command only reads, and the statement would change the branch: "
             f"`{excerpt(scope.text)}`. Use dbt run-operation or dbt run for it."
         )
+    outside_writes.check_outside(scope, statement, allowed=not (read_only or pinned))
     if statement.writes_rows:
         before_rows()
     handler = handler_of(statement)

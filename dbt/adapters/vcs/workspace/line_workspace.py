@@ -154,7 +154,10 @@ class Connection:
         scope = self.scope(text, overlay, origin)
         try:
             outcome = execute(
-                scope, read_only=read_only, before_rows=self.workspace.line.check_open
+                scope,
+                read_only=read_only,
+                before_rows=self.workspace.line.check_open,
+                pinned=not self.workspace.line.author,
             )
         finally:
             self._post(overlay)

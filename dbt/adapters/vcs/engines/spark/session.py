@@ -58,6 +58,7 @@ class SparkView:
     def query(self, text: str) -> SparkRows:
         """Run a statement; a query's rows are computed when they are fetched."""
         with sending(text), self._jobs.run():
+            self._refuse_hidden_write(text)
             return SparkRows(self._spark.sql(text), self._jobs, text)
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
@@ -266,6 +267,19 @@ class SparkView:
         with self._jobs.run():
             return self._spark.conf.get(key, default)
 
+    def place(self, location: str) -> str:
+        """Return a location as Hadoop qualifies it in this session."""
+        from py4j.protocol import Py4JError
+
+        with self._jobs.run():
+            try:
+                path = self._class("org.apache.hadoop.fs.Path")(location)
+                system = path.getFileSystem(self._java.sessionState().newHadoopConf())
+                return str(system.makeQualified(path).toString())
+            except Py4JError:
+                # No such file system: the statement fails for that, and writes nothing.
+                return location
+
     def cancel(self) -> None:
         """Cancel the running statement."""
         self._jobs.cancel()
@@ -273,6 +287,17 @@ class SparkView:
     def close(self) -> None:
         """Cancel the running statement and refuse further ones."""
         self._jobs.close()
+
+    def _refuse_hidden_write(self, text: str) -> None:
+        """Refuse to write to a directory that a setting names, which Spark puts into the text."""
+        if "${" not in text:
+            return
+        plan = self._java.sessionState().sqlParser().parsePlan(text)
+        if "InsertIntoDir" in plan.toString():
+            raise UnsupportedError(
+                "`insert overwrite directory` takes no settings (`${...}`) in its text: write the "
+                "location and the query out."
+            )
 
     def _analysed(self, text: str) -> Any:
         """Return the analysed plan of a statement, without running it even if it is a command."""

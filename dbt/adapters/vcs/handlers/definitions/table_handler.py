@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -107,6 +107,7 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
     name = scope.name(statement.target.name)
     if not _may_create(scope, name, replace=False, if_not_exists=statement.if_not_exists):
         return Outcome()
+    _refuse_location(statement.location, {})
     fields, partition_by = _shape_of(scope, statement.source.name)
     schema = Schema.of(fields)
     version = Snapshot(
@@ -214,15 +215,19 @@ def _check_storage(statement: CreateTable) -> None:
             f"Tables in a dbt-vcs repository are Parquet; `using {statement.provider}` is not "
             "possible. Leave it out (in dbt: remove the config file_format)."
         )
-    if statement.location is not None:
-        raise UnsupportedError(
-            "A versioned table has no location of its own: its files are in the repository. "
-            "Leave `location` out (in dbt: remove the config location_root)."
-        )
+    _refuse_location(statement.location, statement.options)
     if statement.constraints:
         raise UnsupportedError(
             f"The constraint {statement.constraints[0]} is not supported; versioned tables "
             "support NOT NULL, primary keys and checks. Leave it out, and test for it instead."
+        )
+
+
+def _refuse_location(location: str | None, options: Mapping[str, str]) -> None:
+    if location is not None or "path" in map(str.lower, options):
+        raise UnsupportedError(
+            "A versioned table has no location of its own: its files are in the repository. "
+            "Leave `location` and the option `path` out (in dbt: remove the config location_root)."
         )
 
 

@@ -20,11 +20,15 @@ class SparkCommand(Statement):
         mentions: What it reads, or, if that is not known, every name in it that could be a
             relation's, whether such a relation exists or not.
         diffs: Diffs of versions that it reads.
+        writes: True if it may write outside of the session: files, other catalogs.
+        places: Locations that it names, if it may write.
     """
 
     text: str
     mentions: tuple[Reference, ...] = ()
     diffs: tuple[DiffReference, ...] = ()
+    writes: bool = False
+    places: tuple[str, ...] = ()
 
     def rewritten(self, replacements: Mapping[PlaceT, str]) -> str:
         """Return the text with mentions and diffs replaced by other relations, as SQL."""

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.statements.syntax.expressions import (
     read_expression,
 )
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
+from dbt.adapters.vcs.statements.syntax.outside import places_of
 from dbt.adapters.vcs.statements.syntax.query import Slice, joined_query
 from dbt.adapters.vcs.statements.syntax.relations import is_name
 from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
@@ -186,7 +187,8 @@ def _outer(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _directory(cursor: Cursor, prefix: Sequence[Token]) -> SparkCommand:
-    """Read `directory '...' [using f options (...)] <query>`: files outside of the repository."""
+    """Read `directory '...' [using f options (...)] <query>`: files, not a table."""
+    first = cursor.index
     while not cursor.done and cursor.token.word not in QUERY_WORDS:
         if cursor.token.word == "(" and cursor.last.word != "options":
             break
@@ -195,4 +197,10 @@ def _directory(cursor: Cursor, prefix: Sequence[Token]) -> SparkCommand:
         else:
             cursor.index += 1
     _, found = joined_query(cursor.text, (prefix, cursor.tokens[cursor.index : -1]))
-    return SparkCommand(text=cursor.text, mentions=found.reads, diffs=found.diffs)
+    return SparkCommand(
+        text=cursor.text,
+        mentions=found.reads,
+        diffs=found.diffs,
+        writes=True,
+        places=places_of(cursor.tokens[first : cursor.index]),
+    )

@@ -1,4 +1,5 @@
-{#- Named snapshots: action is list, create (of relation, at a revision) or delete. -#}
+{#- Named snapshots: action is list, create (of relation, at a revision), delete,
+    protect or unprotect. -#}
 {% macro vcs_snapshot(action='list', relation=none, name=none, at=none, note=none) %}
   {{ return(adapter.dispatch('vcs_snapshot', 'dbt')(action, relation, name, at, note, **kwargs)) }}
 {% endmacro %}

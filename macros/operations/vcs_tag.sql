@@ -1,5 +1,5 @@
 {#- Tags: action is list, create (at a revision, by default at the target's branch), rename (to
-    another name) or delete. -#}
+    another name), delete, protect or unprotect. -#}
 {% macro vcs_tag(action='list', name=none, at=none, note=none, to=none) %}
   {{ return(adapter.dispatch('vcs_tag', 'dbt')(action, name, at, note, to, **kwargs)) }}
 {% endmacro %}

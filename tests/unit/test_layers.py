@@ -200,11 +200,18 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"changing", "refs"},
         {"upkeep"},
     ),
+    "verbs.reading": (
+        {"diff_range", "diff_report", "log", "reflog", "show_commit", "waiting_merges"},
+        {"blame", "lineage_tree", "relation_diff"},
+        {"row_diffs"},
+        {"diff"},
+    ),
     "text": (
         {
             "branch_text",
             "change_text",
             "optimize_text",
+            "reflog_text",
             "row_text",
             "run_text",
             "snapshot_text",

@@ -74,6 +74,9 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("tag", {"action": "rename", "name": "v1", "to": "v2"}, "rename v1 v2"),
     ("tag", {"action": "delete", "name": "v1"}, "delete v1"),
     ("tag", {"action": "delete"}, "delete"),
+    ("tag", {"action": "protect", "name": "v1"}, "protect v1"),
+    ("tag", {"action": "unprotect", "name": "v1"}, "unprotect v1"),
+    ("tag", {"action": "protect", "name": "v9"}, "protect v9"),
     ("snapshot", {"relation": "shop.a"}, "list shop.a"),
     (
         "snapshot",
@@ -82,6 +85,12 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("snapshot", {"action": "delete", "relation": "shop.a", "name": "s1"}, "delete shop.a s1"),
     ("snapshot", {"action": "delete", "relation": "shop.a"}, "delete shop.a"),
+    ("snapshot", {"action": "protect", "relation": "shop.a", "name": "s1"}, "protect shop.a s1"),
+    (
+        "snapshot",
+        {"action": "unprotect", "relation": "shop.a", "name": "s1"},
+        "unprotect shop.a s1",
+    ),
     ("clone", {"source": "shop.a", "target": "shop.n", "at": "s1"}, "shop.a shop.n s1"),
     ("clone", {"source": "shop.a", "target": "shop.b"}, "shop.a shop.b"),
     (
@@ -109,6 +118,10 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("log", {"limit": 0}, "-n 0"),
     ("log", {"limit": -1}, "-n -1"),
     ("log", {"limit": "many"}, "-n many"),
+    ("reflog", {}, ""),
+    ("reflog", {"name": "gone", "limit": 1}, "gone -n 1"),
+    ("reflog", {"name": "v1"}, "v1"),
+    ("reflog", {"name": "nix"}, "nix"),
     ("show", {"revision": "v1"}, "v1"),
     ("show", {"revision": 12345678}, "12345678"),
     ("diff", {"revisions": "main..dev"}, "main..dev"),

@@ -39,6 +39,10 @@ COMMANDS = {
     "log": Lazy(
         "dbt.adapters.vcs.cli.reading.log_command", "List the commits of a revision, newest first."
     ),
+    "reflog": Lazy(
+        "dbt.adapters.vcs.cli.reading.reflog_command",
+        "List the moves of a branch or tag, newest first.",
+    ),
     "show": Lazy(
         "dbt.adapters.vcs.cli.reading.show_command", "Show a commit: its run, and what it changed."
     ),

@@ -60,7 +60,7 @@ class Branch(NamedTuple):
     @property
     def protection(self) -> Protection | None:
         """Its requirements; None if it is not protected."""
-        if self.state.get(_PROTECTED) != "yes":
+        if not is_protected(self.ref):
             return None
         return Protection(tuple(self.state.get(_REQUIRE, "").split()))
 
@@ -84,6 +84,11 @@ def protected_state(state: Mapping[str, str], protection: Protection | None) -> 
     if protection is None:
         return kept
     return {**kept, _PROTECTED: "yes", _REQUIRE: " ".join(protection.require)}
+
+
+def is_protected(ref: Ref) -> bool:
+    """Return whether a ref is protected: such a ref can't be deleted or renamed."""
+    return ref.move.state.get(_PROTECTED) == "yes"
 
 
 class Tag(NamedTuple):
@@ -116,6 +121,7 @@ class Names:
         self._clock = clock
         self._space = space
         self._word = word or _WORD[space]
+        self._parent = (of,) if of else ()
         self._of = f" of {of}" if of else ""
 
     def all(self) -> list[tuple[CommitId, Ref]]:
@@ -189,8 +195,10 @@ class Names:
             NotFoundError: The old name doesn't exist.
             InputError: The new name already exists, or is not allowed.
             RetryError: Others wrote under both names meanwhile; the old one still exists.
+            ProtectedError: It is protected. If that came meanwhile, both names exist.
         """
         commit, last = self.get(name)
+        self._check_removable(last, "renamed")
         state = last.move.state
         note = f"renamed from {name}"
         made = self.create(new, commit, author=author, note=note, state=state)
@@ -200,6 +208,7 @@ class Names:
             ):
                 return
             commit, last = self.get(name)
+            self._check_removable(last, f"renamed; {new!r} was created beside it")
             moved = self.follow(
                 made,
                 new,
@@ -230,14 +239,34 @@ class Names:
 
         Raises:
             NotFoundError: It doesn't exist.
+            ProtectedError: It is to be deleted, and is protected.
         """
         verb = "delete" if delete else "change"
         for _ in attempts(f"{verb} the {self._word} {name!r}"):
             commit, last = self.get(name)
+            if delete:
+                self._check_removable(last, "deleted")
             kept = last.move.state if state is None else state
             target = None if delete else commit
             move = self.follow(
                 last, name, target, author=author, action=action, note=note, state=kept
+            )
+            if move is not None:
+                return move
+        raise AssertionError("attempts raises when it ends")
+
+    def protect(self, name: str, protection: Protection | None, *, author: str) -> Ref:
+        """Protect a name, or remove its protection; its other state is kept.
+
+        Raises:
+            NotFoundError: It doesn't exist.
+        """
+        note = "protect" if protection else "unprotect"
+        for _ in attempts(f"{note} the {self._word} {name!r}"):
+            commit, last = self.get(name)
+            state = protected_state(last.move.state, protection)
+            move = self.follow(
+                last, name, commit, author=author, action="state", note=note, state=state
             )
             if move is not None:
                 return move
@@ -293,6 +322,15 @@ class Names:
         else:
             hint = f"There is no {self._word}{self._of} at all."
         return f"There is no {self._word} {name!r}{self._of}. {hint}"
+
+    def _check_removable(self, ref: Ref, what: str) -> None:
+        """Raise if a ref is protected; each attempt asks, as the protection may just have come."""
+        if is_protected(ref):
+            named = " ".join(shlex.quote(part) for part in (*self._parent, ref.name))
+            raise ProtectedError(
+                f"The {self._word} {ref.name!r}{self._of} is protected and can't be {what}. Lift "
+                f"the protection first: dbt-vcs {self._word} unprotect {named}"
+            )
 
     def _near(self, name: str) -> list[str]:
         known = self._refs.names(self._space)

@@ -11,10 +11,9 @@ from dbt.adapters.vcs.core.branches import (
     Names,
     Protection,
     Tag,
-    protected_state,
 )
 from dbt.adapters.vcs.core.commit_graph import CommitGraph
-from dbt.adapters.vcs.core.errors import InputError, ProtectedError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.header import (
     Header,
     check_vacant,
@@ -192,6 +191,7 @@ class Repository:
         Raises:
             NotFoundError: It doesn't exist.
             InputError: The new name is taken, or is not allowed.
+            ProtectedError: It is protected.
             RetryError: Others wrote under both names meanwhile; the old one still exists.
         """
         (self._heads if space == "heads" else self._tags).rename(name, new, author=author)
@@ -201,17 +201,13 @@ class Repository:
 
         Raises:
             NotFoundError: It doesn't exist.
-            InputError: It is the default branch, or protected.
+            InputError: It is the default branch.
+            ProtectedError: It is protected.
         """
         if name == self.default_branch:
             raise InputError(
                 f"The branch {name!r} is the repository's default branch and can't be deleted: "
                 "other branches start from it."
-            )
-        if self.branch(name).protection is not None:
-            raise ProtectedError(
-                f"The branch {name!r} is protected and can't be deleted. Lift the protection "
-                f"first: dbt-vcs branch unprotect {name}"
             )
         self._heads.change(name, author=author, action="delete", note=note, delete=True)
 
@@ -234,8 +230,21 @@ class Repository:
         Raises:
             NotFoundError: It doesn't exist.
         """
-        state = protected_state(self.branch(name).state, protection)
-        return self.set_state(name, state, author=author, note="protect" if protection else "")
+        ref = self._heads.protect(name, protection, author=author)
+        commit = ref.move.commit
+        assert commit is not None
+        return Branch(name, commit, ref)
+
+    def protect_tag(self, name: str, is_protected: bool, *, author: str) -> Tag:
+        """Protect a tag, so that it can't be deleted or renamed, or remove its protection.
+
+        Raises:
+            NotFoundError: It doesn't exist.
+        """
+        ref = self._tags.protect(name, Protection() if is_protected else None, author=author)
+        commit = ref.move.commit
+        assert commit is not None
+        return Tag(name, commit, ref)
 
     def move_branch(
         self,
@@ -287,6 +296,7 @@ class Repository:
 
         Raises:
             NotFoundError: It doesn't exist.
+            ProtectedError: It is protected.
         """
         self._tags.change(name, author=author, action="delete", note=note, delete=True)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.branches import Names
+from dbt.adapters.vcs.core.branches import Names, Protection
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, SnapshotId
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import RefMove, RelationName
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore
 
@@ -93,14 +93,31 @@ class SnapshotNames:
 
         Raises:
             NotFoundError: It doesn't exist; the message names near matches.
+            ProtectedError: It is protected.
         """
         names = self._names(relation)
         found = _named(relation, *names.get(name))
         names.change(name, author=author, action="delete", note="", delete=True)
         return found
 
+    def protect(
+        self, relation: RelationName, name: str, is_protected: bool, *, author: str
+    ) -> NamedSnapshot:
+        """Protect a named snapshot, so that it can't be deleted, or remove its protection.
+
+        Raises:
+            NotFoundError: It doesn't exist; the message names near matches.
+        """
+        names = self._names(relation)
+        ref = names.protect(name, Protection() if is_protected else None, author=author)
+        return _named(relation, names.get(name)[0], ref)
+
+    def made(self, item: NamedSnapshot) -> RefMove:
+        """Return the move that created a named snapshot."""
+        return self._refs.created(_space(item.relation), item.ref).move
+
     def _names(self, relation: RelationName) -> Names:
-        space = f"{ROOT}/{relation.schema}/{relation.identifier}"
+        space = _space(relation)
         return Names(
             self._objects, self._refs, self._clock, space, word="snapshot", of=str(relation)
         )
@@ -119,6 +136,10 @@ def snapshot_of(ref: Ref) -> SnapshotId:
             "Restore it from a backup of the repository."
         )
     return SnapshotId(found)
+
+
+def _space(relation: RelationName) -> str:
+    return f"{ROOT}/{relation.schema}/{relation.identifier}"
 
 
 def _named(relation: RelationName, commit: CommitId, ref: Ref) -> NamedSnapshot:

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 
 def snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator[Block]:
-    """Yield a list of named snapshots."""
+    """Yield a list of named snapshots; `!` marks a protected one."""
     if not found:
         yield line("There are no named snapshots.")
         return
     yield Grid(
-        heads=("TABLE", "SNAPSHOT", "VERSION", "ROWS", "AGE", "WHAT"),
+        heads=("", "TABLE", "SNAPSHOT", "VERSION", "ROWS", "AGE", "WHAT"),
         rows=tuple(
             (
+                Span("!" if item.is_protected else ""),
                 Span(item.relation),
                 Span(item.name, "name"),
                 Span(item.snapshot[:12], "commit"),
@@ -33,7 +34,7 @@ def snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator[
         ),
         right=frozenset({"ROWS"}),
         whole=frozenset({"TABLE", "SNAPSHOT", "VERSION"}),
-        first=("TABLE", "SNAPSHOT"),
+        first=("", "TABLE", "SNAPSHOT"),
     )
 
 
@@ -57,3 +58,9 @@ def snapshot_deleted_text(item: SnapshotSummary) -> Iterator[Block]:
         Span(item.snapshot[:12], "commit"),
         ".",
     )
+
+
+def snapshot_protected_text(item: SnapshotSummary) -> Iterator[Block]:
+    """Yield the line that says whether a snapshot can be deleted now."""
+    can = "can't be deleted." if item.is_protected else "can be deleted again."
+    yield line("The snapshot ", Span(item.name, "name"), f" of {item.relation} {can}")

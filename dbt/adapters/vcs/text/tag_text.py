@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 
 def tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:
-    """Yield a list of tags."""
+    """Yield a list of tags; `!` marks a protected one."""
     if not tags:
         yield line("There are no tags.")
         return
     yield Grid(
-        heads=("TAG", "COMMIT", "AGE", "WHAT"),
+        heads=("", "TAG", "COMMIT", "AGE", "WHAT"),
         rows=tuple(
             (
+                Span("!" if tag.is_protected else ""),
                 Span(tag.name, "name"),
                 short(tag.commit),
                 Span(age(tag.tagged_at, now), "faint"),
@@ -31,7 +32,7 @@ def tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:
             for tag in tags
         ),
         whole=frozenset({"TAG", "COMMIT"}),
-        first=("TAG", "COMMIT"),
+        first=("", "TAG", "COMMIT"),
     )
 
 
@@ -50,3 +51,10 @@ def tag_renamed_text(old: str, tag: TagSummary) -> Iterator[Block]:
     """Yield the line for a renamed tag."""
     new = Span(tag.name, "name")
     yield line("Renamed tag ", Span(old, "name"), " to ", new, ", at ", short(tag.commit), ".")
+
+
+def tag_protected_text(tag: TagSummary) -> Iterator[Block]:
+    """Yield the line that says whether a tag can be deleted now."""
+    can = "can't" if tag.is_protected else "can"
+    end = "." if tag.is_protected else " again."
+    yield line("The tag ", Span(tag.name, "name"), f" {can} be deleted or renamed{end}")

@@ -1,4 +1,4 @@
-"""`dbt-vcs snapshot`: list, create and delete named snapshots of tables."""
+"""`dbt-vcs snapshot`: list, create, delete and protect named snapshots of tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from dbt.adapters.vcs.cli.options import common_options, json_option
 from dbt.adapters.vcs.text.snapshot_text import (
     snapshot_created_text,
     snapshot_deleted_text,
+    snapshot_protected_text,
     snapshots_text,
 )
 from dbt.adapters.vcs.verbs.refs.named_snapshots import (
     create_snapshot,
     delete_snapshot,
     list_snapshots,
+    protect_snapshot,
 )
 
 
@@ -75,3 +77,23 @@ def delete(session: Session, relation: str, name: tuple[str, ...]) -> None:
     for item in name:
         gone = delete_snapshot(session.repository, relation, item, author=session.author)
         session.say(snapshot_deleted_text(gone))
+
+
+@snapshot.command("protect")
+@click.argument("relation")
+@click.argument("name")
+@with_session
+def protect(session: Session, relation: str, name: str) -> None:
+    """Protect the snapshot NAME of the table RELATION, so that it can't be deleted."""
+    kept = protect_snapshot(session.repository, relation, name, True, author=session.author)
+    session.say(snapshot_protected_text(kept))
+
+
+@snapshot.command("unprotect")
+@click.argument("relation")
+@click.argument("name")
+@with_session
+def unprotect(session: Session, relation: str, name: str) -> None:
+    """Let the snapshot NAME of the table RELATION be deleted again."""
+    freed = protect_snapshot(session.repository, relation, name, False, author=session.author)
+    session.say(snapshot_protected_text(freed))

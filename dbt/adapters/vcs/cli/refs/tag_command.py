@@ -1,4 +1,4 @@
-"""`dbt-vcs tag`: list, create, rename and delete tags."""
+"""`dbt-vcs tag`: list, create, rename, delete and protect tags."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from dbt.adapters.vcs.cli.options import common_options, json_option
 from dbt.adapters.vcs.text.tag_text import (
     tag_created_text,
     tag_deleted_text,
+    tag_protected_text,
     tag_renamed_text,
     tags_text,
 )
 from dbt.adapters.vcs.verbs.refs.rename import rename_tag
-from dbt.adapters.vcs.verbs.refs.tag import create_tag, delete_tag, list_tags
+from dbt.adapters.vcs.verbs.refs.tag import create_tag, delete_tag, list_tags, protect_tag
 
 
 @click.group(cls=DefaultGroup, fallback="create")
@@ -74,3 +75,21 @@ def delete(session: Session, name: tuple[str, ...]) -> None:
     for item in name:
         commit = delete_tag(session.repository, item, author=session.author)
         session.say(tag_deleted_text(item, commit))
+
+
+@tag.command("protect")
+@click.argument("name")
+@with_session
+def protect(session: Session, name: str) -> None:
+    """Protect the tag NAME, so that it can't be deleted or renamed."""
+    kept = protect_tag(session.repository, name, True, author=session.author)
+    session.say(tag_protected_text(kept))
+
+
+@tag.command("unprotect")
+@click.argument("name")
+@with_session
+def unprotect(session: Session, name: str) -> None:
+    """Let the tag NAME be deleted and renamed again."""
+    freed = protect_tag(session.repository, name, False, author=session.author)
+    session.say(tag_protected_text(freed))

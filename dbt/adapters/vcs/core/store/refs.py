@@ -135,10 +135,30 @@ class RefStore:
         self._remember(space, move.name, _Seen(after + 1, new, data))
         return new
 
+    def created(self, space: Space, ref: Ref) -> Ref:
+        """Return the move that gave a ref its commit: those after it only changed its state."""
+        while ref.move.action == "state" and ref.seq > 1:
+            ref = self.at(space, ref.name, ref.seq - 1)
+        return ref
+
     def log(self, space: Space, name: str) -> list[Ref]:
         """Return every move, newest first; empty if the ref never existed."""
+        return list(self.moves(space, name))
+
+    def moves(self, space: Space, name: str) -> Iterator[Ref]:
+        """Yield every move, newest first, each read when it is yielded.
+
+        Raises:
+            DamagedError: A move is missing, was edited, or doesn't follow the one before it.
+        """
         last = self._last(space, name)
-        return [self.at(space, name, seq) for seq in range(last.seq if last else 0, 0, -1)]
+        later: RefMove | None = None
+        for seq in range(last.seq if last else 0, 0, -1):
+            move, data = self._opened(space, name, seq)
+            if later is not None:
+                check_follows(later, _path(space, name, seq + 1), data, _path(space, name, seq))
+            later = move
+            yield Ref(name, seq, move)
 
     def read_all(
         self, space: Space, on_damage: Callable[[DamagedError], None] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
-from dbt.adapters.vcs.core.model import TableEntry
+from dbt.adapters.vcs.core.model import RefMove, TableEntry
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
 from dbt.adapters.vcs.handlers.handler_registry import handles
@@ -55,6 +55,7 @@ def drop_snapshot(scope: Scope, statement: DropSnapshot) -> Outcome:
 
     Raises:
         NotFoundError: The table has no such snapshot.
+        ProtectedError: It is protected.
     """
     author = _author(scope)
     names = scope.overlay.repository.snapshots
@@ -74,11 +75,10 @@ def show_snapshots(scope: Scope, statement: ShowSnapshots) -> Outcome:
     else:
         wanted = statement.schema.lower() if statement.schema is not None else None
         found = [item for item in names.all() if wanted in (None, item.relation.schema)]
-    return Outcome(rows=Listing.of(COLUMNS, [_row(item) for item in found]))
+    return Outcome(rows=Listing.of(COLUMNS, [_row(item, names.made(item)) for item in found]))
 
 
-def _row(item: NamedSnapshot) -> tuple[str, ...]:
-    move = item.ref.move
+def _row(item: NamedSnapshot, move: RefMove) -> tuple[str, ...]:
     return (
         str(item.relation),
         item.name,

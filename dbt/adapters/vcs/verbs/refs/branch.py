@@ -106,6 +106,7 @@ def delete_branch(
     Raises:
         NotFoundError: It is not there.
         InputError: It is the default branch.
+        ProtectedError: It is protected.
         ConflictError: It is the branch of a run that is still running, and `force` is not set.
     """
     branch = repository.branch(name)

@@ -1,10 +1,11 @@
-"""List, create and delete named snapshots of tables."""
+"""List, create, delete and protect named snapshots of tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
+from dbt.adapters.vcs.core.branches import is_protected
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
@@ -27,6 +28,7 @@ class SnapshotSummary:
         made_at: When the snapshot was created.
         made_by: Who created it.
         note: The note given when it was created.
+        is_protected: True if it can't be deleted.
     """
 
     relation: str
@@ -37,6 +39,7 @@ class SnapshotSummary:
     made_at: datetime
     made_by: str
     note: str
+    is_protected: bool
 
 
 def list_snapshots(repository: Repository, relation: str | None = None) -> list[SnapshotSummary]:
@@ -82,13 +85,27 @@ def delete_snapshot(
 
     Raises:
         NotFoundError: The table has no such snapshot.
+        ProtectedError: It is protected.
     """
     gone = repository.snapshots.delete(parse_relation(relation), name, author=author)
     return _summary(repository, gone)
 
 
+def protect_snapshot(
+    repository: Repository, relation: str, name: str, is_protected: bool, *, author: str
+) -> SnapshotSummary:
+    """Protect a named snapshot, so that it can't be deleted, or remove its protection.
+
+    Raises:
+        NotFoundError: The table has no such snapshot.
+    """
+    table = parse_relation(relation)
+    kept = repository.snapshots.protect(table, name, is_protected, author=author)
+    return _summary(repository, kept)
+
+
 def _summary(repository: Repository, item: NamedSnapshot) -> SnapshotSummary:
-    move = item.ref.move
+    move = repository.snapshots.made(item)
     return SnapshotSummary(
         relation=str(item.relation),
         name=item.name,
@@ -98,4 +115,5 @@ def _summary(repository: Repository, item: NamedSnapshot) -> SnapshotSummary:
         made_at=datetime_of(move.at),
         made_by=move.by,
         note=move.note,
+        is_protected=is_protected(item.ref),
     )

@@ -42,6 +42,7 @@ def rename_tag(repository: Repository, name: str, new: str, *, author: str) -> T
     Raises:
         NotFoundError: It is not there.
         InputError: The new name is taken or not allowed.
+        ProtectedError: It is protected.
     """
     check_free(repository, "tag", new)
     repository.rename("tags", name, new, author=author)

@@ -1,10 +1,11 @@
-"""List, create and delete tags."""
+"""List, create, delete and protect tags."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
+from dbt.adapters.vcs.core.branches import is_protected
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository, Tag
@@ -24,6 +25,7 @@ class TagSummary:
         tagged_by: Who created the tag.
         tagged_at: When.
         note: The note given when it was created.
+        is_protected: True if it can't be deleted or renamed.
     """
 
     name: str
@@ -32,6 +34,7 @@ class TagSummary:
     tagged_by: str
     tagged_at: datetime
     note: str
+    is_protected: bool
 
 
 def list_tags(repository: Repository) -> list[TagSummary]:
@@ -61,10 +64,22 @@ def delete_tag(repository: Repository, name: str, *, author: str) -> CommitId | 
 
     Raises:
         NotFoundError: It is not there.
+        ProtectedError: It is protected.
     """
     tag = repository.find_tag(name)
     repository.delete_tag(name, author=author)
     return tag.commit if tag else None
+
+
+def protect_tag(
+    repository: Repository, name: str, is_protected: bool, *, author: str
+) -> TagSummary:
+    """Protect a tag, so that it can't be deleted or renamed, or remove its protection.
+
+    Raises:
+        NotFoundError: It is not there.
+    """
+    return _summary(repository, repository.protect_tag(name, is_protected, author=author))
 
 
 def find_tag(repository: Repository, name: str) -> TagSummary:
@@ -80,11 +95,13 @@ def find_tag(repository: Repository, name: str) -> TagSummary:
 
 
 def _summary(repository: Repository, tag: Tag) -> TagSummary:
+    made = repository.refs.created("tags", tag.ref).move
     return TagSummary(
         name=tag.name,
         commit=tag.commit,
         summary=repository.objects.commit(tag.commit).summary,
-        tagged_by=tag.ref.move.by,
-        tagged_at=datetime_of(tag.ref.move.at),
-        note=tag.ref.move.note,
+        tagged_by=made.by,
+        tagged_at=datetime_of(made.at),
+        note=made.note,
+        is_protected=is_protected(tag.ref),
     )

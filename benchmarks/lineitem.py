@@ -41,7 +41,7 @@ def lineitem(scale: float) -> Path:
 
 def open_branch(repository: Path, branch: str = "main") -> Client:
     """Connect to a branch of a repository, which is made if it isn't there."""
-    return connect(str(repository), branch, "bench", create=True, settings=SETTINGS)
+    return connect(str(repository), branch, "bench", create=True, spark=SETTINGS)
 
 
 def load(client: Client, scale: float, *, key: bool = True, name: str = TABLE) -> int:

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.rows.limits import TooLargeError
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest, merge
 
 AUTHOR = "benchmark"
 HEAP = "bench.heap"
@@ -37,7 +37,7 @@ class Versioned:
     def fill(self, scale: float) -> int:
         """Load lineitem once, for both tables, and return its rows."""
         with connect(
-            str(self._folder), "main", "bench", create=True, settings=self._settings
+            str(self._folder), "main", "bench", create=True, spark=self._settings
         ) as client:
             rows = load(client, scale)
             client.sql(f"create table {HEAP} clone {TABLE}")
@@ -46,7 +46,7 @@ class Versioned:
 
     def on(self, branch: str) -> AbstractContextManager[Client]:
         """Connect to a branch."""
-        return connect(str(self._folder), branch, "bench", settings=self._settings)
+        return connect(str(self._folder), branch, "bench", spark=self._settings)
 
     def opened(self) -> Repository:
         """Open the repository again, with nothing cached."""
@@ -102,8 +102,8 @@ class Versioned:
             opened,
             source,
             target,
+            MergeRequest(policy=Policy(override=mode)),
             author=AUTHOR,
-            policy=Policy(override=mode),
             engine=lambda: SparkEngine(opened.blobs, settings=self._settings),
         )
 

@@ -22,7 +22,7 @@ class Vcs(Contender):
             "spark.ui.enabled": "false",
         }
         self.client = connect(
-            str(work / "repository"), "main", "bench", create=True, settings=settings
+            str(work / "repository"), "main", "bench", create=True, spark=settings
         )
 
     def versions(self) -> dict[str, str]:

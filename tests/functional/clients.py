@@ -23,7 +23,7 @@ SPARK = {
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Client]:
     with connect(
-        str(tmp_path / "warehouse"), schema="shop", create=True, settings=SPARK, author="ann"
+        str(tmp_path / "warehouse"), schema="shop", create=True, spark=SPARK, author="ann"
     ) as client:
         client.sql("create schema shop")
         yield client

@@ -97,7 +97,7 @@ def check(
         given = {**dict(zip(key, item.key, strict=False)), **(item.row or {})}
         row = tuple(oracle.canonical(given[id]) for id in columns) if item.row else None
         decided[found] = row or item.decision
-    expected = oracle.merge(*tables, columns, key, mode, cells, decided)
+    expected = oracle.merge(tables, columns, key, mode, cells, decided)
     assert conflicts_of(fork.shape, outcome) == expected.conflicts
     assert outcome.is_blocked == bool(expected.conflicts and mode == "fail")
     if outcome.is_blocked:

@@ -78,17 +78,15 @@ class Merged(NamedTuple):
 
 
 def merge(
-    base: Table,
-    ours: Table,
-    theirs: Table,
+    versions: Sequence[Table],
     columns: Sequence[str],
     key: Sequence[str],
     mode: str,
     cells: bool = False,
     decisions: Mapping[Value, str | Value] = {},
 ) -> Merged:
-    """Three-way merge; in mode fail what conflicts stays as it is in ours."""
-    tables = [counts_of(table, columns) for table in (base, ours, theirs)]
+    """Merge base, ours and theirs; in mode fail what conflicts stays as it is in ours."""
+    tables = [counts_of(table, columns) for table in versions]
     if not key:
         return _merge_counts(*tables, mode, decisions)
     places = [columns.index(column) for column in key]

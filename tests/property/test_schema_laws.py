@@ -89,7 +89,7 @@ def test_merge_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObjec
         return
     columns = [field.id for field in merged.definition.schema.fields]
     tables = [sides.world.rows(version) for version in versions]
-    expected = oracle.merge(*tables, columns, sides.shape.key, mode, cells)
+    expected = oracle.merge(tables, columns, sides.shape.key, mode, cells)
     outcome = merge(sides.world.repository, *versions, policy=Policy(mode=mode, cells=cells))
     assert outcome.conflicts.table.num_rows == len(expected.conflicts)
     if not outcome.is_blocked:

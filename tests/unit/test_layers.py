@@ -251,6 +251,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "conflict_mode",
             "failure",
             "forms",
+            "gathered",
             "operation_forms",
             "options",
             "output",

@@ -33,10 +33,9 @@ def connect(
     repository: str,
     branch: str = "main",
     schema: str = "analytics",
-    spark: SparkSession | None = None,
+    spark: SparkSession | Mapping[str, str] | None = None,
     *,
     create: bool = False,
-    settings: Mapping[str, str] | None = None,
     storage_options: Mapping[str, str] | None = None,
     author: str | None = None,
 ) -> Client:
@@ -46,10 +45,9 @@ def connect(
         repository: Folder or URI of the repository.
         branch: A branch; or a tag, commit or other revision, which is read-only.
         schema: The schema of unqualified names.
-        spark: The session to use, including its temporary views; by default one is created when
-            needed.
+        spark: The session to use, including its temporary views; or Spark settings for a session
+            that is created when needed; None to create one with the default settings.
         create: Create the repository if it doesn't exist.
-        settings: Spark settings for a session that is created.
         storage_options: Settings of the object store; by default they come from the environment.
         author: The author of commits; by default `DBT_VCS_AUTHOR`, else the user name.
 
@@ -59,6 +57,7 @@ def connect(
     """
     blobs = open_blobs(repository, storage_options or {})
     author = author or os.environ.get(variables.AUTHOR) or getpass.getuser()
+    settings, given = (spark, None) if isinstance(spark, Mapping) else (None, spark)
     opened = Repository.open_or_create(blobs, author=author) if create else Repository.open(blobs)
 
     def engine() -> Engine:
@@ -66,12 +65,12 @@ def connect(
             blobs,
             settings=settings,
             storage_options=storage_options,
-            given=spark,
+            given=given,
             owner=f"{opened.id}@{branch}",
         )
 
     client = Client.on(opened, branch, engine, schema=schema, author=author)
-    if spark is not None:
+    if given is not None:
         client.open()
     return client
 

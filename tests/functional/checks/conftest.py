@@ -13,7 +13,7 @@ from tests.functional.clients import SPARK, Sql, rows_of
 @pytest.fixture(scope="package")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = str(tmp_path_factory.mktemp("checks") / "warehouse")
-    with connect(folder, schema="shop", create=True, settings=SPARK, author="ann") as client:
+    with connect(folder, schema="shop", create=True, spark=SPARK, author="ann") as client:
         client.sql("create schema shop")
         yield client
 

@@ -213,7 +213,7 @@ class Project:
         client = self._clients.get((str(self.root), branch))
         if client is None:
             settings = {key: str(value) for key, value in SPARK.items()}
-            client = self._open.enter_context(connect(str(self.root), branch, settings=settings))
+            client = self._open.enter_context(connect(str(self.root), branch, spark=settings))
             self._clients[str(self.root), branch] = client
         return client.sql(text)
 

@@ -21,7 +21,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """`dev` left `main` when t had rows 1, 2 and 3; main has changed each in its way."""
     folder: Path = tmp_path_factory.mktemp("diffs")
     with connect(
-        str(folder / "warehouse"), schema="shop", create=True, settings=SPARK, author="ann"
+        str(folder / "warehouse"), schema="shop", create=True, spark=SPARK, author="ann"
     ) as client:
         client.sql("create schema shop")
         client.sql("create table t (id int, name string) tblproperties ('primary_key' = 'id')")

@@ -118,9 +118,7 @@ def dev(client: Client) -> Iterator[Sql]:
     """Run a statement on the branch dev, which starts here."""
     repository = client.repository
     repository.create_branch("dev", repository.branch("main").head, author="ann", note="")
-    with connect(
-        repository.uri, branch="dev", schema="shop", settings=SPARK, author="ann"
-    ) as other:
+    with connect(repository.uri, branch="dev", schema="shop", spark=SPARK, author="ann") as other:
         yield lambda text: rows_of(other.sql(text))
 
 

@@ -100,7 +100,7 @@ class Shop:
         return runs(self.repository)
 
     def connect(self, branch: str = "main") -> Client:
-        return connect(str(self.warehouse), branch, settings=SPARK)
+        return connect(str(self.warehouse), branch, spark=SPARK)
 
     def value(self, text: str, branch: str = "main") -> Any:
         """Return the one value of a query."""

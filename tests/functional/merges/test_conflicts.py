@@ -11,6 +11,8 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge, resolve
 from tests.functional.life.shop import SPARK
@@ -25,7 +27,7 @@ class Shop:
 
     def __init__(self, folder: Path) -> None:
         self.location = str(folder / "warehouse")
-        self.main = connect(self.location, create=True, settings=SPARK)
+        self.main = connect(self.location, create=True, spark=SPARK)
         self.repository: Repository = self.main.repository
         self.main.sql("create schema analytics")
         self.main.sql(
@@ -49,7 +51,7 @@ class Shop:
         self.start = self.repository.resolve("main")
 
     def _sql(self, branch: str, text: str) -> None:
-        with connect(self.location, branch=branch, settings=SPARK) as client:
+        with connect(self.location, branch=branch, spark=SPARK) as client:
             client.sql(text)
 
     def begin(self) -> None:
@@ -77,7 +79,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 @pytest.fixture
 def conflicts(shop: Shop) -> Iterator[Client]:
     shop.begin()
-    with connect(shop.location, branch="merges/prod", settings=SPARK) as client:
+    with connect(shop.location, branch="merges/prod", spark=SPARK) as client:
         yield client
 
 
@@ -111,7 +113,9 @@ def test_what_an_update_chooses_is_shown_and_lands(shop: Shop, conflicts: Client
         4: ("delete", None, None, "None"),
         5: ("ours", "2.00", "old", "2026-01-01"),
     }
-    resolve(shop.repository, "prod", "analytics.plain", "theirs", author="ann")
+    resolve(
+        shop.repository, "prod", "analytics.plain", RowChoice(choice=Choice.THEIRS), author="ann"
+    )
     continue_merge(shop.repository, "prod", author="ann")
     assert shop.rows() == {
         1: ("11.50", "old", "2026-02-02"),
@@ -189,7 +193,7 @@ def test_a_choice_is_taken_back(shop: Shop, conflicts: Client) -> None:
 
 def test_chosen_values_are_held_to_check_constraints(shop: Shop, conflicts: Client) -> None:
     conflicts.sql("update t set result_credit = 100 where our_id = 1")
-    resolve(shop.repository, "prod", None, "ours", author="ann")
+    resolve(shop.repository, "prod", None, RowChoice(choice=Choice.OURS), author="ann")
     with pytest.raises(InputError, match=r"small \(credit < 100\).* is false for \(id: 1"):
         continue_merge(shop.repository, "prod", author="ann")
     assert shop.repository.resolve("prod") == shop.start

@@ -33,7 +33,7 @@ COLUMNS = {
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder: Path = tmp_path_factory.mktemp("engine")
-    with connect(str(folder / "warehouse"), create=True, settings=SPARK) as client:
+    with connect(str(folder / "warehouse"), create=True, spark=SPARK) as client:
         client.sql("create schema analytics")
         yield client
 

@@ -23,7 +23,7 @@ START = {0: 0, 1: 1, 2: 1, 3: 30, 4: 40, 5: 50}
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder: Path = tmp_path_factory.mktemp("picks")
-    with connect(str(folder / "warehouse"), create=True, settings=SPARK) as client:
+    with connect(str(folder / "warehouse"), create=True, spark=SPARK) as client:
         client.sql("create schema analytics")
         client.sql("create schema other")
         client.sql(

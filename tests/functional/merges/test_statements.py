@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder: Path = tmp_path_factory.mktemp("merges")
-    with connect(str(folder / "warehouse"), create=True, settings=SPARK) as client:
+    with connect(str(folder / "warehouse"), create=True, spark=SPARK) as client:
         client.sql("create schema analytics")
         yield client
 

@@ -34,7 +34,7 @@ def overtaken(client: Client, other: str) -> list[str]:
     def landed(*args: Any, **kwargs: Any) -> Any:
         tries.append("land")
         if len(tries) == 1:
-            with connect(client.repository.uri, schema="shop", settings=SPARK) as another:
+            with connect(client.repository.uri, schema="shop", spark=SPARK) as another:
                 another.sql(other)
         return land(*args, **kwargs)
 
@@ -73,12 +73,12 @@ def test_a_partition_that_another_writer_just_filled_is_there(client: Client, sq
 
 def test_writers_side_by_side_number_their_rows_without_a_gap(tmp_path: Path) -> None:
     place = str(tmp_path / "warehouse")
-    with connect(place, schema="shop", create=True, settings=SPARK) as client:
+    with connect(place, schema="shop", create=True, spark=SPARK) as client:
         client.sql("create schema shop")
         client.sql("create table t as select 0 as id")
 
     def write() -> None:
-        with connect(place, schema="shop", settings=SPARK) as client:
+        with connect(place, schema="shop", spark=SPARK) as client:
             for _ in range(4):
                 client.sql("insert into t select max(id) + 1 from t")
 
@@ -87,6 +87,6 @@ def test_writers_side_by_side_number_their_rows_without_a_gap(tmp_path: Path) ->
         writer.start()
     for writer in writers:
         writer.join()
-    with connect(place, schema="shop", settings=SPARK) as client:
+    with connect(place, schema="shop", spark=SPARK) as client:
         ids = sorted(id for (id,) in rows_of(client.sql("select id from t")))
     assert ids == list(range(9))

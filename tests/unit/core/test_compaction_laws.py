@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.verbs.upkeep.optimize import optimize
+from dbt.adapters.vcs.verbs.upkeep.optimize import OptimizeRequest, optimize
 from tests.unit.shelf import Shelf, _no_engine
 
 STEPS = st.lists(
@@ -59,9 +59,8 @@ class Book:
         optimize(
             self.shelf.repository,
             "main",
+            OptimizeRequest(relations=["s.t"], target_bytes=target),
             author="ann",
-            relations=["s.t"],
-            target_bytes=target,
             engine=_no_engine,
         )
 

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.project.published import published
 from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.text.diff_text import diff_text
 from dbt.adapters.vcs.text.merge_text import merge_text
-from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.revert import revert
 from dbt.adapters.vcs.verbs.reading.diff import read_diff
 from tests.unit.cli.conftest import Call, call, folder, vcs, warehouse  # noqa: F401
@@ -66,7 +66,9 @@ def test_rows_that_were_written_again_as_they_were_are_not_counted(
     rebuilt(tables, "feature", rows | dict.fromkeys(range(7), "new"))
     warehouse.put(other="1")
     said = "  changed  table  shop.t  +0 -0 ~7"
-    foretold = merge(warehouse.repository, "feature", "main", author="bob", dry_run=True)
+    foretold = merge(
+        warehouse.repository, "feature", "main", MergeRequest(dry_run=True), author="bob"
+    )
     before = warehouse.head()
     done = merge(warehouse.repository, "feature", "main", author="bob")
     for report in (foretold, done):

@@ -22,7 +22,12 @@ from dbt.adapters.vcs.handlers.contents.optimize_handler import (
 )
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.types import arrow_type
-from dbt.adapters.vcs.verbs.upkeep.optimize import OptimizeReport, optimize, parse_size
+from dbt.adapters.vcs.verbs.upkeep.optimize import (
+    OptimizeReport,
+    OptimizeRequest,
+    optimize,
+    parse_size,
+)
 from dbt.adapters.vcs.writes.versions import changed, put_segments
 from tests.unit.shelf import Shelf, _no_engine
 
@@ -42,10 +47,9 @@ def run(shelf: Shelf, *relations: str, **arguments: Any) -> OptimizeReport:
     return optimize(
         shelf.repository,
         "main",
+        OptimizeRequest(relations=relations or ("s.t",), **arguments),
         author="ann",
-        relations=relations or ("s.t",),
         engine=_no_engine,
-        **arguments,
     )
 
 
@@ -278,7 +282,9 @@ def test_a_table_is_due_when_reading_it_suffers(shelf: Shelf) -> None:
     for number in range(66):
         shelf.append("many", id=[number])
     assert is_table_due(shelf.repository, shelf.snapshot("many"))
-    optimize(shelf.repository, "main", author="ann", everything=True, engine=_no_engine)
+    optimize(
+        shelf.repository, "main", OptimizeRequest(everything=True), author="ann", engine=_no_engine
+    )
     assert not is_table_due(shelf.repository, shelf.snapshot("many"))
     assert not is_table_due(shelf.repository, shelf.snapshot("t"))
 
@@ -297,7 +303,8 @@ def test_a_table_is_due_when_reading_it_suffers(shelf: Shelf) -> None:
 )
 def test_what_can_not_be_optimized(shelf: Shelf, arguments: Any, error: type) -> None:
     with pytest.raises(error):
-        optimize(shelf.repository, "main", author="ann", engine=_no_engine, **arguments)
+        request = OptimizeRequest(**arguments)
+        optimize(shelf.repository, "main", request, author="ann", engine=_no_engine)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, Protected
 from dbt.adapters.vcs.core.model import NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.merges import branch_landing
-from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge, open_merge_of
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice, find_open_merge, open_merge_of
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.runs.run_branch import Status, find_run
-from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.promote import promote
 from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge, resolve
 from tests.unit.verbs.test_promote import seen_by_test
@@ -38,12 +39,13 @@ def protect(warehouse: Warehouse, protection: Protection | None) -> None:
     warehouse.repository.protect("main", protection, author="ann")
 
 
-def promoted(warehouse: Warehouse, **options: object) -> None:
-    promote(warehouse.repository, "dev", "main", author="ann", **options)  # type: ignore[arg-type]
+def promoted(warehouse: Warehouse, terms: Terms | None = None) -> None:
+    request = MergeRequest(terms=terms or Terms())
+    promote(warehouse.repository, "dev", "main", request, author="ann")
 
 
 def choose(warehouse: Warehouse, choice: str) -> None:
-    resolve(warehouse.repository, "main", None, choice, author="bob")
+    resolve(warehouse.repository, "main", None, RowChoice(choice=Choice.of(choice)), author="bob")
 
 
 def go_on(warehouse: Warehouse) -> None:
@@ -69,7 +71,7 @@ def test_giving_up_and_testing_the_merge_is_the_way_on(forked: Warehouse) -> Non
     abort_merge(forked.repository, "main", author="bob")
     with pytest.raises(ConflictError):
         merge(forked.repository, "main", "dev", author="bob")
-    resolve(forked.repository, "dev", None, "ours", author="bob")
+    resolve(forked.repository, "dev", None, RowChoice(choice=Choice.OURS), author="bob")
     continue_merge(forked.repository, "dev", author="bob")
     with pytest.raises(ConflictError, match="Run dbt test"):
         promoted(forked)
@@ -111,7 +113,7 @@ def test_a_plain_merge_does_not_go_on_into_a_branch_protected_meanwhile(forked: 
 def test_facts_of_a_promotion_outlive_its_conflicts(forked: Warehouse) -> None:
     protect(forked, Protection())
     with pytest.raises(ConflictError):
-        promoted(forked, metadata={"ticket": "SHOP-12"}, message="Release")
+        promoted(forked, Terms(metadata={"ticket": "SHOP-12"}, message="Release"))
     choose(forked, "theirs")
     go_on(forked)
     commit = forked.repository.objects.commit(forked.head())
@@ -123,7 +125,8 @@ def test_facts_of_a_promotion_outlive_its_conflicts(forked: Warehouse) -> None:
 
 def test_a_merge_that_was_kept_before_terms_were_is_read(forked: Warehouse) -> None:
     with pytest.raises(ConflictError):
-        merge(forked.repository, "dev", "main", author="ann", message="Take it")
+        request = MergeRequest(terms=Terms(message="Take it"))
+        merge(forked.repository, "dev", "main", request, author="ann")
     branch = forked.repository.branch("merges/main")
     known = {key: text for key, text in branch.state.items() if key in BEFORE_TERMS}
     forked.repository.set_state(branch.name, known, author="ann")
@@ -206,4 +209,5 @@ def test_a_run_that_has_to_be_fast_forward_is_not_merged_with_who_came_first(
     run = warehouse.run("r1", Status.PASSED, a="2")
     act_first(monkeypatch, lambda: warehouse.put(b="3"))
     with pytest.raises(ConflictError, match="can't be fast-forwarded"):
-        merge(warehouse.repository, run.name, "main", author="ann", ff_only=True)
+        request = MergeRequest(terms=Terms(ff_only=True))
+        merge(warehouse.repository, run.name, "main", request, author="ann")

@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.tables import Rows, Tables
 from tests.unit.warehouse import Warehouse
@@ -57,8 +57,8 @@ class Shop:
         return {row["id"]: row["name"] for row in self.warehouse.rows(name, revision)}
 
     def merge(self, source: str, target: str, mode: Mode = Mode.FAIL) -> str:
-        policy = Policy(override=mode)
-        return merge(self.warehouse.repository, source, target, author="bob", policy=policy).how
+        request = MergeRequest(policy=Policy(override=mode))
+        return merge(self.warehouse.repository, source, target, request, author="bob").how
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +16,13 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.merges import trees
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.table_merge import merge_tables
 from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.verbs.changing import revert as revert_module
-from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.promote import promote
 from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 from dbt.adapters.vcs.verbs.changing.revert import revert
@@ -58,17 +61,15 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(revert_module, "merge_tables", never)
 
 
-SKIP = Policy(override=Mode.SKIP)
+SKIP = MergeRequest(policy=Policy(override=Mode.SKIP))
 
 CHANGES = {
-    "merge": lambda w, make: merge(
-        w.repository, "dev", "main", author="ann", policy=SKIP, engine=make
-    ),
+    "merge": lambda w, make: merge(w.repository, "dev", "main", SKIP, author="ann", engine=make),
     "dry_run": lambda w, make: merge(
-        w.repository, "dev", "main", author="ann", policy=SKIP, dry_run=True, engine=make
+        w.repository, "dev", "main", replace(SKIP, dry_run=True), author="ann", engine=make
     ),
     "promote": lambda w, make: promote(
-        w.repository, "dev", "main", author="ann", policy=SKIP, engine=make
+        w.repository, "dev", "main", SKIP, author="ann", engine=make
     ),
     "revert": lambda w, make: revert(
         w.repository, "main~1", branch="main", author="ann", engine=make
@@ -92,7 +93,7 @@ def test_a_merge_that_goes_on_asks_the_engine_too(
 ) -> None:
     with pytest.raises(ConflictError):
         merge(forked.repository, "dev", "main", author="ann", engine=engine)
-    resolve(forked.repository, "main", None, "theirs", author="ann")
+    resolve(forked.repository, "main", None, RowChoice(choice=Choice.THEIRS), author="ann")
     with monkeypatch.context() as patch:
         never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
         patch.setattr(trees, "merge_tables", never)

@@ -7,13 +7,14 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundErro
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.runs.run_branch import Status, run_of
-from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest, merge
 from tests.unit.warehouse import Warehouse
 
 
 def into_main(warehouse: Warehouse, source: str = "feature", **options: Any) -> MergeReport:
-    return merge(warehouse.repository, source, "main", author="bob", **options)
+    return merge(warehouse.repository, source, "main", MergeRequest(**options), author="bob")
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_main_merged_back_lets_the_next_merge_go_forward(forked: Warehouse) -> N
 def test_a_message_can_be_given(forked: Warehouse) -> None:
     forked.put("feature", a="2")
     forked.put(b="2")
-    into_main(forked, message="Tax of 2027")
+    into_main(forked, terms=Terms(message="Tax of 2027"))
     assert forked.repository.objects.commit(forked.head()).message == "Tax of 2027"
 
 
@@ -139,10 +140,10 @@ def test_ff_only_refuses_a_merge_commit(forked: Warehouse) -> None:
     forked.put("feature", a="2")
     head = forked.put(b="2")
     with pytest.raises(ConflictError, match="can't be fast-forwarded"):
-        into_main(forked, ff_only=True)
+        into_main(forked, terms=Terms(ff_only=True))
     assert forked.head() == head
     merge(forked.repository, "main", "feature", author="bob")
-    assert into_main(forked, ff_only=True).how == "fast_forward"
+    assert into_main(forked, terms=Terms(ff_only=True)).how == "fast_forward"
 
 
 def test_unknown_names_are_refused(forked: Warehouse) -> None:
@@ -192,7 +193,7 @@ def test_a_run_merges_with_what_landed_meanwhile(forked: Warehouse) -> None:
     forked.run("r1", Status.PASSED, a="2")
     ours = forked.put(b="2")
     with pytest.raises(ConflictError, match="can't be fast-forwarded"):
-        into_main(forked, "runs/r1", ff_only=True)
+        into_main(forked, "runs/r1", terms=Terms(ff_only=True))
     foretold = into_main(forked, "runs/r1", dry_run=True)
     assert (foretold.how, foretold.after) == ("merge", None)
     assert into_main(forked, "runs/r1").how == "merge"

@@ -1,12 +1,17 @@
+from typing import Any
+
 import pytest
 
-from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.verbs.changing.merge import MergeReport
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest
 from dbt.adapters.vcs.verbs.changing.promote import promote
 from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 from tests.unit.warehouse import Warehouse
@@ -45,8 +50,8 @@ def seen_by_test(
     )
 
 
-def into_main(warehouse: Warehouse, source: str = "dev", **options: object) -> MergeReport:
-    return promote(warehouse.repository, source, "main", author="ann", **options)  # type: ignore[arg-type]
+def into_main(warehouse: Warehouse, source: str = "dev", **options: Any) -> MergeReport:
+    return promote(warehouse.repository, source, "main", MergeRequest(**options), author="ann")
 
 
 def test_what_no_test_has_seen_is_not_promoted(shop: Warehouse) -> None:
@@ -59,7 +64,7 @@ def test_what_no_test_has_seen_is_not_promoted(shop: Warehouse) -> None:
 def test_what_tests_passed_is_promoted(shop: Warehouse) -> None:
     seen_by_test(shop)
     wanted = shop.shown("dev")
-    into_main(shop, metadata={"ticket": "SHOP-12"}, message="Release")
+    into_main(shop, terms=Terms(metadata={"ticket": "SHOP-12"}, message="Release"))
     assert shop.shown() == wanted
     commit = shop.repository.objects.commit(shop.head())
     assert (commit.message, commit.metadata) == ("Release", {"ticket": "SHOP-12"})
@@ -136,7 +141,7 @@ def test_a_promotion_goes_on_if_each_relation_is_as_one_side_has_it(shop: Wareho
     seen_by_test(shop)
     with pytest.raises(ConflictError, match="the conflicts are kept"):
         into_main(shop)
-    resolve(repository, "main", "shop.v", "ours", author="ann")
+    resolve(repository, "main", "shop.v", RowChoice(choice=Choice.OURS), author="ann")
     kept = shop.shown()["shop.v"]
     assert continue_merge(repository, "main", author="ann").how == "merge"
     assert shop.shown()["shop.a"] == shop.shown("dev")["shop.a"]
@@ -160,3 +165,10 @@ def test_a_run_whose_rows_would_be_merged_is_to_be_built_again(shop: Warehouse) 
     shop.repository.protect("main", Protection(("tests",)), author="ann")
     with pytest.raises(ConflictError, match=r"Run dbt build again on what 'main' has now"):
         into_main(shop, run.name, policy=Policy(override=Mode.SKIP))
+
+
+def test_a_promotion_is_not_forced(shop: Warehouse) -> None:
+    head = shop.head()
+    with pytest.raises(InputError, match="force is not allowed"):
+        into_main(shop, force=True)
+    assert shop.head() == head

@@ -3,7 +3,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import ProtectedError
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.refs.branch import delete_branch
 from tests.unit.warehouse import Warehouse
 
@@ -33,7 +33,7 @@ def test_a_protected_branch_takes_no_merge(protected: Warehouse) -> None:
 
 def test_a_dry_run_of_a_merge_into_a_protected_branch_is_refused(protected: Warehouse) -> None:
     with pytest.raises(ProtectedError, match="dbt-vcs promote"):
-        merge(protected.repository, "dev", "main", author="ann", dry_run=True)
+        merge(protected.repository, "dev", "main", MergeRequest(dry_run=True), author="ann")
 
 
 def test_a_protected_branch_is_not_deleted(protected: Warehouse) -> None:

@@ -2,10 +2,17 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.layout.styled import fitted_lines, plain_lines
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.text.conflict_text import conflicts_text
-from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge
-from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge, resolve
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest, merge
+from dbt.adapters.vcs.verbs.changing.resolve import (
+    Resolution,
+    abort_merge,
+    continue_merge,
+    resolve,
+)
 from dbt.adapters.vcs.verbs.reading.waiting_merges import OpenMergeReport, list_conflicts
 from dbt.adapters.vcs.verbs.refs.branch import create_branch, list_branches
 from tests.unit.warehouse import Warehouse
@@ -21,8 +28,15 @@ def forked(warehouse: Warehouse) -> Warehouse:
 
 
 def merge_dev(warehouse: Warehouse, mode: Mode | None = None) -> MergeReport:
-    policy = Policy(override=mode)
-    return merge(warehouse.repository, "dev", "main", author="ann", policy=policy)
+    request = MergeRequest(policy=Policy(override=mode))
+    return merge(warehouse.repository, "dev", "main", request, author="ann")
+
+
+def choose(
+    warehouse: Warehouse, relation: str | None, choice: str, key: dict[str, str] | None = None
+) -> Resolution:
+    chosen = RowChoice(choice=Choice.of(choice), key=key or {})
+    return resolve(warehouse.repository, "main", relation, chosen, author="ann")
 
 
 def values(warehouse: Warehouse, name: str) -> dict[int, str]:
@@ -59,13 +73,13 @@ def test_a_merge_goes_on_when_every_conflict_is_resolved(forked: Warehouse) -> N
     repository = forked.repository
     with pytest.raises(ConflictError):
         merge_dev(forked)
-    resolve(repository, "main", "shop.a", "ours", author="ann")
+    choose(forked, "shop.a", "ours")
     for key, choice in (("1", "theirs"), ("2", "base"), ("3", "delete")):
-        done = resolve(repository, "main", "shop.a", choice, {"id": key}, author="ann")
+        done = choose(forked, "shop.a", choice, {"id": key})
         assert (done.count, done.left) == (1, 1)
     with pytest.raises(ConflictError, match=r"Not resolved yet: shop\.v"):
         continue_merge(repository, "main", author="ann")
-    assert resolve(repository, "main", "shop.v", "theirs", author="ann").left == 0
+    assert choose(forked, "shop.v", "theirs").left == 0
     theirs = forked.head("dev")
     report = continue_merge(repository, "main", author="ann")
     assert report.how == "merge"
@@ -84,8 +98,8 @@ def test_a_merge_does_not_go_on_with_rows_left(forked: Warehouse) -> None:
     with pytest.raises(ConflictError):
         merge_dev(forked)
     head = forked.head()
-    resolve(forked.repository, "main", "shop.v", "ours", author="ann")
-    resolve(forked.repository, "main", "shop.a", "ours", {"id": "4"}, author="ann")
+    choose(forked, "shop.v", "ours")
+    choose(forked, "shop.a", "ours", {"id": "4"})
     with pytest.raises(ConflictError, match=r"9 of 10 conflicts of shop\.a"):
         continue_merge(forked.repository, "main", author="ann")
     assert forked.head() == head
@@ -94,7 +108,7 @@ def test_a_merge_does_not_go_on_with_rows_left(forked: Warehouse) -> None:
 def test_all_conflicts_can_be_resolved_alike(forked: Warehouse) -> None:
     with pytest.raises(ConflictError):
         merge_dev(forked)
-    assert resolve(forked.repository, "main", None, "theirs", author="ann").count == 11
+    assert choose(forked, None, "theirs").count == 11
     continue_merge(forked.repository, "main", author="ann")
     assert values(forked, "a") == dict.fromkeys(range(10), "2")
 
@@ -102,7 +116,7 @@ def test_all_conflicts_can_be_resolved_alike(forked: Warehouse) -> None:
 def test_what_the_target_got_meanwhile_is_kept(forked: Warehouse) -> None:
     with pytest.raises(ConflictError):
         merge_dev(forked)
-    resolve(forked.repository, "main", None, "ours", author="ann")
+    choose(forked, None, "ours")
     forked.put(c="1")
     continue_merge(forked.repository, "main", author="ann")
     assert "shop.c" in forked.shown()
@@ -111,7 +125,7 @@ def test_what_the_target_got_meanwhile_is_kept(forked: Warehouse) -> None:
 def test_a_conflict_that_is_new_is_kept_as_one_again(forked: Warehouse) -> None:
     with pytest.raises(ConflictError):
         merge_dev(forked, Mode.FAIL)
-    resolve(forked.repository, "main", None, "ours", author="ann")
+    choose(forked, None, "ours")
     forked.put(a=forked.table("3", "9"), d="1")
     forked.put("dev", d="2")
     # The work that waits is what dev was when the merge began.
@@ -177,7 +191,7 @@ def test_what_does_not_fit_is_refused(
     with pytest.raises(ConflictError):
         merge_dev(forked)
     with pytest.raises(error, match=text):
-        resolve(forked.repository, "main", relation, choice, key, author="ann")
+        choose(forked, relation, choice, key)
 
 
 def test_nothing_is_merged_into_the_branch_of_a_merge(forked: Warehouse) -> None:

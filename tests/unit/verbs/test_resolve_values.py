@@ -23,6 +23,8 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
@@ -125,9 +127,13 @@ def choose(
     *,
     again: bool = False,
 ) -> int:
-    return resolve(
-        warehouse.repository, "main", relation, choice, key, values, again=again, author="ann"
-    ).count
+    chosen = RowChoice(
+        choice=None if choice is None else Choice.of(choice),
+        key=key or {},
+        values=values or {},
+        again=again,
+    )
+    return resolve(warehouse.repository, "main", relation, chosen, author="ann").count
 
 
 def rows(warehouse: Warehouse, name: str = "a") -> dict[int, tuple[str, str | None, str]]:

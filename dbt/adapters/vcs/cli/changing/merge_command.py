@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.conflict_mode import on_conflict_option
 from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.forms import check_only
+from dbt.adapters.vcs.cli.gathered import gathered
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.text.conflict_text import aborted_text
 from dbt.adapters.vcs.text.merge_text import merge_text
 from dbt.adapters.vcs.verbs.changing import merge as verb
 from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeOptions:
+    """The arguments and options of the command, by name."""
+
+    source: str | None
+    target: str | None
+    on_conflict: str | None
+    go_on: bool
+    abort: bool
+    ff_only: bool
+    dry_run: bool
+    message: str | None
+    force: bool
 
 
 @click.command()
@@ -30,54 +49,51 @@ from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge
 @click.option("--force", is_flag=True, help="Also merge a run that failed or is still running.")
 @json_option
 @with_session
-def merge(
-    session: Session,
-    source: str | None,
-    target: str | None,
-    on_conflict: str | None,
-    go_on: bool,
-    abort: bool,
-    ff_only: bool,
-    dry_run: bool,
-    message: str | None,
-    force: bool,
-) -> None:
+@gathered(MergeOptions)
+def merge(session: Session, given: MergeOptions) -> None:
     """Merge a branch, with all its relations in one step.
 
     SOURCE is any revision. TARGET defaults to the branch in the dbt profile, else the default
     branch. Tables that both sides changed are merged row by row. The branch of a dbt run is
     published as one commit. With --continue or --abort, give only TARGET.
     """
-    if go_on or abort:
-        form = "--abort" if abort else "--continue"
-        hint = "To see what still waits for a decision: dbt-vcs conflicts [TARGET]"
-        check_only(form, "source", "target", "abort" if abort else "go_on", hint=hint)
-        if source and target:
-            raise click.UsageError(f"{form} takes only the target.")
-        into = source or target or session.branch
-        if abort:
-            gone = abort_merge(session.repository, into, author=session.author)
-            session.show(gone, aborted_text(gone))
-            return
-        done = continue_merge(
-            session.repository, session.bound(into), author=session.author, engine=session.engine
-        )
-        session.show(done, merge_text(done))
+    if given.go_on or given.abort:
+        _end(session, given)
         return
-    if source is None:
+    if given.source is None:
         raise click.UsageError("Missing argument 'SOURCE'.")
+    request = verb.MergeRequest(
+        terms=Terms(message=given.message, ff_only=given.ff_only),
+        policy=session.policy(given.on_conflict),
+        force=given.force,
+        dry_run=given.dry_run,
+    )
     report = verb.merge(
         session.repository,
-        source,
-        session.bound(target or session.branch),
+        given.source,
+        session.bound(given.target or session.branch),
+        request,
         author=session.author,
-        message=message,
-        policy=session.policy(on_conflict),
-        ff_only=ff_only,
-        force=force,
-        dry_run=dry_run,
         engine=session.engine,
     )
     session.show(report, merge_text(report))
     if report.how == "conflict":
         raise ShownFailure(ConflictError)
+
+
+def _end(session: Session, given: MergeOptions) -> None:
+    """Continue or abort a merge that is waiting."""
+    form = "--abort" if given.abort else "--continue"
+    hint = "To see what still waits for a decision: dbt-vcs conflicts [TARGET]"
+    check_only(form, "source", "target", "abort" if given.abort else "go_on", hint=hint)
+    if given.source and given.target:
+        raise click.UsageError(f"{form} takes only the target.")
+    into = given.source or given.target or session.branch
+    if given.abort:
+        gone = abort_merge(session.repository, into, author=session.author)
+        session.show(gone, aborted_text(gone))
+        return
+    done = continue_merge(
+        session.repository, session.bound(into), author=session.author, engine=session.engine
+    )
+    session.show(done, merge_text(done))

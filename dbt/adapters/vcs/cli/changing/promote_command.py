@@ -10,8 +10,10 @@ from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.cli.pairs import Pair
 from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.text.merge_text import merge_text
 from dbt.adapters.vcs.verbs.changing import promote as verb
+from dbt.adapters.vcs.verbs.changing.merge import MergeRequest
 
 
 @click.command()
@@ -43,15 +45,17 @@ def promote(
     profile, else the default branch; it can be protected. If it requires tests, they must have
     passed on exactly the versions that are published.
     """
+    request = MergeRequest(
+        terms=Terms(message=message, metadata=dict(metadata)),
+        policy=session.policy(on_conflict),
+        dry_run=dry_run,
+    )
     report = verb.promote(
         session.repository,
         source,
         session.bound(target or session.branch),
+        request,
         author=session.author,
-        message=message,
-        metadata=dict(metadata),
-        policy=session.policy(on_conflict),
-        dry_run=dry_run,
         engine=session.engine,
     )
     session.show(report, merge_text(report))

@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 import pyarrow as pa
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.gathered import gathered
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.cli.pairs import Pair
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.text.conflict_text import resolved_text
 from dbt.adapters.vcs.verbs.changing.resolve import resolve as verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveOptions:
+    """The arguments and options of the command, by name."""
+
+    relation: str | None
+    choice: str | None
+    key: tuple[tuple[str, Given], ...]
+    set: tuple[tuple[str, Given], ...]
+    nulls: tuple[str, ...]
+    all: bool
+    again: bool
+    target: str | None
+
+    @property
+    def values(self) -> dict[str, Given]:
+        """The values to set, by column.
+
+        Raises:
+            click.UsageError: A column is given both a value and NULL.
+        """
+        given = dict(self.set)
+        if twice := given.keys() & {*self.nulls}:
+            raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")
+        return {**given, **dict.fromkeys(self.nulls, pa.scalar(None))}
 
 
 @click.command()
@@ -46,17 +76,8 @@ from dbt.adapters.vcs.verbs.changing.resolve import resolve as verb
 @click.option("--into", "target", metavar="BRANCH", help="The branch that is merged into.")
 @json_option
 @with_session
-def resolve(
-    session: Session,
-    relation: str | None,
-    choice: str | None,
-    key: tuple[tuple[str, Given], ...],
-    set: tuple[tuple[str, Given], ...],
-    nulls: tuple[str, ...],
-    all: bool,
-    again: bool,
-    target: str | None,
-) -> None:
+@gathered(ResolveOptions)
+def resolve(session: Session, given: ResolveOptions) -> None:
     """Resolve conflicts of RELATION with one side, or with values for a row.
 
     Applies to all unresolved conflicts, or with --key to those of the key, even if resolved
@@ -64,20 +85,19 @@ def resolve(
     side that changed them. For the conflict of a schema itself, give the schema's name. When no
     conflict is left, finish with `dbt-vcs merge --continue`.
     """
-    if (relation is None) != all:
+    if (given.relation is None) != given.all:
         raise click.UsageError("Give a relation, or --all.")
-    given = dict(set)
-    if twice := given.keys() & {*nulls}:
-        raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")
-    given.update(dict.fromkeys(nulls, pa.scalar(None)))
+    chosen = RowChoice(
+        choice=None if given.choice is None else Choice.of(given.choice),
+        key=dict(given.key),
+        values=given.values,
+        again=given.again,
+    )
     done = verb(
         session.repository,
-        target or session.branch,
-        relation,
-        choice,
-        dict(key),
-        given,
-        again=again,
+        given.target or session.branch,
+        given.relation,
+        chosen,
         author=session.author,
     )
     session.show(done, resolved_text(done))

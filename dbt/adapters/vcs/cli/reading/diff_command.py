@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import get_args
 
 import click
@@ -9,6 +10,7 @@ import click
 from dbt.adapters.vcs.cli.command_session import Session, with_session
 from dbt.adapters.vcs.cli.failure import Failure
 from dbt.adapters.vcs.cli.forms import check_only
+from dbt.adapters.vcs.cli.gathered import gathered
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.cli.pairs import Names
 from dbt.adapters.vcs.core.errors import VcsError
@@ -18,6 +20,25 @@ from dbt.adapters.vcs.verbs.reading.diff import read_diff
 from dbt.adapters.vcs.verbs.reading.diff_report import DiffReport
 
 DIFFERENT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """The arguments and options of the command, by name."""
+
+    points: tuple[str, ...]
+    stat: bool
+    summary: bool
+    schema: bool
+    columns: tuple[str, ...] | None
+    shape: DiffShape
+    limit: int
+
+    @property
+    def output(self) -> str | None:
+        """The option that asks for another output than the rows; None for the rows."""
+        forms = {"--stat": self.stat, "--summary": self.summary, "--schema": self.schema}
+        return next((form for form, is_meant in forms.items() if is_meant), None)
 
 
 @click.command()
@@ -38,16 +59,8 @@ DIFFERENT = 1
 @limit_option(50)
 @json_option
 @with_session
-def diff(
-    session: Session,
-    points: tuple[str, ...],
-    stat: bool,
-    summary: bool,
-    schema: bool,
-    columns: tuple[str, ...] | None,
-    shape: DiffShape,
-    limit: int,
-) -> None:
+@gathered(DiffOptions)
+def diff(session: Session, given: DiffOptions) -> None:
     """Show how two commits differ.
 
     Lists each relation that differs, with the number of rows added, removed and modified. A..B
@@ -58,18 +71,17 @@ def diff(
 
     Exit codes: 0 equal, 1 different, 2 an error.
     """
-    forms = {"--stat": stat, "--summary": summary, "--schema": schema}
-    output = next((form for form, is_meant in forms.items() if is_meant), None)
+    output = given.output
     if output is not None:
         check_only(output, "points", "columns", output.strip("-"))
     try:
         report = read_diff(
             session.repository,
-            points,
+            given.points,
             branch=session.branch,
-            columns=columns or (),
-            shape=shape,
-            limit=(limit or None) if output is None else 0,
+            columns=given.columns or (),
+            shape=given.shape,
+            limit=(given.limit or None) if output is None else 0,
         )
     except VcsError as error:
         raise Failure(str(error)) from error

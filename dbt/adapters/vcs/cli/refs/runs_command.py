@@ -66,16 +66,15 @@ def publish(session: Session, id: str, force: bool) -> None:
     The target is the branch that the run was started for; it gets one commit.
     """
     # Imported here: listing runs, which is far more common, doesn't need the code that merges.
-    from dbt.adapters.vcs.verbs.changing.merge import merge
+    from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 
     run = find_run(session.repository, id)
     report = merge(
         session.repository,
         run.name,
         session.bound(run.target),
+        MergeRequest(policy=session.policy(None), force=force),
         author=session.author,
-        policy=session.policy(None),
-        force=force,
         engine=session.engine,
     )
     session.show(report, merge_text(report))

@@ -46,15 +46,18 @@ def optimize(
     schema.table each. No rows change, so diffs and merges don't either. Rewritten files are sorted
     by the columns that the table is clustered by.
     """
-    report = verb.optimize(
-        session.repository,
-        session.bound(branch or session.branch),
-        author=session.author,
+    request = verb.OptimizeRequest(
         relations=[name for names in relation for name in names],
         schema=schema,
         everything=all,
         target_bytes=verb.parse_size(target_size),
         cluster_by=cluster_by or (),
+    )
+    report = verb.optimize(
+        session.repository,
+        session.bound(branch or session.branch),
+        request,
+        author=session.author,
         engine=session.engine,
     )
     session.show(report, optimize_text(report))

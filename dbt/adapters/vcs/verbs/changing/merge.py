@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -21,6 +21,24 @@ from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.revision_names import named_branch
 from dbt.adapters.vcs.verbs.sessions import sessions_of
 from dbt.adapters.vcs.verbs.sources import resolve_source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRequest:
+    """How to merge.
+
+    Attributes:
+        terms: The conditions for landing, and how it is recorded; `promotes` makes the merge a
+            promotion.
+        policy: What to do about conflicts.
+        force: True to also merge a run that did not succeed.
+        dry_run: True to change nothing.
+    """
+
+    terms: Terms = field(default_factory=Terms)
+    policy: Policy = field(default_factory=Policy)
+    force: bool = False
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +73,9 @@ def merge(
     repository: Repository,
     source: str,
     target: str,
+    request: MergeRequest | None = None,
     *,
     author: str,
-    message: str | None = None,
-    policy: Policy | None = None,
-    ff_only: bool = False,
-    force: bool = False,
-    dry_run: bool = False,
     engine: Callable[[], Engine] | None = None,
 ) -> MergeReport:
     """Merge a revision into a branch.
@@ -76,44 +90,38 @@ def merge(
         repository: The repository.
         source: A revision.
         target: A branch.
+        request: How to merge; None for the defaults.
         author: The author of the merge.
-        message: Message of the merge commit; None for a default message.
-        policy: What to do about conflicts.
-        ff_only: True to refuse if the target has commits that the source lacks.
-        force: True to also merge a run that did not succeed.
-        dry_run: True to change nothing.
         engine: Creates the engine, for tables with more rows changed on both sides than fit into
             this process; a local Spark if None.
 
     Raises:
         NotFoundError: The source or the target does not exist.
         InputError: The target is the branch of a run or of a merge, or the two have no common
-            history.
-        ProtectedError: The target accepts only promotions.
+            history; or a promotion is asked to take a run that did not succeed.
+        ProtectedError: The target accepts only promotions, and this is not one.
         ConflictError: Both sides changed a row in different ways, and the policy doesn't decide:
-            the conflicts are kept to be resolved; or `ff_only` is set and the target has commits
-            of its own; or the source belongs to a run that did not succeed, and `force` is not
-            set. The target was not changed.
+            the conflicts are kept to be resolved; or the terms are not met; or the source belongs
+            to a run that did not succeed, and `force` is not set. The target was not changed.
         RetryError: Others moved the target on every attempt; nothing was changed.
     """
-    work = work_of(repository, source, policy or Policy(), force=force)
-    terms = Terms(message=message, ff_only=ff_only)
-    return merge_work(
-        repository, work, target, terms, author=author, dry_run=dry_run, engine=engine
-    )
+    request = request or MergeRequest()
+    if request.terms.promotes and request.force:
+        raise InputError("A run that did not succeed can't be promoted, so force is not allowed.")
+    work = _work_of(repository, source, request)
+    if not request.dry_run:
+        return merge_work(repository, work, target, request.terms, author=author, engine=engine)
+    check_target(repository, target)
+    with sessions_of(engine, repository.blobs, "merge") as sessions:
+        return _foretold(repository, work, target, request.terms, sessions)
 
 
-def work_of(repository: Repository, source: str, policy: Policy, *, force: bool) -> Work:
-    """Return the source of a merge that a revision refers to.
-
-    Raises:
-        NotFoundError: The source does not exist.
-        ConflictError: It belongs to a run that did not succeed, and `force` is not set.
-    """
-    commit = resolve_source(repository, source, force=force)
+def _work_of(repository: Repository, source: str, request: MergeRequest) -> Work:
+    """Return the source of a merge that a revision refers to."""
+    commit = resolve_source(repository, source, force=request.force)
     branch = named_branch(repository, source)
     run = run_of(branch) if branch else None
-    return Work(source=source, commit=commit, run=run, policy=policy)
+    return Work(source=source, commit=commit, run=run, policy=request.policy)
 
 
 def check_target(repository: Repository, target: str) -> None:
@@ -143,14 +151,11 @@ def merge_work(
     terms: Terms,
     *,
     author: str,
-    dry_run: bool = False,
     engine: Callable[[], Engine] | None = None,
 ) -> MergeReport:
     """Merge work into a branch on the given terms; see `merge` for the contract."""
     check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
-        if dry_run:
-            return _foretold(repository, work, target, terms, sessions)
         arrival = land_work(repository, work, target, terms, author=author, sessions=sessions)
     return _told(repository, arrival)
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.merges.conflicts.policy import Policy
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge_work, work_of
+from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest, merge
 
 
 def promote(
     repository: Repository,
     source: str,
     target: str,
+    request: MergeRequest | None = None,
     *,
     author: str,
-    message: str | None = None,
-    metadata: Mapping[str, str] | None = None,
-    policy: Policy | None = None,
-    dry_run: bool = False,
     engine: Callable[[], Engine] | None = None,
 ) -> MergeReport:
     """Publish everything that a branch changed to another branch, in one step or not at all.
@@ -32,14 +28,13 @@ def promote(
 
     Raises:
         NotFoundError: The source or the target does not exist.
-        InputError: The target is the branch of a run, or the two have no common history.
+        InputError: The target is the branch of a run, or the two have no common history; or
+            `force` is set, which would take a run that did not succeed.
         ConflictError: The source belongs to a run that did not succeed; or tests are missing; or
             both sides changed a row differently, and the policy doesn't decide. The target was not
             changed.
         RetryError: Others moved the target on every attempt; nothing was changed.
     """
-    work = work_of(repository, source, policy or Policy(), force=False)
-    terms = Terms(message=message, metadata=metadata or {}, promotes=True)
-    return merge_work(
-        repository, work, target, terms, author=author, dry_run=dry_run, engine=engine
-    )
+    request = request or MergeRequest()
+    promotes = replace(request, terms=replace(request.terms, promotes=True))
+    return merge(repository, source, target, promotes, author=author, engine=engine)

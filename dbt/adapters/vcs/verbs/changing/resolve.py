@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
@@ -18,7 +18,6 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import (
 )
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.merge_plan import Work
-from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge_work
 from dbt.adapters.vcs.verbs.reading.waiting_merges import (
@@ -49,11 +48,8 @@ def resolve(
     repository: Repository,
     target: str,
     relation: str | None,
-    choice: str | None,
-    key: Mapping[str, Given] | None = None,
-    values: Mapping[str, Given] | None = None,
+    chosen: RowChoice,
     *,
-    again: bool = False,
     author: str,
 ) -> Resolution:
     """Resolve conflicts of a relation, only those of a key, or all.
@@ -64,20 +60,16 @@ def resolve(
         repository: The repository.
         target: The branch that is merged into.
         relation: The relation; None for all.
-        choice: `ours`, `theirs`, `base` or `delete`; with values, None or the side that provides
-            the other columns.
-        key: Values of columns.
-        values: Values for columns of the rows with the key.
-        again: True to change earlier choices.
+        chosen: The choice, and which conflicts it is for.
         author: The author.
 
     Raises:
         NotFoundError: No such merge is waiting, or there is no such conflict.
-        InputError: There is no such choice, the key names no column, or a value can't be stored.
+        InputError: Nothing is chosen, the key names no column, or a value can't be stored.
     """
     merge = find_open_merge(repository, target)
-    chosen = _choice(choice, key, values)
-    if relation is None and key:
+    _check(chosen)
+    if relation is None and chosen.key:
         raise InputError("A key needs its relation; give both.")
     names = (
         [*merge.whole, *conflicts.tables_of(repository, merge)]
@@ -86,8 +78,8 @@ def resolve(
     )
     total = 0
     for name in names:
-        redo = again or (relation is not None and name in merge.whole)
-        what = RowChoice(choice=chosen, key=key or {}, values=values or {}, again=redo)
+        redo = chosen.again or (relation is not None and name in merge.whole)
+        what = replace(chosen, again=redo)
         merge, count = conflicts.resolve(repository, merge, name, what, author=author)
         total += count
     if relation is not None and not total:
@@ -98,33 +90,29 @@ def resolve(
     left = sum(item.conflicts - item.resolved for item in summarize_conflicts(repository, merge))
     return Resolution(
         relation=relation or "all",
-        choice=Choice.CUSTOM if values or chosen is None else chosen,
+        choice=Choice.CUSTOM if chosen.values or chosen.choice is None else chosen.choice,
         count=total,
         left=left,
     )
 
 
-def _choice(
-    choice: str | None, key: Mapping[str, Given] | None, values: Mapping[str, Given] | None
-) -> Choice | None:
-    """Return the chosen side, or None if only values are given.
+def _check(chosen: RowChoice) -> None:
+    """Raise unless a choice says what to do.
 
     Raises:
-        InputError: There is no such side, or it can't be combined with values.
+        InputError: It gives neither a side nor values, or they can't be combined.
     """
-    found = None if choice is None else Choice.of(choice)
-    if not values:
-        if found is None:
+    if not chosen.values:
+        if chosen.choice is None:
             raise InputError(
                 "Give a choice: --with ours|theirs|base|delete, or --key column=value --set "
                 "column=value."
             )
-        return found
-    if not key:
+        return
+    if not chosen.key:
         raise InputError("Values need the key of their row: --key column=value.")
-    if found is Choice.DELETE:
+    if chosen.choice is Choice.DELETE:
         raise InputError("--with delete can't be combined with values. Leave one of them out.")
-    return found
 
 
 def continue_merge(

@@ -30,6 +30,34 @@ _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizeRequest:
+    """Which tables to compact, and how. Give relations, a schema or everything.
+
+    Attributes:
+        relations: Tables, `schema.identifier` each.
+        schema: A schema, for all its tables.
+        everything: True for all tables of the branch.
+        target_bytes: Target size of blocks.
+        cluster_by: Columns to sort all rows of each table by.
+    """
+
+    relations: Sequence[str] = ()
+    schema: str | None = None
+    everything: bool = False
+    target_bytes: int = TARGET_BYTES
+    cluster_by: Sequence[str] = ()
+
+    def check(self) -> None:
+        """Raise InputError unless one of the three is given, and a size above 0."""
+        if sum((bool(self.relations), self.schema is not None, self.everything)) != 1:
+            raise InputError("Give the tables to optimize: schema.table, a schema, or all.")
+        if self.target_bytes <= 0:
+            raise InputError(
+                f"The target size is {self.target_bytes} bytes; expected more than 0."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizedTable:
     """The result for one table.
 
@@ -70,13 +98,9 @@ class OptimizeReport:
 def optimize(
     repository: Repository,
     branch: str,
+    request: OptimizeRequest,
     *,
     author: str,
-    relations: Sequence[str] = (),
-    schema: str | None = None,
-    everything: bool = False,
-    target_bytes: int = TARGET_BYTES,
-    cluster_by: Sequence[str] = (),
     engine: Callable[[], Engine] | None = None,
 ) -> OptimizeReport:
     """Combine small blocks of tables, and rewrite blocks without their deleted rows.
@@ -88,28 +112,21 @@ def optimize(
     Args:
         repository: The repository.
         branch: The branch.
+        request: Which tables, and how.
         author: Who commits.
-        relations: Tables, `schema.identifier` each.
-        schema: A schema, for all its tables.
-        everything: True for all tables of the branch.
-        target_bytes: Target size of blocks.
-        cluster_by: Columns to sort all rows of each table by.
         engine: Creates the engine, for what can't be done in this process; a local Spark if None.
 
     Raises:
         InputError: No table is named, or a name is not a table; or a column can't be sorted by.
         RetryError: Others were faster on every attempt.
     """
-    if sum((bool(relations), schema is not None, everything)) != 1:
-        raise InputError("Give the tables to optimize: schema.table, a schema, or all.")
-    if target_bytes <= 0:
-        raise InputError(f"The target size is {target_bytes} bytes; expected more than 0.")
+    request.check()
     done: dict[RelationName, list[Rewrite]] = {}
     with sessions_of(engine, repository.blobs, OPERATION) as sessions:
         for _ in attempts(f"optimize on the branch {branch!r}"):
             head = repository.branch(branch).head
             overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
-            names = _tables(overlay, relations, schema)
+            names = _tables(overlay, request)
             tables = []
             for name in names:
                 before = overlay.require_table(name)
@@ -120,8 +137,8 @@ def optimize(
                             repository,
                             before,
                             sessions,
-                            target_bytes=target_bytes,
-                            cluster_by=cluster_by,
+                            target_bytes=request.target_bytes,
+                            cluster_by=request.cluster_by,
                         )
                     )
                     after = put_optimized(overlay, name, done[name], Origin())
@@ -177,11 +194,10 @@ def _land(
     return landed.commit
 
 
-def _tables(
-    overlay: Overlay, relations: Sequence[str], schema: str | None
-) -> tuple[RelationName, ...]:
-    if relations:
-        names = tuple(sorted({parse_relation(text) for text in relations}))
+def _tables(overlay: Overlay, request: OptimizeRequest) -> tuple[RelationName, ...]:
+    schema = request.schema
+    if request.relations:
+        names = tuple(sorted({parse_relation(text) for text in request.relations}))
         for name in names:
             overlay.require_table(name)
         return names

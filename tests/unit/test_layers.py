@@ -47,7 +47,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"codec"},
         {"store", "history", "plan"},
         {"header", "treereader", "commit_graph", "divergence", "retry", "presence"},
-        {"branches"},
+        {"branches", "turns"},
         {"landing", "resolver", "snapshotnames"},
         {"repository"},
         {"tableversions", "retention", "lineage"},

@@ -12,10 +12,10 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import Absent, Commit, Run
 from dbt.adapters.vcs.core.plan.tree_merge import TreeMerge, Triple, merge_trees
-from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref
 from dbt.adapters.vcs.core.treereader import TreeChanges, edit_tree
+from dbt.adapters.vcs.core.turns import Turns
 
 _SHOWN = 20
 
@@ -86,8 +86,9 @@ class TreeConflictError(ConflictError):
 class Lander:
     """Lands proposals, planning again after every lost race."""
 
-    def __init__(self, objects: ObjectStore, heads: Names, clock: Clock) -> None:
+    def __init__(self, objects: ObjectStore, heads: Names, clock: Clock, turns: Turns) -> None:
         self._objects = objects
+        self._turns = turns
         self._graph = CommitGraph(objects)
         self._heads = heads
         self._clock = clock
@@ -106,27 +107,34 @@ class Lander:
         self._objects.tree(proposal.tree)
         for parent in proposal.parents:
             self._objects.commit(parent)
-        for _ in attempts(f"land on the branch {proposal.branch!r}"):
-            head, ref = self._heads.get(proposal.branch)
-            branch = Branch(proposal.branch, head, ref)
-            if proposal.after not in (None, ref):
-                raise BranchMovedError(
-                    f"The branch {branch.name!r} moved after this work was checked against it. "
-                    "Nothing was changed. Check it again."
-                )
-            tree = self._merged(proposal, base.tree, branch)
-            parents = self._new_parents(proposal, branch)
-            changes = tree != self._objects.commit(head).tree or parents
-            if not (changes or proposal.allow_empty):
-                if self._keep(proposal, branch):
-                    return Landed(head, False, head, "up_to_date")
-                continue
-            branch.check_open(promotes=proposal.promotes)
-            commit = self._commit(proposal, tree, (head, *parents))
-            if self._move(proposal, branch, commit, proposal.action):
-                simple = head == proposal.base
-                return Landed(commit, True, head, "fast_forward" if simple else "merge")
+        with self._turns.on(proposal.branch) as turn:
+            for _ in turn.attempts(f"land on the branch {proposal.branch!r}"):
+                landed = self._attempt(proposal, base.tree)
+                if landed is not None:
+                    return landed
         raise AssertionError("attempts raises when it ends")
+
+    def _attempt(self, proposal: Proposal, base: TreeId) -> Landed | None:
+        """Put a proposal on its branch as it is now; None if another writer was first."""
+        head, ref = self._heads.get(proposal.branch)
+        branch = Branch(proposal.branch, head, ref)
+        if proposal.after not in (None, ref):
+            raise BranchMovedError(
+                f"The branch {branch.name!r} moved after this work was checked against it. "
+                "Nothing was changed. Check it again."
+            )
+        tree = self._merged(proposal, base, branch)
+        parents = self._new_parents(proposal, branch)
+        changes = tree != self._objects.commit(head).tree or parents
+        if not (changes or proposal.allow_empty):
+            kept = self._keep(proposal, branch)
+            return Landed(head, False, head, "up_to_date") if kept else None
+        branch.check_open(promotes=proposal.promotes)
+        commit = self._commit(proposal, tree, (head, *parents))
+        if self._move(proposal, branch, commit, proposal.action):
+            simple = head == proposal.base
+            return Landed(commit, True, head, "fast_forward" if simple else "merge")
+        return None
 
     def _merged(self, proposal: Proposal, base: TreeId, branch: Branch) -> TreeId:
         ours = self._objects.commit(branch.head).tree

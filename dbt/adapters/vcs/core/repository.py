@@ -32,6 +32,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader, edit_tree
+from dbt.adapters.vcs.core.turns import Turns
 
 __all__ = [
     "DEMANDS",
@@ -58,6 +59,7 @@ class Repository:
         refs: The mutable half.
         snapshots: Names of versions of single tables.
         clock: The source of times.
+        turns: Whose turn it is to land on a branch.
         default_branch: The branch that others start from by default.
         id: Identity of the repository, whatever its location.
     """
@@ -76,7 +78,8 @@ class Repository:
         self._resolver = Resolver(
             self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
         )
-        self._lander = Lander(self.objects, self._heads, clock)
+        self.turns = Turns(blobs)
+        self._lander = Lander(self.objects, self._heads, clock, self.turns)
 
     @property
     def uri(self) -> str:

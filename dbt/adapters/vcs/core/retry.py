@@ -26,9 +26,14 @@ def attempts(what: str) -> Iterator[int]:
     """
     for number in range(MAX_ATTEMPTS):
         if number:
-            time.sleep(random.uniform(0, min(MAX_WAIT, FIRST_WAIT * 2**number)))
+            pause(number)
         yield number + 1
     raise RetryError(
         f"Could not {what}: another writer was first {MAX_ATTEMPTS} times in a row. "
         "Nothing was changed; try again when fewer writers are at work."
     )
+
+
+def pause(number: int) -> None:
+    """Wait for a random time, up to a bound that doubles with each try."""
+    time.sleep(random.uniform(0, min(MAX_WAIT, FIRST_WAIT * 2**number)))

@@ -16,7 +16,6 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retention import check_present, hold_work
-from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
@@ -84,17 +83,18 @@ def land_plan(
 
     Plans again after every lost race. Raises what `land_work` raises.
     """
-    for _ in attempts(what):
-        branch = repository.branch(target)
-        branch.check_open(promotes=terms.promotes)
-        plan = plan_for(branch)
-        held = terms.on(branch)
-        check_terms(repository, plan, held)
-        if plan.how == "conflict":
-            _keep(repository, plan, held, author)
-        moved = _put(repository, plan, terms, author)
-        if moved is not None:
-            return Arrival(plan, *moved)
+    with repository.turns.on(target) as turn:
+        for _ in turn.attempts(what):
+            branch = repository.branch(target)
+            branch.check_open(promotes=terms.promotes)
+            plan = plan_for(branch)
+            held = terms.on(branch)
+            check_terms(repository, plan, held)
+            if plan.how == "conflict":
+                _keep(repository, plan, held, author)
+            moved = _put(repository, plan, terms, author)
+            if moved is not None:
+                return Arrival(plan, *moved)
     raise AssertionError("attempts raises when it ends")
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from dbt.adapters.vcs.core.errors import ConflictError, RetryError
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
-_ATTEMPTS: Final = 5
 _T = TypeVar("_T")
 
 
@@ -24,18 +23,24 @@ def landed(workspace: Workspace, work: Callable[[Overlay], _T], message: str) ->
         RetryError: Other writers won every time; nothing was changed.
         VcsError: Whatever the work raises.
     """
-    for _ in range(_ATTEMPTS):
-        overlay = workspace.begin()
-        result = work(overlay)
-        if overlay.is_empty:
-            return result
+    branch = workspace.line.branch
+    if branch is None:
+        return _tried(workspace, work, message)[0]
+    with workspace.repository.turns.on(branch) as turn:
+        for _ in turn.attempts(f"run the statement on the branch {branch!r}"):
+            result, is_done = _tried(workspace, work, message)
+            if is_done:
+                return result
+    raise AssertionError("attempts raises when it ends")
+
+
+def _tried(workspace: Workspace, work: Callable[[Overlay], _T], message: str) -> tuple[_T, bool]:
+    """Do work and commit its changes; False if another writer changed the same meanwhile."""
+    overlay = workspace.begin()
+    result = work(overlay)
+    if not overlay.is_empty:
         try:
             workspace.line.land(overlay, excerpt(message, 200))
-        except ConflictError as error:
-            last = error
-        else:
-            return result
-    raise RetryError(
-        f"Other writers changed the same relation {_ATTEMPTS} times while this statement ran: "
-        f"{last} Nothing was changed; run it again."
-    )
+        except ConflictError:
+            return result, False
+    return result, True

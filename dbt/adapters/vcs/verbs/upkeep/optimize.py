@@ -13,7 +13,6 @@ from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.compaction import TARGET_BYTES
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.handlers.contents.optimize_handler import (
     OPERATION,
@@ -122,8 +121,11 @@ def optimize(
     """
     request.check()
     done: dict[RelationName, list[Rewrite]] = {}
-    with sessions_of(engine, repository.blobs, OPERATION) as sessions:
-        for _ in attempts(f"optimize on the branch {branch!r}"):
+    with (
+        sessions_of(engine, repository.blobs, OPERATION) as sessions,
+        repository.turns.on(branch) as turn,
+    ):
+        for _ in turn.attempts(f"optimize on the branch {branch!r}"):
             head = repository.branch(branch).head
             overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
             names = _tables(overlay, request)

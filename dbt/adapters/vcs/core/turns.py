@@ -1,0 +1,126 @@
+"""Turns: writers of one branch let those go first who lost a race before them.
+
+Whoever wins a race is the first to race again, so a writer whose work takes longer could lose
+forever. A writer that lost puts up a ticket, a small file named by the time its work began. Before
+each attempt a writer waits while there is an older ticket than its own. Tickets are advice: the
+ref's next move alone decides who lands. So a ticket that a killed process left costs each branch
+one wait; whoever ran out of patience takes it down.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import RetryError, StorageError
+from dbt.adapters.vcs.core.ids import system_clock
+from dbt.adapters.vcs.core.retry import MAX_ATTEMPTS, pause
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.branch_names import quote
+
+FOLDER: Final = "turns"
+"""Where tickets are, one folder a branch."""
+
+PATIENCE: Final = 5.0
+"""Seconds that a writer waits for another one's ticket."""
+
+_LONGEST: Final = 3
+"""Attempts after which writers that lost together don't wait longer: tickets keep their order."""
+
+_FIRST_LOOK: Final = 0.002
+_LAST_LOOK: Final = 0.05
+"""Seconds between two looks at the tickets."""
+
+
+class Turn:
+    """One writer's work on one branch, from its first attempt to its last.
+
+    Attributes:
+        depth: How many blocks share it: one that lands within another one's block does so at
+            once, since the work was done in turn.
+    """
+
+    def __init__(self, blobs: Blobs, branch: str) -> None:
+        self._blobs = blobs
+        self._folder = f"{FOLDER}/{quote(branch)}"
+        self._ticket = f"{self._folder}/{system_clock():020d}-{uuid.uuid4().hex}"
+        self._is_up = False
+        self.depth = 0
+
+    def attempts(self, what: str) -> Iterator[int]:
+        """Yield the number of each attempt, when it is this writer's turn.
+
+        The caller leaves the loop on success.
+
+        Raises:
+            RetryError: All attempts were lost; `what` says what could not be done.
+        """
+        is_outer = self.depth == 1
+        for number in range(1, MAX_ATTEMPTS + 1):
+            if is_outer:
+                if number > 1:
+                    self._queue()
+                self._wait()
+            yield number
+            pause(min(number, _LONGEST))
+        raise RetryError(
+            f"Could not {what}: another writer was first {MAX_ATTEMPTS} times in a row. Nothing "
+            "was changed; try again when fewer writers are running."
+        )
+
+    def end(self) -> None:
+        """Take the ticket down, if there is one."""
+        if self._is_up:
+            self._is_up = False
+            # What landed has landed: one that stays is taken down by whoever waits for it.
+            with suppress(StorageError):
+                self._blobs.delete(self._ticket)
+
+    def _queue(self) -> None:
+        """Put the ticket up, also if somebody who waited too long took it down."""
+        self._is_up = True
+        # On a full disk a writer goes on without one.
+        with suppress(StorageError):
+            self._blobs.create(self._ticket, b"")
+
+    def _wait(self) -> None:
+        """Wait while another writer is in front, for a limited time for each."""
+        look, front, since = _FIRST_LOOK, "", 0.0
+        while True:
+            first = self._blobs.next_after(f"{self._folder}/0")
+            if first is None or first >= self._ticket:
+                return
+            now = time.monotonic()
+            if first != front:
+                front, since = first, now
+            elif now - since > PATIENCE:
+                self._blobs.delete(front)
+                continue
+            time.sleep(look)
+            look = min(2 * look, _LAST_LOOK)
+
+
+class Turns:
+    """The turns of the writers of one repository; safe to share between threads."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._here = threading.local()
+
+    @contextmanager
+    def on(self, branch: str) -> Iterator[Turn]:
+        """Yield this thread's turn on a branch: the same one in a block within a block."""
+        turns: dict[str, Turn] = self._here.__dict__.setdefault("turns", {})
+        turn = turns.setdefault(branch, Turn(self._blobs, branch))
+        turn.depth += 1
+        try:
+            yield turn
+        finally:
+            turn.depth -= 1
+            if turn.depth == 0:
+                del turns[branch]
+                turn.end()

@@ -1,0 +1,173 @@
+"""Writers of one branch take turns: whoever lost a race goes before those who came later."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dbt.adapters.vcs.core import turns as module
+from dbt.adapters.vcs.core.errors import RetryError, StorageError
+from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.turns import FOLDER, Turns
+from dbt.adapters.vcs.workspace.direct import landed
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from tests.unit.warehouse import Warehouse
+
+SOON = 0.2
+"""Seconds in which a writer that doesn't wait would be done."""
+
+
+def tickets(blobs: MemoryBlobs) -> list[str]:
+    return [info.path for info in blobs.walk(FOLDER)]
+
+
+def attempt(blobs: MemoryBlobs, branch: str = "main", lost: int = 0) -> None:
+    """Work on a branch, losing some races first."""
+    with Turns(blobs).on(branch) as turn:
+        for number in turn.attempts("work"):
+            if number > lost:
+                return
+
+
+def in_thread(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_a_writer_that_wins_leaves_no_trace() -> None:
+    blobs = MemoryBlobs()
+    attempt(blobs)
+    assert tickets(blobs) == []
+
+
+def test_a_writer_that_lost_is_let_past() -> None:
+    blobs = MemoryBlobs()
+    with Turns(blobs).on("main") as first:
+        tries = first.attempts("work")
+        next(tries)
+        next(tries)
+        assert len(tickets(blobs)) == 1
+        later = in_thread(lambda: attempt(blobs))
+        later.join(SOON)
+        assert later.is_alive()
+        attempt(blobs, "another branch")
+    later.join(10)
+    assert not later.is_alive()
+    assert tickets(blobs) == []
+
+
+def test_those_who_lost_together_all_get_their_turn() -> None:
+    blobs = MemoryBlobs()
+    start = threading.Barrier(4)
+
+    def work(number: int) -> int:
+        with Turns(blobs).on("main") as turn:
+            for tried in turn.attempts("work"):
+                if tried == 1:
+                    start.wait(10)
+                else:
+                    return number
+        raise AssertionError("attempts raises when it ends")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [0, 1, 2, 3]
+    assert tickets(blobs) == []
+
+
+def test_a_ticket_that_nobody_takes_down_is_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    blobs = MemoryBlobs()
+    blobs.create(f"{FOLDER}/main/{1:020d}-killed", b"")
+    attempt(blobs)
+    assert tickets(blobs) == []
+
+
+def test_a_ticket_goes_with_its_work_also_if_that_fails() -> None:
+    blobs = MemoryBlobs()
+    with pytest.raises(RetryError, match="Could not work"):
+        attempt(blobs, lost=module.MAX_ATTEMPTS)
+    assert tickets(blobs) == []
+
+
+def test_work_within_work_does_not_wait_for_itself() -> None:
+    blobs = MemoryBlobs()
+    turns = Turns(blobs)
+    with turns.on("main") as outer:
+        for number in outer.attempts("work"):
+            with turns.on("main") as inner:
+                assert inner is outer
+                assert next(inner.attempts("land")) == 1
+            if number == 3:
+                break
+        assert len(tickets(blobs)) == 1
+    assert tickets(blobs) == []
+
+
+def test_a_slow_statement_lands_beside_fast_ones() -> None:
+    warehouse = Warehouse()
+    warehouse.put(orders="a")
+    repository = warehouse.repository
+    tries: list[threading.Thread] = []
+
+    def workspace() -> Workspace:
+        line = BranchLine(repository, "main", "ann")
+        return Workspace(repository, line, lambda: pytest.fail("no engine"), schema="shop")
+
+    def put(overlay: Overlay, block: str) -> None:
+        schema = overlay.schema_info("shop")
+        overlay.put_schema("shop", comment=block, properties=dict(schema.properties))
+
+    def fast() -> None:
+        landed(workspace(), lambda overlay: put(overlay, f"fast {len(tries)}"), "fast")
+
+    def slow(overlay: Overlay) -> None:
+        put(overlay, "slow")
+        tries.append(in_thread(fast))
+        tries[-1].join(SOON if len(tries) > 1 else 10)
+
+    landed(workspace(), slow, "slow")
+    for thread in tries:
+        thread.join(10)
+    # The first one came first; the second one waited.
+    assert len(tries) == 2
+    notes = [commit.message for _, commit in repository.log(warehouse.head())][:3]
+    assert notes == ["fast", "slow", "fast"]
+
+
+def test_many_writers_of_one_thing_all_land() -> None:
+    warehouse = Warehouse()
+    warehouse.put(orders="a")
+    repository = warehouse.repository
+
+    def count(overlay: Overlay) -> None:
+        before = overlay.schema_info("shop").comment or "0"
+        overlay.put_schema("shop", comment=str(int(before) + 1), properties={})
+
+    def write(number: int) -> None:
+        line = BranchLine(repository, "main", f"writer {number}")
+        workspace = Workspace(repository, line, lambda: pytest.fail("no engine"), schema="shop")
+        for _ in range(10):
+            landed(workspace, count, "count")
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(write, range(6)))
+    assert repository.tree(warehouse.head()).schema_ref("shop").comment == "60"
+
+
+def test_a_store_that_can_not_keep_tickets_holds_nobody_up() -> None:
+    class Full(MemoryBlobs):
+        def create(self, path: str, data: bytes) -> bool:
+            raise StorageError("The disk is full.")
+
+        def delete(self, path: str) -> None:
+            raise StorageError("The disk is full.")
+
+    attempt(Full(), lost=2)

@@ -278,10 +278,10 @@ def by_operation(
         return True, str(error)
 
 
-def files(warehouse: Warehouse) -> dict[str, bytes]:
+def files(warehouse: Warehouse, *folders: str) -> dict[str, bytes]:
     return {
         blob.path: warehouse.blobs.get(blob.path)
-        for folder in ("refs", "objects", "data")
+        for folder in folders or ("refs", "objects", "data")
         for blob in warehouse.blobs.walk(folder)
     }
 
@@ -329,6 +329,31 @@ def test_an_operation_does_not_change_a_branch_that_the_project_protects(
     refused, said = by_operation(warehouse, PROTECTED, verb, arguments)
     assert refused and "protected" in said
     assert warehouse.head() == head
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "is_refused"),
+    [
+        ("merge", {"source": "dev"}, True),
+        ("merge", {"source": "dev", "target": "free"}, False),
+        ("promote", {"source": "dev"}, False),
+        ("promote", {"source": "dev", "target": "late"}, True),
+        ("restore", {"relation": "shop.a", "to": "s1"}, True),
+        ("restore", {"all": True, "to": "v1"}, True),
+        ("restore", {"all": True, "to": "v1", "branch": "dev"}, False),
+    ],
+)
+def test_a_dry_run_refuses_what_the_rules_will_and_changes_nothing(
+    verb: str, arguments: dict[str, Any], is_refused: bool
+) -> None:
+    warehouse = stocked()
+    before = files(warehouse, "refs")
+    dry, why = by_operation(warehouse, PROTECTED, verb, {**arguments, "dry_run": True})
+    assert files(warehouse, "refs") == before
+    refused, said = by_operation(warehouse, PROTECTED, verb, arguments)
+    assert (dry, refused) == (is_refused, is_refused), (why, said)
+    if is_refused:
+        assert why == said
 
 
 def test_an_operation_leaves_the_help_of_the_command_as_it_is(

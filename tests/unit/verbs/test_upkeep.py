@@ -13,7 +13,13 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.repository import Protection, Repository
-from dbt.adapters.vcs.core.retention import DAY, change_retention, read_retention
+from dbt.adapters.vcs.core.retention import (
+    DAY,
+    PINS,
+    change_retention,
+    hold_commit,
+    read_retention,
+)
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
@@ -224,7 +230,12 @@ def test_a_collection_and_who_brings_back_see_each_other(tables: Tables) -> None
     with pytest.raises(RetryError, match="collection is running"):
         collect(repository, author="gc")
     later(tables, 0.1)
+    held = repository.resolve("main~1")
+    before = repository.refs.names(PINS)
     restore_relation(repository, "shop.a", "main~1", dry_run=True, **MAIN)
+    restore_branch(repository, "main~1", dry_run=True, **MAIN)
+    assert repository.refs.names(PINS) == before
+    hold_commit(repository, held, author="ann")
     # What was held is pinned, and so outlives a collection that comes before it has a name.
     assert collect(repository, author="gc").files == 0
     restore_relation(repository, "shop.a", "main~1", **MAIN)

@@ -108,8 +108,17 @@ class Session:
         override = Mode.of(on_conflict, "--on-conflict") if on_conflict else None
         return replace(self.rules.policy, override=override)
 
-    def bound(self, branch: str) -> str:
-        """Return a branch to change, after applying the project's rules to it."""
+    def bound(self, branch: str, *, dry_run: bool = False) -> str:
+        """Return a branch to change, after applying the project's rules to it.
+
+        A dry run stores no rules, but is held to them.
+
+        Raises:
+            ProtectedError: In a dry run: by the rules the branch only takes promotions.
+        """
+        if dry_run:
+            self.rules.check_open(self.repository, branch)
+            return branch
         self.rules.apply(self.repository, branch, author=self.author)
         return branch
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
+import msgspec
+
 from dbt.adapters.vcs.__version__ import version
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError, RetryError
 from dbt.adapters.vcs.core.history.refname import check_new_name
@@ -63,6 +65,15 @@ class Branch(NamedTuple):
         if not is_protected(self.ref):
             return None
         return Protection(tuple(self.state.get(_REQUIRE, "").split()))
+
+    def assuming(self, protection: Protection | None) -> Branch:
+        """Return the branch as it will be once it has these requirements; None leaves it as is."""
+        if protection is None:
+            return self
+        move = msgspec.structs.replace(
+            self.ref.move, state=protected_state(self.state, protection)
+        )
+        return self._replace(ref=self.ref._replace(move=move))
 
     def check_open(self, *, promotes: bool) -> None:
         """Check that the branch accepts this kind of change.

@@ -97,17 +97,21 @@ def hold(
     *,
     author: str,
     known: CommitId,
+    dry_run: bool = False,
 ) -> None:
     """Keep versions of a commit from being collected until they are named again, or for a day.
 
     Nothing is written if they are kept anyway, because the commit is younger than the retention
-    and in the history of `known` or of a branch. None is an unknown commit.
+    and in the history of `known` or of a branch. None is an unknown commit. A dry run only checks.
 
     Raises:
         NotFoundError: Some of their files have been collected.
         RetryError: A collection is at work.
     """
     if commit is not None and _is_kept(repository, commit, known):
+        return
+    if dry_run:
+        _check(repository, snapshots)
         return
     names = _names(repository, PINS)
     state = {"snapshots": " ".join(snapshots)}

@@ -62,16 +62,18 @@ def merge(session: Session, given: MergeOptions) -> None:
         return
     if given.source is None:
         raise click.UsageError("Missing argument 'SOURCE'.")
+    target = given.target or session.branch
     request = verb.MergeRequest(
         terms=Terms(message=given.message, ff_only=given.ff_only),
         policy=session.policy(given.on_conflict),
         force=given.force,
         dry_run=given.dry_run,
+        protection=session.rules.protection_of(target),
     )
     report = verb.merge(
         session.repository,
         given.source,
-        session.bound(given.target or session.branch),
+        target,
         request,
         author=session.author,
         engine=session.engine,

@@ -45,15 +45,17 @@ def promote(
     profile, else the default branch; it can be protected. If it requires tests, they must have
     passed on exactly the versions that are published.
     """
+    target = target or session.branch
     request = MergeRequest(
         terms=Terms(message=message, metadata=dict(metadata)),
         policy=session.policy(on_conflict),
         dry_run=dry_run,
+        protection=session.rules.protection_of(target),
     )
     report = verb.promote(
         session.repository,
         source,
-        session.bound(target or session.branch),
+        target,
         request,
         author=session.author,
         engine=session.engine,

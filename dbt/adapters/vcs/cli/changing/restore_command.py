@@ -36,7 +36,8 @@ def restore(
     """
     if all == (relation is not None):
         raise click.UsageError("Give either a relation, as schema.table, or --all.")
-    where, who = session.bound(branch or session.branch), session.author
+    where = session.bound(branch or session.branch, dry_run=dry_run)
+    who = session.author
     if relation is not None:
         report = restore_relation(
             session.repository,

@@ -92,8 +92,12 @@ def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
     )
 
 
-def put_back(overlay: Overlay, name: RelationName, past: Past, *, author: str) -> None:
+def put_back(
+    overlay: Overlay, name: RelationName, past: Past, *, author: str, dry_run: bool = False
+) -> None:
     """Restore a past version of a relation, and its schema if that was dropped.
+
+    A dry run changes only the overlay.
 
     Raises:
         NotFoundError: The rows have been collected.
@@ -101,7 +105,7 @@ def put_back(overlay: Overlay, name: RelationName, past: Past, *, author: str) -
     """
     repository = overlay.repository
     versions = [past.entry.snapshot] if isinstance(past.entry, TableEntry) else []
-    hold(repository, past.commit, versions, author=author, known=overlay.base)
+    hold(repository, past.commit, versions, author=author, known=overlay.base, dry_run=dry_run)
     if not overlay.has_schema(name.schema) and past.commit is not None:
         ref = repository.tree(past.commit).schema_ref(name.schema)
         overlay.put_schema(name.schema, comment=ref.comment, properties=dict(ref.properties))

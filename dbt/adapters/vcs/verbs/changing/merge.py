@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Readers
@@ -16,6 +16,7 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
+from dbt.adapters.vcs.merges.protection import protect_first
 from dbt.adapters.vcs.merges.trees import Merged
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.revision_names import named_branch
@@ -33,12 +34,15 @@ class MergeRequest:
         policy: What to do about conflicts.
         force: True to also merge a run that did not succeed.
         dry_run: True to change nothing.
+        protection: The requirements of the target in the project's rules, stored on it first; a
+            dry run is only held to them. None for no rule.
     """
 
     terms: Terms = field(default_factory=Terms)
     policy: Policy = field(default_factory=Policy)
     force: bool = False
     dry_run: bool = False
+    protection: Protection | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +112,14 @@ def merge(
     request = request or MergeRequest()
     if request.terms.promotes and request.force:
         raise InputError("A run that did not succeed can't be promoted, so force is not allowed.")
+    if not request.dry_run:
+        protect_first(repository, target, request.protection, author=author)
     work = _work_of(repository, source, request)
     if not request.dry_run:
         return merge_work(repository, work, target, request.terms, author=author, engine=engine)
     check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
-        return _foretold(repository, work, target, request.terms, sessions)
+        return _foretold(repository, work, target, request, sessions)
 
 
 def _work_of(repository: Repository, source: str, request: MergeRequest) -> Work:
@@ -161,10 +167,10 @@ def merge_work(
 
 
 def _foretold(
-    repository: Repository, work: Work, target: str, terms: Terms, sessions: Readers
+    repository: Repository, work: Work, target: str, request: MergeRequest, sessions: Readers
 ) -> MergeReport:
     """Return what `land_work` would do."""
-    branch = repository.branch(target)
+    branch, terms = repository.branch(target).assuming(request.protection), request.terms
     branch.check_open(promotes=terms.promotes)
     plan = plan_merge(repository, work, branch, sessions)
     check_terms(repository, plan, terms.on(branch))

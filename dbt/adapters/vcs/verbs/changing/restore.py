@@ -88,7 +88,7 @@ def restore_relation(
     head = head_of(repository, branch)
     past = last_of(repository, head, name) if to is None else past_of(repository, name, to)
     overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
-    put_back(overlay, name, past, author=author)
+    put_back(overlay, name, past, author=author, dry_run=dry_run)
     tree = repository.edit(overlay.tree.id, overlay.changes)
     said = message or f"Restore {name} to {to or (past.commit or '')[:12]}"
     after = None if dry_run else _land(repository, branch, head, tree, author, said)
@@ -127,7 +127,7 @@ def restore_branch(
         for change in repository.diff(head, commit).relations
         if isinstance(change.new, TableEntry)
     ]
-    hold(repository, commit, versions, author=author, known=head)
+    hold(repository, commit, versions, author=author, known=head, dry_run=dry_run)
     tree = repository.tree(commit).id
     said = message or f"Restore all to {to}"
     after = None if dry_run else _land(repository, branch, head, tree, author, said)

@@ -6,14 +6,20 @@ import difflib
 import os
 import shlex
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
 
 from dbt.adapters.vcs.__version__ import version
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError, RetryError
+from dbt.adapters.vcs.core.errors import (
+    DamagedError,
+    InputError,
+    NotFoundError,
+    ProtectedError,
+    RetryError,
+)
 from dbt.adapters.vcs.core.history.refname import check_new_name
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.model import RefMove
@@ -135,9 +141,14 @@ class Names:
         self._parent = (of,) if of else ()
         self._of = f" of {of}" if of else ""
 
-    def all(self) -> list[tuple[CommitId, Ref]]:
-        """Return all existing refs, sorted by name."""
-        refs = self._refs.read_all(self._space)
+    def all(
+        self, on_damage: Callable[[DamagedError], None] = lambda _: None
+    ) -> list[tuple[CommitId, Ref]]:
+        """Return all existing refs whose log is whole, sorted by name.
+
+        `on_damage` is told of the others.
+        """
+        refs = self._refs.read_all(self._space, on_damage)
         return [(ref.move.commit, ref) for ref in refs if ref.move.commit is not None]
 
     def find(self, name: str) -> tuple[CommitId, Ref] | None:
@@ -346,8 +357,14 @@ class Names:
     def _near(self, name: str) -> list[str]:
         known = self._refs.names(self._space)
         found = difflib.get_close_matches(name, known, n=2 * _NEAR)
-        return [near for near in found if self.find(near)][:_NEAR]
+        return [near for near in found if self._is_there(near)][:_NEAR]
 
     def _first(self, count: int) -> list[str]:
-        there = (name for name in self._refs.names(self._space) if self.find(name))
+        there = (name for name in self._refs.names(self._space) if self._is_there(name))
         return list(islice(there, count))
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            return self.find(name) is not None
+        except DamagedError:
+            return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, TreeId
 from dbt.adapters.vcs.core.model import Entry, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
@@ -46,12 +47,40 @@ def files_of_versions(objects: ObjectStore, versions: Collection[SnapshotId]) ->
 def newly_named(objects: ObjectStore, before: TreeId, after: TreeId) -> set[str]:
     """Return the files that the tables of one tree name, and those of another one don't.
 
-    Only relations that differ are looked at, and segments that both have are left out.
+    Only relations that differ are looked at, and segments that both have are left out. What can't
+    be read of the first tree's versions names nothing: a damaged version may be replaced.
     """
     changed = diff_trees(objects.tree(before), objects.tree(after), objects.schema_tree).relations
-    old = _segments(objects, _versions(change.old for change in changed))
     new = _segments(objects, _versions(change.new for change in changed))
-    return _files(objects, new - old) - _files(objects, old - new)
+    whole = _Readable(objects)
+    old = {
+        id
+        for version in _versions(change.old for change in changed)
+        for id in whole.named(version)
+    }
+    known = {path for id in old - new for path in whole.files(id)}
+    return _files(objects, new - old) - known
+
+
+class _Readable:
+    """Reads versions that may be damaged: what is damaged names nothing."""
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+
+    def named(self, version: SnapshotId) -> list[SegmentId]:
+        """Return the segments of a version."""
+        try:
+            return [ref.id for ref in self._objects.snapshot(version).segments]
+        except DamagedError:
+            return []
+
+    def files(self, segment: SegmentId) -> Collection[str]:
+        """Return the files that a segment names."""
+        try:
+            return files_of(self._objects.segment(segment))
+        except DamagedError:
+            return ()
 
 
 def _versions(entries: Iterable[Entry | AbsentType]) -> list[SnapshotId]:

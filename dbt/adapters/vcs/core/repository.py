@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from dbt.adapters.vcs.core.branches import (
     DEMANDS,
@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.branches import (
     Tag,
 )
 from dbt.adapters.vcs.core.commit_graph import CommitGraph
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.header import (
     Header,
     check_vacant,
@@ -148,9 +148,12 @@ class Repository:
         """Return the repository at a location; create it if there is none."""
         return cls.create(blobs, default_branch=default_branch, author=author, clock=clock)
 
-    def branches(self) -> list[Branch]:
-        """Return all branches, sorted by name."""
-        return [Branch(ref.name, head, ref) for head, ref in self._heads.all()]
+    def branches(self, on_damage: Callable[[DamagedError], None] = lambda _: None) -> list[Branch]:
+        """Return all branches whose log is whole, sorted by name.
+
+        `on_damage` is told of the others, so that one of them stops no work on the rest.
+        """
+        return [Branch(ref.name, head, ref) for head, ref in self._heads.all(on_damage)]
 
     def find_branch(self, name: str) -> Branch | None:
         """Return a branch, None if it doesn't exist."""
@@ -274,9 +277,9 @@ class Repository:
         )
         return None if ref is None else Branch(branch.name, to, ref)
 
-    def tags(self) -> list[Tag]:
-        """Return all tags, sorted by name."""
-        return [Tag(ref.name, commit, ref) for commit, ref in self._tags.all()]
+    def tags(self, on_damage: Callable[[DamagedError], None] = lambda _: None) -> list[Tag]:
+        """Return all tags whose log is whole, sorted by name; see `branches`."""
+        return [Tag(ref.name, commit, ref) for commit, ref in self._tags.all(on_damage)]
 
     def find_tag(self, name: str) -> Tag | None:
         """Return a tag, None if it doesn't exist."""

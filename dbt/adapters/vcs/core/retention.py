@@ -13,7 +13,13 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.branches import Names
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, RetryError, VcsError
+from dbt.adapters.vcs.core.errors import (
+    DamagedError,
+    InputError,
+    NotFoundError,
+    RetryError,
+    VcsError,
+)
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId, datetime_of
 from dbt.adapters.vcs.core.plan.collect import versions_of
 from dbt.adapters.vcs.core.presence import files_of_versions, missing_file, newly_named
@@ -193,7 +199,15 @@ def _is_kept(repository: Repository, commit: CommitId, known: CommitId) -> bool:
     if repository.is_ancestor(commit, known):
         return True
     heads = {branch.head for branch in repository.branches()}
-    return any(repository.is_ancestor(commit, head) for head in heads)
+    return any(_is_in_history(repository, commit, head) for head in heads)
+
+
+def _is_in_history(repository: Repository, commit: CommitId, head: CommitId) -> bool:
+    try:
+        return repository.is_ancestor(commit, head)
+    except DamagedError:
+        # The branch doesn't keep it surely, so something else has to.
+        return False
 
 
 def _gone(repository: Repository, id: SnapshotId, path: str) -> str:

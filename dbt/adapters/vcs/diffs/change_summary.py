@@ -19,6 +19,7 @@ class ChangeSummary:
         rows_modified: Rows whose values changed under the same primary key; 0 without a key.
         is_exact: False if there is too much to read for a summary; the numbers are then taken from
             the files added and removed, and are upper bounds.
+        is_damaged: True if a version is damaged, so that its rows can't be counted.
     """
 
     name: str
@@ -28,6 +29,7 @@ class ChangeSummary:
     rows_removed: int = 0
     rows_modified: int = 0
     is_exact: bool = True
+    is_damaged: bool = False
 
     def __str__(self) -> str:
         rows = f"  {rows_text([self])}" if self.kind == "table" else ""
@@ -35,8 +37,17 @@ class ChangeSummary:
 
 
 def rows_text(changes: Iterable[ChangeSummary]) -> str:
-    """Return `+added -removed ~modified` of all changes, `at most` before what isn't exact."""
+    """Return `+added -removed ~modified` of all changes, `at most` before what isn't exact.
+
+    Damaged tables are named as not counted.
+    """
     changes = tuple(changes)
+    damaged = sum(change.is_damaged for change in changes)
+    if damaged:
+        changes = tuple(change for change in changes if not change.is_damaged)
+        return (f"{rows_text(changes)}, " if changes else "") + (
+            f"rows of {damaged} damaged version{'' if damaged == 1 else 's'} not counted"
+        )
     added, removed, modified = (
         sum(getattr(change, f"rows_{what}") for change in changes)
         for what in ("added", "removed", "modified")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.errors import DamagedError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.delta import delta
@@ -61,14 +61,22 @@ class _Draft(NamedTuple):
 
 
 def _draft(repository: Repository, change: Change) -> _Draft:
-    objects = repository.objects
     name, old, new = change
     shown = old if new is Absent else new
     assert shown is not Absent
     summary = ChangeSummary(name=str(name), kind=shown.noun, how=_how(old, new))
+    try:
+        return _estimated(repository, change, summary)
+    except DamagedError:
+        # The change may be what replaces it.
+        return _Draft(replace(summary, is_exact=False, is_damaged=True))
+
+
+def _estimated(repository: Repository, change: Change, summary: ChangeSummary) -> _Draft:
+    objects = repository.objects
     before, after = (
         objects.snapshot(entry.snapshot) if isinstance(entry, TableEntry) else None
-        for entry in (old, new)
+        for entry in (change.old, change.new)
     )
     if before is None or after is None:
         # The whole table was added or removed: its manifest has the row count.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.repository import DEMANDS
 from dbt.adapters.vcs.text.branch_text import (
     branch_created_text,
@@ -50,8 +52,12 @@ def list_(session: Session, with_runs: bool) -> None:
 
     AHEAD counts the commits that the branch has and the default branch lacks, BEHIND the reverse.
     """
-    found = iter_branches(session.repository, with_runs=with_runs)
+    damaged: list[str] = []
+    found = iter_branches(session.repository, damaged.append, with_runs=with_runs)
     session.show(found, branches_text(found, session.now))
+    session.warn(damaged)
+    if damaged:
+        raise ShownFailure(DamagedError)
 
 
 @branch.command("create")

@@ -22,3 +22,4 @@ def status(session: Session, branch: str | None) -> None:
     """
     found = read_status(session.repository, branch or session.branch)
     session.show(found, status_text(found, session.now))
+    session.warn(found.damaged)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, open_merges
@@ -92,9 +93,20 @@ def list_conflicts(
     return _report(repository, merge, rows, key)
 
 
-def list_open_merges(repository: Repository) -> tuple[OpenMergeReport, ...]:
-    """Return every merge that is waiting for its conflicts to be resolved, by target."""
-    return tuple(_report(repository, merge) for merge in open_merges(repository))
+def list_open_merges(
+    repository: Repository, on_damage: Callable[[DamagedError], None]
+) -> tuple[OpenMergeReport, ...]:
+    """Return every merge that is waiting for its conflicts to be resolved, by target.
+
+    Those whose conflicts can't be read are reported to `on_damage` and left out.
+    """
+    found: list[OpenMergeReport] = []
+    for merge in open_merges(repository):
+        try:
+            found.append(_report(repository, merge))
+        except DamagedError as error:
+            on_damage(error)
+    return tuple(found)
 
 
 def _report(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Final
 
 from dbt.adapters.vcs.core.divergence import divergence
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import DEMANDS, Branch, Protection, Repository
 from dbt.adapters.vcs.core.retention import hold_commit
@@ -56,22 +56,47 @@ class BranchSummary:
     require: tuple[str, ...] = ()
 
 
-def list_branches(repository: Repository, *, with_runs: bool = False) -> list[BranchSummary]:
-    """Return the branches by name; those of runs and waiting merges only if requested."""
-    return list(iter_branches(repository, with_runs=with_runs))
+def list_branches(
+    repository: Repository, tell: Callable[[str], None] | None = None, *, with_runs: bool = False
+) -> list[BranchSummary]:
+    """Return the branches by name; those of runs and waiting merges only if requested.
+
+    Raises:
+        DamagedError: A branch is damaged. With `tell`, it is told instead and left out.
+    """
+    return list(iter_branches(repository, tell, with_runs=with_runs))
 
 
-def iter_branches(repository: Repository, *, with_runs: bool = False) -> Iterator[BranchSummary]:
+def iter_branches(
+    repository: Repository, tell: Callable[[str], None] | None = None, *, with_runs: bool = False
+) -> Iterator[BranchSummary]:
     """Yield what `list_branches` returns; reads few commits before it yields the first."""
+
+    def damaged(error: DamagedError) -> None:
+        if tell is None:
+            raise error
+        tell(str(error))
+
     branches = [
         branch
-        for branch in repository.branches()
+        for branch in repository.branches(damaged)
         if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
     ]
     trunk = repository.branch(repository.default_branch).head
+
+    def summary(branch: Branch) -> BranchSummary | DamagedError:
+        try:
+            return _summary(repository, branch, trunk)
+        except DamagedError as error:
+            return DamagedError(f"The branch {branch.name!r} is damaged. {error}")
+
     reader = iter(branches)
     while some := list(islice(reader, _AT_ONCE)):
-        yield from each(lambda branch: _summary(repository, branch, trunk), some)
+        for found in each(summary, some):
+            if isinstance(found, DamagedError):
+                damaged(found)
+            else:
+                yield found
 
 
 def create_branch(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dbt.adapters.vcs.core.ids import CommitId, datetime_of
-from dbt.adapters.vcs.core.model import Commit, FunctionEntry, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
@@ -57,6 +59,7 @@ class RepositoryStatus:
         contents: Its contents; None if the branch doesn't exist yet.
         runs: Runs that are neither published nor resumed, newest first.
         merges: Merges that are waiting for their conflicts to be resolved, by target.
+        damaged: What is damaged of branches, tags, waiting merges and the tables, a sentence each.
     """
 
     repository: str
@@ -71,40 +74,58 @@ class RepositoryStatus:
     contents: Contents | None
     runs: tuple[RunSummary, ...]
     merges: tuple[OpenMergeReport, ...]
+    damaged: tuple[str, ...] = ()
 
 
 def read_status(repository: Repository, branch: str) -> RepositoryStatus:
     """Return the status of a repository; a branch that doesn't exist yet is not an error."""
     found = repository.find_branch(branch)
     commit = repository.objects.commit(found.head) if found else None
+    damaged: list[str] = []
+
+    def tell(error: DamagedError) -> None:
+        damaged.append(str(error))
+
+    others = repository.branches(tell)
+    tags = len(repository.tags(tell))
+    merges = list_open_merges(repository, tell)
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
         branches=sum(
-            1
-            for other in repository.branches()
-            if run_of(other) is None and open_merge_of(other) is None
+            1 for other in others if run_of(other) is None and open_merge_of(other) is None
         ),
-        tags=len(repository.tags()),
+        tags=tags,
         branch=branch,
         head=found.head if found else None,
         author=commit.author if commit else None,
         committed_at=datetime_of(commit.committed_at) if commit else None,
         summary=commit.summary if commit else None,
-        contents=count_contents(repository, commit) if commit else None,
+        contents=count_contents(repository, commit, tell) if commit else None,
         runs=tuple(run for run in list_runs(repository) if run.status not in DONE_WITH),
-        merges=list_open_merges(repository),
+        merges=merges,
+        damaged=tuple(damaged),
     )
 
 
-def count_contents(repository: Repository, commit: Commit) -> Contents:
-    """Count the contents of a commit."""
+def count_contents(
+    repository: Repository, commit: Commit, on_damage: Callable[[DamagedError], None]
+) -> Contents:
+    """Count the contents of a commit; damaged tables are reported, and have no rows."""
     objects = repository.objects
     refs = objects.tree(commit.tree).schemas.values()
     schemas = each(lambda ref: objects.schema_tree(ref.id), refs)
     entries = [entry for schema in schemas for entry in schema.relations.values()]
     ids = [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
-    snapshots = each(objects.snapshot, ids)
+
+    def read(id: SnapshotId) -> Snapshot | None:
+        try:
+            return objects.snapshot(id)
+        except DamagedError as error:
+            on_damage(error)
+            return None
+
+    snapshots = [found for found in each(read, ids) if found is not None]
     return Contents(
         schemas=len(schemas),
         tables=len(ids),

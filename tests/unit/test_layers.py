@@ -42,7 +42,7 @@ FLOORS = (
 # here, and those whose sub-rooms have an order.
 INSIDE: dict[str, tuple[set[str], ...]] = {
     "core": (
-        {"errors", "ids"},
+        {"characters", "errors", "ids"},
         {"model"},
         {"codec"},
         {"store", "history", "plan"},
@@ -61,7 +61,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"commit"},
     ),
     "core.store": (
-        {"blobs", "branch_names", "cache", "chain", "each", "failures", "reach"},
+        {"blobs", "branch_names", "cache", "chain", "each", "reach", "secrets"},
+        {"failures"},
         {"cloud_failures", "memory", "objects", "refs"},
         {"cloud"},
         {"local"},

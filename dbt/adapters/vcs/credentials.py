@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
@@ -11,6 +12,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs import storage_configs as storage
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store.secrets import shown_location
 from dbt.adapters.vcs.engines.factory import check_method
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
@@ -121,6 +123,11 @@ class VcsCredentials(Credentials):
     def unique_field(self) -> str:
         """What distinguishes one installation from another."""
         return self.repository
+
+    def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
+        """Yield what `dbt debug` shows, without credentials in the location."""
+        for key, value in super().connection_info(with_aliases=with_aliases):
+            yield key, shown_location(value) if key == "repository" else value
 
     def _connection_keys(self) -> tuple[str, ...]:
         # Includes `database`, which is None, so that packages can pass target.database on.

@@ -68,7 +68,7 @@ def test_credentials_are_left_out() -> None:
             "aws_secret_access_key=s3, token: s4; account_key = s5"
         )
     )
-    assert "GET https://host/x failed" in text
+    assert "GET https://***@host/x failed" in text
     for secret in ("ann", "pw@", "s1", "s2", "s4", "s5", "=s3"):
         assert secret not in text.replace("s3://", "")
 

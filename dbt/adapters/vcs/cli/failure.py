@@ -10,6 +10,7 @@ from typing import IO, Any, Final
 import click
 
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, VcsError
+from dbt.adapters.vcs.core.store.secrets import without_secrets
 from dbt.adapters.vcs.layout.styled import printable
 
 NOT_DONE: Final = 1
@@ -77,7 +78,7 @@ def failing_plainly() -> Iterator[None]:
             # The reader, such as `head`, has gone: click exits quietly.
             raise
         raise Failure(
-            f"dbt-vcs failed unexpectedly: {type(error).__name__}: {error}. "
+            f"dbt-vcs failed unexpectedly: {type(error).__name__}: {without_secrets(str(error))}. "
             "Nothing is known to be damaged. Run it again with --debug to see where, and report "
             "that."
         ) from error

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from dbt.adapters.vcs.core.characters import quoted, unseen
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import TreeId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, SchemaRef, SchemaTree, Tree
@@ -155,10 +156,12 @@ def check_name(name: str, what: str) -> str:
         InputError: It is not such a name.
     """
     if not _NAME.fullmatch(name):
+        hidden = unseen(name)
+        held = f"it holds {hidden}, and " if hidden else ""
         raise InputError(
-            f"The name {name!r} can't be a {what}: Spark's catalog takes letters a-z, digits and "
-            "underscores, and keeps them in lower case. Rename it, in dbt through `alias` or "
-            "`schema`."
+            f"The name {quoted(name)} can't be a {what}: {held}Spark's catalog takes letters a-z, "
+            "digits and underscores, and keeps them in lower case. Rename it, in dbt through "
+            "`alias` or `schema`."
         )
     if len(name) > MAX_NAME_LENGTH:
         raise InputError(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from dbt.adapters.vcs.core.characters import quoted, unseen
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.history.revision import MIN_PREFIX
 
@@ -30,9 +31,9 @@ def check_new_name(name: str, word: str) -> None:
     reason = _broken_rule(name)
     if reason is not None:
         raise InputError(
-            f"The name {name!r} can't be given to a {word}: {reason}. Names follow git's rules "
-            "(git check-ref-format): letters, digits, and dots, dashes, underscores or slashes "
-            "between them are always fine."
+            f"The name {quoted(name)} can't be given to a {word}: {reason}. Names follow git's "
+            "rules (git check-ref-format): letters, digits, and dots, dashes, underscores or "
+            "slashes between them are always fine."
         )
 
 
@@ -52,8 +53,9 @@ def _broken_rule(name: str) -> str | None:
 def _bad_sign(name: str) -> str | None:
     if not name:
         return "it is empty"
-    if any(ord(character) < 32 or ord(character) == 127 for character in name):
-        return "it holds a control character"
+    hidden = unseen(name)
+    if hidden is not None:
+        return f"it holds {hidden}, which nobody sees"
     found = next((_SIGNS[character] for character in name if character in _SIGNS), None)
     return None if found is None else f"it holds {found}"
 

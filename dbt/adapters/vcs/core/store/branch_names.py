@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
+from dbt.adapters.vcs.core.characters import called, quoted
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 
 MAX_LENGTH: Final = 200
@@ -82,6 +83,6 @@ def _check(name: str) -> None:
     for character in name:
         if unicodedata.category(character) in _REFUSED_CATEGORIES:
             raise InputError(
-                f"The name {name!r} holds the control character {character!r}. "
+                f"The name {quoted(name)} holds the control character {called(character)}. "
                 "Give a name without it."
             )

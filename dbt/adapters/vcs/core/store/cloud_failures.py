@@ -9,6 +9,7 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from obstore.exceptions import NotFoundError as StoreNotFoundError
 
 from dbt.adapters.vcs.core.store.failures import translated
+from dbt.adapters.vcs.core.store.secrets import without_secrets
 
 
 @contextmanager
@@ -18,12 +19,13 @@ def translated_cloud(verb: str, path: str, uri: str) -> Iterator[None]:
         try:
             yield
         except StoreNotFoundError as error:
-            raise FileNotFoundError(_text(error)) from error
+            raise FileNotFoundError(_text(error)) from None
         except (PermissionDeniedError, UnauthenticatedError) as error:
-            raise PermissionError(_text(error)) from error
+            raise PermissionError(_text(error)) from None
         except BaseError as error:
-            raise OSError(_text(error)) from error
+            raise OSError(_text(error)) from None
 
 
 def _text(error: BaseError) -> str:
-    return str(error).strip() or type(error).__name__
+    # The text of the original may hold a signed URL, which a traceback would show.
+    return without_secrets(str(error).strip()) or type(error).__name__

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from dbt.adapters.vcs.core.errors import NotFoundError, StorageError, VcsError
+from dbt.adapters.vcs.core.store.secrets import without_secrets
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _OS_CODE = re.compile(r"\(os error (\d+)\)")
-_QUERY = re.compile(r"\?[^\s\"')]*")
-_USER_INFO = re.compile(r"://[^/\s@]+@")
-_SECRET = re.compile(
-    r"(?i)\b([\w-]*(?:secret|token|password|signature|access_?key|account_?key|credential)"
-    r"[\w-]*)(\s*[=:]\s*)[^\s,;&]+"
-)
 
 
 @contextmanager
@@ -40,11 +35,10 @@ def translated(verb: str, path: str, uri: str) -> Iterator[None]:
         raise _storage_error(error, verb, path, uri) from error
 
 
-def plain(error: BaseException) -> str:
+def plain(error: BaseException, hidden: Iterable[str] = ()) -> str:
     """Return the first line of an error's text, without anything that could be a credential."""
     text = (str(error).strip() or type(error).__name__).partition("\n")[0]
-    text = _USER_INFO.sub("://", _QUERY.sub("", text))
-    return _SECRET.sub(r"\1\2***", text)
+    return without_secrets(text, hidden)
 
 
 def _storage_error(error: Exception, verb: str, path: str, uri: str) -> StorageError:

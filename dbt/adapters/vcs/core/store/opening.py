@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.failures import plain
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.secrets import shown_location, shown_option
 
 CLOUD_SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"})
 _CLIENT_OPTIONS: Final = frozenset(
@@ -33,6 +35,11 @@ _CLIENT_OPTIONS: Final = frozenset(
     }
 )
 _RETRIES: Final[Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
+_CONTAINER_AT_ACCOUNT: Final = frozenset({"abfs", "abfss"})
+"""Schemes in which the bucket stands before the `@`."""
+
+_SCHEME: Final = re.compile(r"([A-Za-z][\w+.:-]*)://|(?i:(file):/)|(?i:(memory):)")
+_PASSWORD: Final = re.compile(r"(?s)[A-Za-z][\w+.-]*:.*:.*@")
 _YES: Final = frozenset({"true", "1", "yes", "on"})
 _NO: Final = frozenset({"false", "0", "no", "off"})
 
@@ -51,6 +58,7 @@ def open_blobs(uri: str, options: Mapping[str, str] | None = None) -> Blobs:
         InputError: The URI or an option is not understood.
     """
     options = dict(options or {})
+    _check_no_password(uri)
     scheme = _scheme(uri)
     if scheme == "memory":
         return MemoryBlobs()
@@ -58,14 +66,14 @@ def open_blobs(uri: str, options: Mapping[str, str] | None = None) -> Blobs:
         return _open_cloud(uri, options)
     if scheme not in ("", "file"):
         raise InputError(
-            f"The repository {uri.partition('?')[0]} has the scheme {scheme}://, which is not "
+            f"The repository {shown_location(uri)} has the scheme {scheme}://, which is not "
             "known. Use a local path, file://, s3://, gs:// or az://."
         )
     fsync = _flag("fsync", options.pop("fsync", "true"))
     if options:
         raise InputError(
-            f"The storage option {sorted(options)[0]} has no meaning for the local folder {uri}. "
-            "The only one there is `fsync`."
+            f"The storage option {shown_option(min(options))} has no meaning for the local folder "
+            f"{uri}. The only one there is `fsync`."
         )
     return LocalBlobs(_local_path(uri, scheme), fsync=fsync)
 
@@ -78,22 +86,33 @@ def located(uri: str, folder: Path) -> str:
 
 
 def _scheme(uri: str) -> str:
-    head, separator, _ = uri.partition(":")
-    # One letter before the colon is a Windows drive.
-    if not separator or len(head) < 2 or not uri.startswith((f"{head}://", "file:/", "memory:")):
-        return ""
-    return head.lower()
+    found = _SCHEME.match(uri)
+    return (found[1] or found[2] or found[3]).lower() if found else ""
+
+
+def _check_no_password(uri: str) -> None:
+    """Refuse credentials in a location, where messages, logs and dbt's artifacts would show them.
+
+    A URI of one slash counts, too: it would be a local path.
+    """
+    if _scheme(uri) in ("file", "memory") or not _PASSWORD.match(uri):
+        return
+    raise InputError(
+        f"The repository {shown_location(uri)} names a user or password in its location. "
+        "Credentials belong in the environment or in `storage_options`; an object store is "
+        "written s3://bucket/folder, gs:// or az://."
+    )
 
 
 def _local_path(uri: str, scheme: str) -> Path:
     text = uri
     if scheme == "file":
-        parts = urlsplit(uri)
+        parts = _split(uri)
         if parts.netloc not in ("", "localhost"):
+            place = shown_location(uri).removeprefix(f"{parts.scheme}://")
             raise InputError(
-                f"The repository {uri} names the host {parts.netloc}, and a file:// location is "
-                f"on this machine. For an absolute path write three slashes: "
-                f"file:///{parts.netloc}{parts.path}"
+                f"The repository file://{place} names a host, and a file:// location is on this "
+                f"machine. For an absolute path write three slashes: file:///{place}"
             )
         # Importing it loads all of HTTP, which a plain path does not need.
         from urllib.request import url2pathname
@@ -105,8 +124,9 @@ def _local_path(uri: str, scheme: str) -> Path:
         return Path(text).expanduser().resolve()
     except (RuntimeError, OSError) as error:
         raise InputError(
-            f"The repository {uri} is no usable path: {error}. Give an absolute path."
-        ) from error
+            f"The repository {shown_location(uri)} is no usable path: {plain(error)}. Give an "
+            "absolute path."
+        ) from None
 
 
 def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
@@ -116,8 +136,16 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
 
     from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 
-    parts = urlsplit(uri)
+    parts = _split(uri)
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
+    has_user = "@" in parts.netloc and parts.scheme not in _CONTAINER_AT_ACCOUNT
+    if has_user or ":" in parts.netloc:
+        raise InputError(
+            f"The repository {shown_location(uri)} names a user in its location. Credentials "
+            "belong in the environment or in `storage_options`."
+        )
+    hidden = [*options.values(), *options.keys() - set(filter(_is_name, options))]
+    hidden += [parts.query, parts.fragment, uri]
     client: dict[str, Any] = {key: options.pop(key) for key in options.keys() & _CLIENT_OPTIONS}
     client.setdefault("timeout", "60s")
     try:
@@ -129,14 +157,28 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
         store = from_url(uri, **settings)
     except (BaseError, ValueError) as error:
         raise InputError(
-            f"The repository {shown} can't be opened: {plain(error)}. "
+            f"The repository {shown} can't be opened: {plain(error, hidden)}. "
             "Check the location and `storage_options`."
-        ) from error
+        ) from None
     return CloudBlobs(store, shown)
 
 
 def _flag(name: str, value: str) -> bool:
     text = str(value).strip().lower()
     if text not in _YES | _NO:
-        raise InputError(f"The storage option {name} is {value!r}; expected true or false.")
+        # The value may be a secret in the wrong place, so it is not repeated.
+        raise InputError(f"The storage option {name} has another value; expected true or false.")
     return text in _YES
+
+
+def _split(uri: str) -> SplitResult:
+    try:
+        return urlsplit(uri)
+    except ValueError:
+        raise InputError(
+            f"The repository {shown_location(uri)} is no valid URI. Check the part after ://."
+        ) from None
+
+
+def _is_name(option: str) -> bool:
+    return shown_option(option) == option

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Policy
@@ -17,7 +17,7 @@ from tests.property.histories import Shape, Writer
 from tests.property.oracle import Value, counts_of, value_of, wide_diff
 from tests.property.world import World
 
-MODES: tuple[tuple[Mode, bool], ...] = (
+MODES: tuple[tuple[RowMode, bool], ...] = (
     ("fail", False),
     ("skip", False),
     ("accept", False),
@@ -43,7 +43,7 @@ class Fork:
         base: Snapshot | None,
         ours: Snapshot,
         theirs: Snapshot,
-        mode: Mode = "skip",
+        mode: RowMode = "skip",
         cells: bool = False,
     ) -> Snapshot:
         return result_of(
@@ -77,7 +77,7 @@ def check(
     base: Snapshot | None,
     ours: Snapshot,
     theirs: Snapshot,
-    mode: Mode,
+    mode: RowMode,
     cells: bool,
     decisions: Sequence[Decided] = (),
 ) -> MergeOutcome:
@@ -96,7 +96,7 @@ def check(
         found = tuple(map(oracle.canonical, item.key))
         given = {**dict(zip(key, item.key, strict=False)), **(item.row or {})}
         row = tuple(oracle.canonical(given[id]) for id in columns) if item.row else None
-        decided[found] = row or item.decision
+        decided[found] = row or item.choice.value
     expected = oracle.merge(tables, columns, key, mode, cells, decided)
     assert conflicts_of(fork.shape, outcome) == expected.conflicts
     assert outcome.is_blocked == bool(expected.conflicts and mode == "fail")
@@ -126,5 +126,5 @@ def conflicts_of(shape: Shape, outcome: MergeOutcome) -> set[Value]:
     return found
 
 
-def drawn_mode(data: st.DataObject) -> tuple[Mode, bool]:
+def drawn_mode(data: st.DataObject) -> tuple[RowMode, bool]:
     return data.draw(st.sampled_from(MODES))

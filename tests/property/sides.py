@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from dbt.adapters.vcs.core.model import Field, Schema
-from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
@@ -51,7 +51,7 @@ class Sides:
         setattr(self, side, made)
 
     def merge(
-        self, mode: Mode = "fail", limits: Limits = MERGE_LIMITS, **options: Any
+        self, mode: RowMode = "fail", limits: Limits = MERGE_LIMITS, **options: Any
     ) -> MergeOutcome:
         return merge(
             self.world.repository,

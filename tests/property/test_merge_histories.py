@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
@@ -119,7 +119,7 @@ def test_a_compaction_of_theirs_that_ours_takes_over_beside_a_conflict() -> None
 
 
 @pytest.mark.parametrize("mode", ["skip", "accept"])
-def test_a_compaction_of_ours_of_blocks_that_theirs_rewrote(mode: Mode) -> None:
+def test_a_compaction_of_ours_of_blocks_that_theirs_rewrote(mode: RowMode) -> None:
     sides = Sides([OLD], key=())
     world = sides.world
     sides.base = sides.ours = sides.theirs = world.append(sides.base, [OLD])

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.tombstone import POSITION_COLUMN
 from dbt.adapters.vcs.diffs.row_diff import diff
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick
 from dbt.adapters.vcs.merges.rowwise.verify import MergeCheckError
@@ -167,7 +168,7 @@ def test_decisions_settle_single_conflicts() -> None:
     sides.make("ours", [1, 2, 3, 4, 5], [row(k, "a") for k in range(1, 6)])
     sides.make("theirs", [1, 2, 3, 4, 5], [row(k, "b") for k in range(1, 6)])
     choices = ("ours", "theirs", "base", "delete")
-    decisions = [Decided((k,), choice) for k, choice in enumerate(choices, 1)]
+    decisions = [Decided((k,), Choice(choice)) for k, choice in enumerate(choices, 1)]
     first = sides.merge(decisions=decisions)
     assert first.conflicts.table.column("our_k").to_pylist() == [5]
     rest = sides.merge("accept", decisions=decisions)
@@ -179,15 +180,15 @@ def test_decisions_must_fit_the_key() -> None:
     sides.make("ours", [1], [row(1, "a")])
     sides.make("theirs", [1], [row(1, "b")])
     with pytest.raises(InputError, match=r"A key needs a value for each of \(k\)"):
-        sides.merge(decisions=[Decided((1, 2), "ours")])
+        sides.merge(decisions=[Decided((1, 2), Choice.OURS)])
     with pytest.raises(InputError, match="must be bigint"):
-        sides.merge(decisions=[Decided(("one",), "ours")])
+        sides.merge(decisions=[Decided(("one",), Choice.OURS)])
 
 
 def test_rows_without_a_key_are_not_deleted_by_a_decision() -> None:
     sides = Sides([OLD], key=())
     with pytest.raises(InputError, match="Without a primary key"):
-        sides.merge(decisions=[Decided(tuple(OLD.values()), "delete")])
+        sides.merge(decisions=[Decided(tuple(OLD.values()), Choice.DELETE)])
 
 
 def test_how_says_what_a_merge_took() -> None:
@@ -330,7 +331,7 @@ def test_what_is_written_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = Sides([row(1)])
     sides.make("ours", [1], [row(1, "a")])
     sides.make("theirs", [1], [row(1, "b")])
-    outcome = sides.merge(decisions=[Decided((1,), "base")])
+    outcome = sides.merge(decisions=[Decided((1,), Choice.BASE)])
     blobs, create = sides.world.blobs, sides.world.blobs.create
     other = sides.world.blocks(sides.ours)[-1].path
     monkeypatch.setattr(

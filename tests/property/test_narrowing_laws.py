@@ -18,7 +18,7 @@ from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.narrow_spark import Narrowing
-from dbt.adapters.vcs.merges.rowwise.decide import Mode as RowMode
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
 from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables

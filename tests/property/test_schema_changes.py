@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.conflicts import policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
 from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
@@ -73,7 +73,7 @@ def both(*changes: Change) -> Change:
 class Sides:
     """A base with one row in each of three blocks, and two sides with other columns."""
 
-    def __init__(self, ours: Change, theirs: Change, mode: Mode = "fail") -> None:
+    def __init__(self, ours: Change, theirs: Change, mode: RowMode = "fail") -> None:
         self.world = World()
         version = self.world.create(BASE, [{"k": 1, "a": 10, "b": "x"}], key=("k",))
         version = self.world.append(version, [{"k": 2, "a": 20, "b": "y"}])
@@ -228,7 +228,7 @@ def test_schemas_that_conflict(case: tuple[Change, Change, set[str]]) -> None:
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("skip", "x"), ("accept", "y")])
-def test_the_mode_decides_about_what_no_row_depends_on(mode: Mode, expected: str) -> None:
+def test_the_mode_decides_about_what_no_row_depends_on(mode: RowMode, expected: str) -> None:
     sides = Sides(put("a", comment="x"), put("a", comment="y"), mode)
     field = sides.merged().schema.field("a")
     assert field.comment == expected

@@ -12,8 +12,9 @@ from dbt.adapters.vcs.core.model import NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.merges import branch_landing
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.conflicts.open_merges import Choice, find_open_merge, open_merge_of
+from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge, open_merge_of
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status, find_run
 from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.promote import promote

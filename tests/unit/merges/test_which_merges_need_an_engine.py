@@ -17,8 +17,8 @@ from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.merges import trees
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.table_merge import merge_tables
 from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.verbs.changing import revert as revert_module

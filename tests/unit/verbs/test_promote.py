@@ -7,9 +7,9 @@ from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest
 from dbt.adapters.vcs.verbs.changing.promote import promote

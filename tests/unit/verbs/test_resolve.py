@@ -3,8 +3,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.layout.styled import fitted_lines, plain_lines
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.text.conflict_text import conflicts_text
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.resolve import (

@@ -14,13 +14,11 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.common_base import Crossing
-from dbt.adapters.vcs.merges.conflicts.decisions import DecidedRow
-from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.narrow_spark import Narrowing
-from dbt.adapters.vcs.merges.rowwise.decide import Decision
-from dbt.adapters.vcs.merges.rowwise.decide import Mode as RowMode
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, Policy
@@ -40,13 +38,6 @@ _MODES: Mapping[Mode, RowMode] = {
     Mode.CELL: "fail",
     Mode.CELL_SKIP: "skip",
     Mode.CELL_ACCEPT: "accept",
-}
-_CHOICES: Mapping[Choice, Decision] = {
-    Choice.OURS: "ours",
-    Choice.THEIRS: "theirs",
-    Choice.BASE: "base",
-    Choice.DELETE: "delete",
-    Choice.CUSTOM: "custom",
 }
 
 
@@ -74,7 +65,7 @@ class TableMerge:
     mode: Mode
     base: SnapshotId | None = None
     based_on: SnapshotId | None = None
-    decisions: tuple[DecidedRow, ...] = ()
+    decisions: tuple[Decided, ...] = ()
     only: Pick | None = None
     dry_run: bool = False
     operation: str = "merge"
@@ -151,9 +142,6 @@ def _merge(
 ) -> TableMerged | Clash:
     read = repository.objects.snapshot
     ours, theirs = read(work.ours), read(work.theirs)
-    decisions = [
-        Decided(key, _CHOICES[choice], row, seen) for key, choice, row, seen in work.decisions
-    ]
     try:
         outcome = merge(
             repository,
@@ -163,7 +151,7 @@ def _merge(
             policy=Policy(
                 mode=_MODES[work.mode],
                 cells=work.mode.is_by_cell,
-                decisions=decisions,
+                decisions=work.decisions,
                 only=work.only,
             ),
             limits=limits,

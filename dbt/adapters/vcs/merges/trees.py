@@ -14,9 +14,9 @@ from dbt.adapters.vcs.core.plan.tree_merge import TreeMerge, Triple, merge_trees
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
 from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
-from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt, merge_tables
 
 _SHOWN: Final = 20

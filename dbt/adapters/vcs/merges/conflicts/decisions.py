@@ -4,31 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import ConflictTable
-from dbt.adapters.vcs.merges.conflicts.open_merges import Choice
-from dbt.adapters.vcs.merges.rowwise.row_policy import Seen
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Seen
 from dbt.adapters.vcs.rows.exact_values import Given
-
-Key = tuple[Any, ...]
-
-
-class DecidedRow(NamedTuple):
-    """What was chosen for one row.
-
-    Attributes:
-        key: The values of the key's columns, or of all columns without a key.
-        choice: The side whose row is kept; `delete` for no row; `custom` for `row`.
-        row: The other columns of that row, by name.
-        seen: The row of ours at that time; None if the key doesn't identify a single row.
-    """
-
-    key: Key
-    choice: Choice
-    row: Mapping[str, Any] | None = None
-    seen: Seen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +40,7 @@ class Decisions:
     """
 
     whole: Choice | None = None
-    rows: tuple[DecidedRow, ...] = ()
+    rows: tuple[Decided, ...] = ()
 
     @property
     def has_values(self) -> bool:
@@ -67,7 +48,7 @@ class Decisions:
         return any(item.choice is Choice.CUSTOM for item in self.rows)
 
 
-def decided_rows(table: ConflictTable) -> tuple[DecidedRow, ...]:
+def decided_rows(table: ConflictTable) -> tuple[Decided, ...]:
     """Return what was chosen for the rows of a conflict table.
 
     Raises:
@@ -88,7 +69,7 @@ def decided_rows(table: ConflictTable) -> tuple[DecidedRow, ...]:
         return Seen({name: values[row] for name, values in ours.items()} if is_there else None)
 
     return tuple(
-        DecidedRow(key, choice, table.result(row) if choice is Choice.CUSTOM else None, seen(row))
+        Decided(key, choice, table.result(row) if choice is Choice.CUSTOM else None, seen(row))
         for row, (key, choice) in enumerate(zip(table.keys, table.resolutions, strict=True))
         if choice is not None
     )

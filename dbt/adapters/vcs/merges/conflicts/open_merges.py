@@ -5,50 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Final
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 
 PREFIX: Final = "merges/"
 """The conflicts of a merge into `main` are on the branch `merges/main`."""
-
-
-class Choice(str, Enum):
-    """How a conflict is resolved.
-
-    Keep ours, take theirs, restore the base, delete the row, or set values by hand.
-    """
-
-    OURS = "ours"
-    THEIRS = "theirs"
-    BASE = "base"
-    DELETE = "delete"
-    CUSTOM = "custom"
-
-    def __str__(self) -> str:
-        return self.value
-
-    @classmethod
-    def of(cls, text: str) -> Choice:
-        """Parse a choice other than `custom`, for which values are given instead.
-
-        Raises:
-            InputError: The word is not a choice.
-        """
-        known = [item.value for item in cls if item is not cls.CUSTOM]
-        if text.lower() in known:
-            return cls(text.lower())
-        raise InputError(
-            f"Found {text!r} as a resolution; expected one of {', '.join(known)}. Values of a row "
-            "are chosen with --key column=value --set column=value, in SQL with update ... set "
-            "result_<column> = <value>."
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

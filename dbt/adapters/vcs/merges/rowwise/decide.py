@@ -28,13 +28,17 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.net import sums
 from dbt.adapters.vcs.rows.equality import Codes, codes_of
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 
-Mode: TypeAlias = Literal["fail", "skip", "accept"]
-Decision: TypeAlias = Literal["ours", "theirs", "base", "delete", "custom"]
+RowMode: TypeAlias = Literal["fail", "skip", "accept"]
+"""What to do with a row in conflict.
+
+A `Mode` says this, and whether to merge column by column first, which is `cells` here.
+"""
 
 OURS: Final = 0
 THEIRS: Final = 1
@@ -43,14 +47,14 @@ NOTHING: Final = 3
 CUSTOM: Final = 4
 """None of the rows that there are: another one takes their place."""
 UNDECIDED: Final = -1
-CHOICES: Final[dict[Decision, int]] = {
-    "ours": OURS,
-    "theirs": THEIRS,
-    "base": BASE,
-    "delete": NOTHING,
-    "custom": CUSTOM,
+CHOICES: Final[dict[Choice, int]] = {
+    Choice.OURS: OURS,
+    Choice.THEIRS: THEIRS,
+    Choice.BASE: BASE,
+    Choice.DELETE: NOTHING,
+    Choice.CUSTOM: CUSTOM,
 }
-_BY_MODE: Final[dict[Mode, int]] = {"fail": OURS, "skip": OURS, "accept": THEIRS}
+_BY_MODE: Final[dict[RowMode, int]] = {"fail": OURS, "skip": OURS, "accept": THEIRS}
 _ABSENT: Final = -1
 
 ReadAt: TypeAlias = Callable[[Positions], pa.Table]
@@ -127,7 +131,7 @@ class Verdict:
 
 
 def decide(
-    groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode, cells: bool
+    groups: Groups, decided: Positions, read: ReadAt, *, mode: RowMode, cells: bool
 ) -> Verdict:
     """Decide on groups by the table above.
 
@@ -204,7 +208,7 @@ class _Merged(NamedTuple):
 
 
 def _merged_cells(
-    read: ReadAt, base: Positions, ours: Positions, theirs: Positions, *, mode: Mode
+    read: ReadAt, base: Positions, ours: Positions, theirs: Positions, *, mode: RowMode
 ) -> _Merged:
     sides = [read(rows).columns for rows in (base, ours, theirs)]
     clashes = np.zeros(len(ours), np.bool_)

@@ -34,7 +34,7 @@ from dbt.adapters.vcs.core.plan.schema_merge import (
 from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
-from dbt.adapters.vcs.merges.rowwise.decide import Mode
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.repair import Question, Repair, repair
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Policy, key_table
@@ -45,7 +45,7 @@ from dbt.adapters.vcs.rows.files.footers import check_not_null
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 
 _FAIL: Final = Policy()
-_PREFERRED: Mapping[Mode, Side] = {"skip": "ours", "accept": "theirs"}
+_PREFERRED: Mapping[RowMode, Side] = {"skip": "ours", "accept": "theirs"}
 
 
 class Narrow(Protocol):

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, Decision, Mode
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, RowMode
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.matching import hits
 from dbt.adapters.vcs.rows.equality import Codes, equal_rows, group_ids
@@ -31,14 +32,14 @@ class Decided(NamedTuple):
 
     Attributes:
         key: The values of the primary key, in its order; without one, of all columns.
-        decision: The side whose row is kept, no row, or `row`.
+        choice: The side whose row is kept; `delete` for no row; `custom` for `row`.
         row: With `custom` the other columns of that row, by name.
         seen: The row of ours at that time; if ours has another row now, the decision is void.
             None if that doesn't matter.
     """
 
     key: tuple[Any, ...]
-    decision: Decision
+    choice: Choice
     row: Mapping[str, Any] | None = None
     seen: Seen | None = None
 
@@ -84,7 +85,7 @@ class Policy:
         only: The rows whose changes are wanted; None for all.
     """
 
-    mode: Mode = "fail"
+    mode: RowMode = "fail"
     cells: bool = False
     decisions: Sequence[Decided] = ()
     only: Pick | None = None
@@ -95,12 +96,12 @@ class Policy:
         Raises:
             InputError: Without a key, rows are to be deleted or given by hand.
         """
-        if not key and any(item.decision == "delete" for item in self.decisions):
+        if not key and any(item.choice is Choice.DELETE for item in self.decisions):
             raise InputError(
                 "Without a primary key a conflict is about how often a row is there: decide for "
                 "ours, theirs or base. Delete rows with a statement, or give the table a key."
             )
-        if not key and any(item.decision == "custom" for item in self.decisions):
+        if not key and any(item.choice is Choice.CUSTOM for item in self.decisions):
             raise InputError(
                 "Without a primary key no row is told from its like, so no values can be chosen "
                 "for one: decide for ours, theirs or base, or give the table a key."
@@ -109,8 +110,8 @@ class Policy:
     @property
     def given(self) -> int:
         """Number of keys whose row was given by hand."""
-        last = {repr(item.key): item.decision for item in self.decisions}
-        return sum(decision == "custom" for decision in last.values())
+        last = {repr(item.key): item.choice for item in self.decisions}
+        return sum(choice is Choice.CUSTOM for choice in last.values())
 
     def decided(
         self,
@@ -129,7 +130,7 @@ class Policy:
         indexes = choices.copy()
         if self.decisions:
             rows, number = matches(read(fields), [item.key for item in self.decisions], fields)
-            codes = np.array([CHOICES[item.decision] for item in self.decisions], np.int64)
+            codes = np.array([CHOICES[item.choice] for item in self.decisions], np.int64)
             choices[group[rows]] = codes[number]
             indexes[group[rows]] = number
         return choices, indexes

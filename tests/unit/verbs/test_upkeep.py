@@ -148,6 +148,18 @@ def test_a_damaged_log_is_reported_and_nothing_is_collected(tables: Tables) -> N
     assert [path in problem for problem in check_repository(again).problems] == [True]
 
 
+@pytest.mark.parametrize("seq", [1, 2, 3])
+def test_fsck_reports_a_damaged_move_wherever_it_is_in_a_log(tables: Tables, seq: int) -> None:
+    replaced(tables)
+    warehouse = tables.warehouse
+    path = f"refs/heads/main/{seq:020d}"
+    data = warehouse.blobs.get(path)
+    warehouse.blobs.delete(path)
+    warehouse.blobs.create(path, data.replace(b'"by":"', b'"by":"not '))
+    again = Repository.open(warehouse.blobs, clock=warehouse.clock)
+    assert any(path in problem for problem in check_repository(again).problems)
+
+
 @pytest.mark.parametrize("how", ["tag", "snapshot", "branch"])
 def test_what_has_a_name_is_kept(tables: Tables, how: str) -> None:
     replaced(tables)

@@ -83,7 +83,7 @@ def names_of(
     origins: set[CommitId] = set()
     for space in ("heads", "tags"):
         for last in refs.read_all(space, on_damage):
-            moves = list(_since(repository, space, last, cutoff))
+            moves = list(_since(repository, space, last, cutoff, on_damage))
             positions = [move.move.commit for move in moves if move.move.commit is not None]
             if last.move.commit is None and last.move.note == EXPIRED:
                 continue
@@ -94,7 +94,7 @@ def names_of(
                 live.update(_named_in(repository, last))
     for space in refs.spaces(ROOT):
         for last in refs.read_all(space, on_damage):
-            for move in _since(repository, space, last, cutoff):
+            for move in _since(repository, space, last, cutoff, on_damage):
                 if move.move.commit is not None:
                     versions.add(snapshot_of(move))
                     origins.add(move.move.commit)
@@ -111,14 +111,29 @@ def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:
     return {CommitId(id) for id in ids if repository.objects.with_prefix("commit", id)}
 
 
-def _since(repository: Repository, space: str, last: Ref, cutoff: Micros) -> Iterator[Ref]:
-    """Yield a ref's moves after a moment and the last one before it, newest first."""
+def _since(
+    repository: Repository,
+    space: str,
+    last: Ref,
+    cutoff: Micros,
+    on_damage: Callable[[DamagedError], None] | None,
+) -> Iterator[Ref]:
+    """Yield a ref's moves after a moment and the last one before it, newest first.
+
+    With `on_damage`, a damaged move is reported to it and ends the moves.
+    """
     ref = last
     while True:
         yield ref
         if ref.move.at <= cutoff or ref.seq == 1:
             return
-        ref = repository.refs.at(space, ref.name, ref.seq - 1)
+        try:
+            ref = repository.refs.at(space, ref.name, ref.seq - 1)
+        except DamagedError as error:
+            if on_damage is None:
+                raise
+            on_damage(error)
+            return
 
 
 def _young(repository: Repository, commits: frozenset[CommitId], cutoff: Micros) -> set[CommitId]:

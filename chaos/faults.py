@@ -1,0 +1,203 @@
+"""Faults: a store that fails, lies or kills its caller at single calls."""
+
+from __future__ import annotations
+
+import random
+import resource
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, NoReturn
+
+from chaos.calendar import Calendar
+from dbt.adapters.vcs.core.errors import NotFoundError, StorageError
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+
+_WRITES: Final = ("before", "after", "twice", "full", "cut off")
+_READS: Final = ("before", "truncated", "not there")
+_LOOKS: Final = ("before", "not there")
+_LISTS: Final = ("before", "stale")
+_PLAIN: Final = ("before", "after")
+KINDS: Final = {
+    "create": _WRITES,
+    "create_all": ("before", "after", "partly", "full", "cut off"),
+    "get": _READS,
+    "range": _READS,
+    "size": _LOOKS,
+    "exists": _LOOKS,
+    "folders": _LISTS,
+    "walk": _LISTS,
+    "next_after": _LISTS,
+    "delete": _PLAIN,
+    "sync": ("before",),
+}
+"""What can go wrong at each call."""
+
+LIES: Final = frozenset({"not there", "stale"})
+"""Answers that a store must never give."""
+
+
+@dataclass
+class Trouble:
+    """When a store fails, and how.
+
+    Attributes:
+        dice: Decides.
+        rate: How likely a call fails.
+        lies: Whether it also gives wrong answers.
+        kill_at: The number of the call at which the process dies; 0 for none.
+        die: Ends the process.
+        between: Called now and then before a write: what others do meanwhile.
+        tell: Told each fault.
+    """
+
+    dice: random.Random
+    rate: float = 0.0
+    lies: bool = False
+    kill_at: int = 0
+    die: Callable[[], NoReturn] | None = None
+    between: Callable[[], None] | None = None
+    tell: Callable[[str, str, str], None] = lambda kind, call, path: None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _calls: int = 0
+
+    def strike(self, call: str, path: str) -> str:
+        """Return the fault that happens at a call, empty for none."""
+        with self._lock:
+            self._calls += 1
+            if self.kill_at and self._calls >= self.kill_at:
+                return "die before" if self.dice.random() < 0.5 else "die after"
+            if self.rate == 0 or self.dice.random() >= self.rate:
+                return ""
+            kind = self.dice.choice(KINDS[call])
+        if kind in LIES and not self.lies:
+            return ""
+        self.tell(kind, call, path)
+        return kind
+
+
+class TroubledBlobs:
+    """Another store with trouble, and with files that are as old as the calendar says."""
+
+    def __init__(self, inner: Blobs, calendar: Calendar, trouble: Trouble) -> None:
+        self.uri = inner.uri
+        self._inner = inner
+        self._calendar = calendar
+        self._trouble = trouble
+
+    @contextmanager
+    def _call(self, call: str, path: str) -> Iterator[str]:
+        """Do what goes wrong before and after a call; yield what the call itself must do."""
+        kind = self._trouble.strike(call, path)
+        if kind == "die before":
+            self._die()
+        if kind == "before":
+            raise StorageError(f"Could not {call} {path}: connection refused.")
+        if kind == "full":
+            raise StorageError(f"No space left to write {path}.")
+        yield kind
+        if kind == "die after":
+            self._die()
+        if kind == "after":
+            raise StorageError(f"Could not {call} {path}: connection reset.")
+
+    def _die(self) -> None:
+        assert self._trouble.die is not None
+        self._trouble.die()
+
+    def get(self, path: str) -> bytes:
+        """Return all bytes of a blob."""
+        with self._call("get", path) as kind:
+            return self._cut(self._inner.get(self._there(kind, path)), kind)
+
+    def range(self, path: str, start: int, length: int) -> bytes:
+        """Return a part of a blob."""
+        with self._call("range", path) as kind:
+            return self._cut(self._inner.range(self._there(kind, path), start, length), kind)
+
+    def _there(self, kind: str, path: str) -> str:
+        if kind == "not there":
+            raise NotFoundError(f"There is no file {path} in {self.uri}.")
+        return path
+
+    def _cut(self, data: bytes, kind: str) -> bytes:
+        return data[: len(data) // 2] if kind == "truncated" else data
+
+    def size(self, path: str) -> int:
+        """Return the size of a blob."""
+        with self._call("size", path) as kind:
+            return self._inner.size(self._there(kind, path))
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is a blob."""
+        with self._call("exists", path) as kind:
+            return kind != "not there" and self._inner.exists(path)
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Store a blob if none has this path."""
+        if self._trouble.between is not None and path.startswith("refs/"):
+            self._trouble.between()
+        with self._call("create", path) as kind, _disk(kind):
+            created = self._inner.create(path, data)
+            # A client that repeats a request is answered what the second one met.
+            return self._inner.create(path, data) if kind == "twice" else created
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, leaving out those that are there."""
+        with self._call("create_all", next(iter(blobs), "")) as kind, _disk(kind):
+            if kind != "partly":
+                self._inner.create_all(blobs)
+                return
+            some = dict(list(blobs.items())[: len(blobs) // 2])
+            self._inner.create_all(some)
+            raise StorageError(f"Could not write more than {len(some)} files: connection reset.")
+
+    def folders(self, folder: str) -> list[str]:
+        """Return the names of the sub-folders."""
+        with self._call("folders", folder) as kind:
+            found = self._inner.folders(folder)
+            return found[:-1] if kind == "stale" else found
+
+    def top(self) -> list[str]:
+        """Return the names at the top."""
+        return self._inner.top()
+
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield the blobs below a folder, as old as the calendar says."""
+        with self._call("walk", folder) as kind:
+            found = list(self._inner.walk(folder))
+        if kind == "stale":
+            found = sorted(found, key=lambda info: info.modified_at)[: len(found) * 3 // 4]
+        for info in found:
+            yield info._replace(modified_at=self._calendar.at(info.modified_at))
+
+    def next_after(self, path: str) -> str | None:
+        """Return the next blob of a folder."""
+        with self._call("next_after", path) as kind:
+            return None if kind == "stale" else self._inner.next_after(path)
+
+    def delete(self, path: str) -> None:
+        """Remove a blob."""
+        with self._call("delete", path):
+            self._inner.delete(path)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Make blobs survive a power loss."""
+        wanted = list(paths)
+        with self._call("sync", next(iter(wanted), "")):
+            self._inner.sync(wanted)
+
+
+@contextmanager
+def _disk(kind: str) -> Iterator[None]:
+    """Let no file grow beyond some bytes if a write is to be cut off, as on a full disk."""
+    if kind != "cut off":
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -1,0 +1,92 @@
+"""Ground: a repository for a campaign, and who works on it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from chaos.calendar import Calendar
+from chaos.faults import Trouble, TroubledBlobs
+from chaos.shop import Shop
+from chaos.worker import branch_of
+from chaos.worlds import PLACES
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.verbs.upkeep.gc import set_retention
+
+
+@dataclass(frozen=True)
+class Weather:
+    """The trouble of a round.
+
+    Attributes:
+        rate: How likely a call of the store fails.
+        lies: Whether it gives wrong answers, too.
+        skew: How far clocks are apart at most, in microseconds.
+        races: How likely others work before a ref is moved; in one process alone.
+        kills: Whether processes die.
+    """
+
+    rate: float = 0.0
+    lies: bool = False
+    skew: int = 0
+    races: float = 0.0
+    kills: bool = True
+
+
+@dataclass(frozen=True)
+class Ground:
+    """How the repository is reached.
+
+    Attributes:
+        reopen: Opens its store.
+        calendar: The campaign's time.
+        workers: Their names.
+    """
+
+    reopen: Callable[[], Blobs]
+    calendar: Calendar = field(default_factory=Calendar)
+    workers: Sequence[str] = ("w0", "w1", "w2")
+
+    def blobs(self, trouble: Trouble | None = None) -> TroubledBlobs:
+        """Return the store, as old as the calendar says and with trouble."""
+        calm = trouble or Trouble(random.Random(0))
+        return TroubledBlobs(self.reopen(), self.calendar, calm)
+
+    def repository(self, trouble: Trouble | None = None, skew: int = 0) -> Repository:
+        """Return the repository as a new process finds it."""
+        return Repository.open(self.blobs(trouble), clock=self.calendar.clock(skew))
+
+    def found(self) -> None:
+        """Make the repository with the branches of all workers."""
+        clock = self.calendar.clock()
+        repository = Repository.create(self.blobs(), author="chaos", clock=clock)
+        set_retention(repository, 0, author="chaos")
+        Shop(repository, "main", "chaos").found()
+        head = repository.branch("main").head
+        for worker in self.workers:
+            for place in PLACES[1:]:
+                repository.create_branch(branch_of(place, worker), head, author="chaos")
+
+    def later(self, *steps: tuple[int, int]) -> Ground:
+        """Return the same with further steps of the calendar."""
+        return replace(self, calendar=Calendar((*self.calendar.steps, *steps)))
+
+
+def counted(journals: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, int]:
+    """Return how much was done, by the journals of a round."""
+    landings = ("insert", "delete", "publish", "update", "restore", "bring", "optimize")
+    lines = [line for journal in journals.values() for line in journal]
+    done = [line["op"] for line in lines if line["event"] == "done"]
+    return {
+        "operations": sum(line["event"] == "intended" for line in lines),
+        "publishes": sum(done.count(op) for op in landings),
+        "gc": done.count("gc"),
+        "reads": done.count("read"),
+        "faults": sum(line["event"] == "fault" for line in lines),
+        "refused": sum(line["event"] == "refused" for line in lines),
+        "unknown": sum(line["event"] == "unknown" for line in lines),
+        "raw": sum("raw" in line for line in lines),
+    }

@@ -1,0 +1,117 @@
+"""Play: rounds in one process, where workers take turns and overtake each other at known calls."""
+
+from __future__ import annotations
+
+import random
+from typing import NoReturn
+
+from chaos.calendar import HOUR, NIGHT, now
+from chaos.check import carried, check, drill
+from chaos.faults import Trouble
+from chaos.ground import Ground, Weather, counted
+from chaos.journal import Memo
+from chaos.worker import Worker
+from chaos.worlds import Worlds
+
+
+class Killed(BaseException):
+    """Stands for the end of a process: nothing catches it but the play."""
+
+
+class Play:
+    """A campaign in one process.
+
+    Attributes:
+        wrong: All that the checks found.
+        counts: How much was done.
+    """
+
+    def __init__(self, ground: Ground, seed: int) -> None:
+        self.ground = ground
+        self.wrong: list[str] = []
+        self.counts: dict[str, int] = {"kills": 0}
+        self._dice = random.Random(seed)
+        self._worlds = {name: Worlds() for name in ground.workers}
+        self._journals = {name: Memo() for name in ground.workers}
+        self._round = 0
+        self._at_work: set[str] = set()
+
+    def round(self, weather: Weather, steps: int) -> list[str]:
+        """Work, then check; return what is wrong."""
+        self._round += 1
+        # Whoever stands between two calls must not see more than a day pass.
+        self.ground = self.ground.later((now(), NIGHT))
+        alive: dict[str, Worker] = {}
+        for number in range(steps):
+            if number % max(steps // 4, 1) == 0:
+                self.ground = self.ground.later((now(), 2 * HOUR))
+                alive.clear()
+            name = self._dice.choice(self.ground.workers)
+            self._step(name, alive, weather)
+        return self._checked()
+
+    def _step(self, name: str, alive: dict[str, Worker], weather: Weather) -> None:
+        if name in self._at_work:
+            return
+        self._at_work.add(name)
+        try:
+            if name not in alive:
+                alive[name] = self._born(name, alive, weather)
+            alive[name].step()
+        except Killed:
+            self.counts["kills"] += 1
+            del alive[name]
+        finally:
+            self._at_work.discard(name)
+
+    def _born(self, name: str, alive: dict[str, Worker], weather: Weather) -> Worker:
+        dice, journal = self._dice, self._journals[name]
+
+        def between() -> None:
+            if len(self._at_work) < 2 and dice.random() < weather.races:
+                others = [other for other in self.ground.workers if other not in self._at_work]
+                if others:
+                    self._step(dice.choice(others), alive, weather)
+
+        def tell(kind: str, call: str, path: str) -> None:
+            journal.tell(event="fault", kind=kind, call=call, path=path)
+
+        trouble = Trouble(
+            random.Random(dice.random()),
+            rate=weather.rate,
+            lies=weather.lies,
+            kill_at=dice.randrange(10, 400) if weather.kills else 0,
+            die=_die,
+            between=between,
+            tell=tell,
+        )
+        quiet, trouble.rate = trouble.rate, 0.0
+        skew = dice.randint(-weather.skew, weather.skew)
+        repository = self.ground.repository(trouble, skew)
+        trouble.rate = quiet
+        start = {"worlds": Worlds(self._worlds[name].possible), "journal": journal}
+        return Worker(
+            name,
+            str(self._round),
+            repository=repository,
+            plain=self.ground.repository(),
+            dice=random.Random(dice.random()),
+            **start,  # type: ignore[arg-type]
+        )
+
+    def _checked(self) -> list[str]:
+        lines = {name: journal.lines() for name, journal in self._journals.items()}
+        wrong = check(self.ground.repository(), self._worlds, lines, self._dice)
+        wrong += drill(self.ground.blobs(), self._dice)
+        for name, count in counted(lines).items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        self._journals = {name: Memo() for name in lines}
+        for name, journal in self._journals.items():
+            for line in carried(lines[name]):
+                journal.tell(**line)
+        self.wrong += wrong
+        return wrong
+
+
+def _die() -> NoReturn:
+    raise Killed

@@ -1,0 +1,145 @@
+"""Shop: two tables that each commit changes together, written and read without an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, NoReturn
+
+import msgspec
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import ConflictError, RetryError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.compaction import contents_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
+from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.writes.versions import changed, folder_of, put_segments
+
+ROWS: Final = 3
+"""Rows of a batch in each table."""
+
+TABLES: Final = (RelationName("shop", "a"), RelationName("shop", "b"))
+_TRIES: Final = 10
+
+
+class Seen(NamedTuple):
+    """What a commit shows: the batches that are whole, and what is wrong with others."""
+
+    batches: frozenset[str]
+    wrong: tuple[str, ...]
+
+
+class Shop:
+    """One branch of a repository, and what may be done with its two tables."""
+
+    def __init__(self, repository: Repository, branch: str, author: str) -> None:
+        self._repository = repository
+        self._line = BranchLine(repository, branch, author)
+        workspace = Workspace(repository, self._line, _no_engine, schema="shop")
+        self._workspace = workspace
+        self._connection = workspace.connect("chaos")
+
+    def found(self) -> None:
+        """Create both tables."""
+        overlay = self._workspace.begin()
+        texts = [
+            "create schema shop",
+            *(f"create table {name} (batch string, n bigint)" for name in TABLES),
+        ]
+        for text in texts:
+            self._connection.execute(text, overlay, origin=Origin())
+        self._line.land(overlay, "Open the shop")
+
+    def insert(self, batch: str) -> CommitId:
+        """Add a batch to both tables in one commit."""
+        rows = pa.table({"batch": [batch] * ROWS, "n": pa.array(range(ROWS), pa.int64())})
+
+        def change(scope: Scope) -> None:
+            for name in TABLES:
+                append_arrow(scope, name, rows)
+
+        return self._landed(change, f"Add {batch}")
+
+    def delete(self, batch: str) -> CommitId:
+        """Delete a batch from both tables in one commit."""
+
+        def change(scope: Scope) -> None:
+            for name in TABLES:
+                self._delete(scope, name, batch)
+
+        return self._landed(change, f"Delete {batch}")
+
+    def _landed(self, change: Callable[[Scope], None], message: str) -> CommitId:
+        # As a statement: run again if it conflicts with what others changed meanwhile.
+        for _ in range(_TRIES):
+            overlay = self._workspace.begin()
+            change(self._connection.scope("", overlay, Origin()))
+            try:
+                return self._line.land(overlay, message).commit
+            except ConflictError:
+                continue
+        raise RetryError(f"{message}: others were first {_TRIES} times.")
+
+    def _delete(self, scope: Scope, name: RelationName, batch: str) -> None:
+        repository, snapshot = self._repository, scope.overlay.require_table(name)
+        read = repository.objects.segment
+        held = contents_of(read(ref.id) for ref in snapshot.segments)
+        files = Files(repository.blobs)
+        gone = files.deletions(held.tombstones, held.deleted)
+        images = []
+        for block in held.blocks:
+            table = files.columns(block.path, snapshot.schema.fields)
+            deleted = set(gone[block.path].tolist()) if block.path in gone else set()
+            for position, value in enumerate(table.column(0).to_pylist()):
+                if value == batch and position not in deleted:
+                    image = table.slice(position, 1)
+                    image = image.append_column(FILE_COLUMN, [pa.array([block.path])])
+                    images.append(image.append_column(POSITION_COLUMN, [pa.array([position])]))
+        if images:
+            folder = folder_of(snapshot.table)
+            stone = write_tombstone(repository.blobs, pa.concat_tables(images), folder=folder)
+            added = put_segments(repository, (), [stone])
+            version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
+            changed(scope, name, snapshot, version, operation="delete")
+
+
+def look(repository: Repository, commit: CommitId) -> Seen:
+    """Read all rows that a commit shows."""
+    tables = [_rows(repository, commit, name) for name in TABLES]
+    wrong = []
+    for batch in sorted({batch for table in tables for batch in table}):
+        for name, table in zip(TABLES, tables, strict=True):
+            if sorted(table.get(batch, [])) != list(range(ROWS)):
+                wrong.append(
+                    f"mixed: commit {commit[:12]} shows the rows {table.get(batch, [])} of "
+                    f"{batch} in {name}, expected 0 to {ROWS - 1} once each"
+                )
+    return Seen(frozenset(batch for table in tables for batch in table), tuple(wrong))
+
+
+def _rows(repository: Repository, commit: CommitId, name: RelationName) -> dict[str, list[int]]:
+    entry = repository.tree(commit).entry(name)
+    found: dict[str, list[int]] = {}
+    if not isinstance(entry, TableEntry):
+        return found
+    snapshot = repository.objects.snapshot(entry.snapshot)
+    held = contents_of(repository.objects.segment(ref.id) for ref in snapshot.segments)
+    files = Files(repository.blobs)
+    gone = files.deletions(held.tombstones, held.deleted)
+    for block in held.blocks:
+        for rows in files.batches(block, snapshot.schema.fields, gone.get(block.path)):
+            for row in rows.to_pylist():
+                batch, number = row.values()
+                found.setdefault(batch, []).append(number)
+    return found
+
+
+def _no_engine() -> NoReturn:
+    raise AssertionError("no engine is needed here")

@@ -1,0 +1,286 @@
+"""Worker: one process's work on the repository, each operation told before and after."""
+
+from __future__ import annotations
+
+import random
+import traceback
+from typing import Any, Final, Protocol
+
+from chaos.journal import Line
+from chaos.shop import Seen, Shop, look
+from chaos.worlds import PLACES, World, Worlds
+from dbt.adapters.vcs.core.errors import (
+    ConflictError,
+    DamagedError,
+    InputError,
+    NotFoundError,
+    RetryError,
+    StorageError,
+    VcsError,
+)
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.restore import restore_branch
+from dbt.adapters.vcs.verbs.upkeep.gc import collect
+from dbt.adapters.vcs.verbs.upkeep.optimize import OptimizeRequest, optimize
+
+REFUSED: Final = (ConflictError, RetryError, InputError)
+"""Errors that say that nothing was changed, unless a file was not found, perhaps wrongly."""
+
+EVERYTHING: Final = OptimizeRequest(everything=True)
+_FULL: Final = 12
+"""Batches on a branch from which on the worker rather deletes one."""
+
+_TAGS: Final = 2
+_WEIGHTS: Final = {
+    "insert": 30,
+    "delete": 10,
+    "publish": 14,
+    "update": 7,
+    "restore": 8,
+    "bring": 5,
+    "optimize": 6,
+    "gc": 6,
+    "tag": 3,
+    "untag": 2,
+    "read": 9,
+}
+
+
+class Book(Protocol):
+    """A journal."""
+
+    def tell(self, **line: Any) -> None:
+        """Append a line."""
+
+    def lines(self) -> list[Line]:
+        """Return all lines."""
+
+
+class Worker:
+    """One worker; what it knows of the past is in its journal.
+
+    Args:
+        name: Its name, which its branches have.
+        stamp: What the names of its batches begin with, after its own; new in each round.
+        repository: The repository, behind whatever trouble there is.
+        plain: The same repository without trouble, to look at the branches at the start.
+        journal: What it tells.
+        worlds: What its branches may show when the journal begins.
+        dice: Decides what it does.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stamp: str,
+        *,
+        repository: Repository,
+        plain: Repository,
+        journal: Book,
+        worlds: Worlds,
+        dice: random.Random,
+    ) -> None:
+        self.name = name
+        self._stamp = stamp
+        self._repository = repository
+        self._plain = plain
+        self._journal = journal
+        self._worlds = worlds
+        self._dice = dice
+        self._past: list[tuple[str, list[str]]] = []
+        self._brought = -1
+        self._tags: list[str] = []
+        self._count = 0
+        for line in journal.lines():
+            self._follow(line)
+
+    @property
+    def branches(self) -> dict[str, str]:
+        """The branch of each place."""
+        return {place: branch_of(place, self.name) for place in PLACES}
+
+    def settle(self) -> list[str]:
+        """Look at the branches without trouble, and tell what they show; return what is wrong."""
+        seen, wrong = own_batches(self._plain, self.name)
+        wrong += self._worlds.narrow(seen)
+        self._journal.tell(event="seen", seen=seen)
+        for problem in wrong:
+            self._journal.tell(event="wrong", what=problem)
+        return wrong
+
+    def step(self) -> None:
+        """Do one operation and tell how it ended."""
+        world = self._worlds.only()
+        if world is None:
+            # One that failed may have happened or not: look before doing the next.
+            self.settle()
+            world = self._worlds.only() or next(iter(self._worlds.possible))
+        operation = self._chosen(world)
+        if operation is not None:
+            self._do(operation)
+
+    def _follow(self, line: Line) -> None:
+        """Take a line of the journal, one's own of now or of an earlier life."""
+        event = line.get("event")
+        if event == "seen":
+            self._worlds.narrow(line["seen"])
+            return
+        if event == "intended":
+            self._count = max(self._count, line["count"])
+            if line["op"] == "bring":
+                self._brought = max(self._brought, line["index"])
+            if line["op"] == "tag":
+                self._tags.append(line["name"])
+            if line["op"] == "untag":
+                self._tags.remove(line["name"])
+        if event == "held":
+            self._tags.append(line["name"])
+        if event == "past":
+            self._past.append((line["commit"], line["batches"]))
+        self._worlds.follow(line)
+
+    def _tell(self, **line: Any) -> None:
+        self._journal.tell(**line)
+        self._follow(line)
+
+    def _chosen(self, world: World) -> dict[str, Any] | None:
+        """Return an operation that makes sense now, None if the one that was thrown does not."""
+        what = self._dice.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+        place = self._dice.choice(["main", "main", "work", "lab"])
+        here = sorted(getattr(world, place))
+        if what == "insert" and len(here) >= _FULL:
+            what = "delete"
+        if what == "insert":
+            return {"op": what, "place": place, "batch": self._new_name()}
+        if what == "delete":
+            both = world.main & world.work
+            # What only one of two branches lacks comes back by no merge: delete it on either.
+            wanted = sorted(both) if place == "work" else here
+            batch = self._dice.choice(wanted) if wanted else None
+            return batch and {"op": what, "place": place, "batch": batch}
+        if what in ("restore", "bring"):
+            return self._chosen_past(what)
+        if what == "optimize":
+            return {"op": what, "place": place}
+        if what == "tag":
+            name = self._new_name()
+            return {"op": what, "name": name} if len(self._tags) < _TAGS else None
+        if what == "untag":
+            return {"op": what, "name": self._tags[0]} if self._tags else None
+        return {"op": what}
+
+    def _new_name(self) -> str:
+        return f"{self.name}.{self._stamp}.{self._count + 1}"
+
+    def _chosen_past(self, what: str) -> dict[str, Any] | None:
+        """Return a restore of an earlier commit of lab, or its merge into the old branch."""
+        first = self._brought + 1 if what == "bring" else 0
+        if len(self._past) <= first:
+            return None
+        index = self._dice.randrange(first, len(self._past))
+        commit, batches = self._past[index]
+        place = "lab" if what == "restore" else "old"
+        found = {"op": what, "place": place, "commit": commit, "batches": batches}
+        return {**found, "index": index} if what == "bring" else found
+
+    def _do(self, operation: dict[str, Any]) -> None:
+        self._tell(event="intended", count=self._count + 1, **operation)
+        try:
+            found = getattr(self, f"_{operation['op']}")(operation)
+        except REFUSED as error:
+            how = "unknown" if isinstance(error, NotFoundError) else "refused"
+            self._tell(event=how, error=type(error).__name__, text=str(error))
+        except VcsError as error:
+            self._tell(event="unknown", error=type(error).__name__, text=str(error))
+        except Exception as error:
+            # No error of ours: told as it is, because nobody should ever see one.
+            text = "".join(traceback.format_exception(error)[-6:])
+            self._tell(event="unknown", error=type(error).__name__, text=text, raw=True)
+        else:
+            self._tell(event="done", op=operation["op"], **found)
+            self._remember(operation)
+
+    def _remember(self, operation: dict[str, Any]) -> None:
+        """Tell which commit shows the present state of lab."""
+        world = self._worlds.only()
+        if world is None or operation.get("place") != "lab" or operation["op"] == "optimize":
+            return
+        try:
+            commit = self._plain.branch(self.branches["lab"]).head
+            self._tell(event="past", commit=commit, batches=sorted(world.lab))
+        except (StorageError, DamagedError) as error:
+            self._journal.tell(event="wrong", what=f"damaged: {error}")
+
+    def _shop(self, place: str) -> Shop:
+        return Shop(self._repository, self.branches[place], self.name)
+
+    def _insert(self, operation: Line) -> dict[str, Any]:
+        return {"commit": self._shop(operation["place"]).insert(operation["batch"])}
+
+    def _delete(self, operation: Line) -> dict[str, Any]:
+        return {"commit": self._shop(operation["place"]).delete(operation["batch"])}
+
+    def _publish(self, operation: Line) -> dict[str, Any]:
+        return {"how": self._merge(self.branches["work"], "main")}
+
+    def _update(self, operation: Line) -> dict[str, Any]:
+        return {"how": self._merge("main", self.branches["work"])}
+
+    def _bring(self, operation: Line) -> dict[str, Any]:
+        return {"how": self._merge(operation["commit"], self.branches["old"])}
+
+    def _merge(self, source: str, target: str) -> str:
+        return merge(self._repository, source, target, author=self.name).how
+
+    def _restore(self, operation: Line) -> dict[str, Any]:
+        branch, to = self.branches["lab"], operation["commit"]
+        report = restore_branch(self._repository, to, branch=branch, author=self.name)
+        return {"commit": report.after}
+
+    def _optimize(self, operation: Line) -> dict[str, Any]:
+        branch = self.branches[operation["place"]]
+        report = optimize(self._repository, branch, EVERYTHING, author=self.name)
+        return {"tables": len(report.tables)}
+
+    def _gc(self, operation: Line) -> dict[str, Any]:
+        report = collect(self._repository, author=self.name)
+        return {"files": report.files, "objects": report.objects}
+
+    def _tag(self, operation: Line) -> dict[str, Any]:
+        head = self._plain.branch("main").head
+        self._tell(event="tagged", name=operation["name"], commit=head)
+        self._repository.create_tag(operation["name"], head, author=self.name)
+        return {}
+
+    def _untag(self, operation: Line) -> dict[str, Any]:
+        self._repository.delete_tag(operation["name"], author=self.name)
+        return {}
+
+    def _read(self, operation: Line) -> dict[str, Any]:
+        """Read main through the trouble: an error is fine, a wrong answer is not."""
+        seen = look(self._repository, self._repository.branch("main").head)
+        for problem in seen.wrong:
+            self._journal.tell(event="wrong", what=f"silent: a reader was not told: {problem}")
+        return {"batches": len(seen.batches)}
+
+
+def branch_of(place: str, worker: str) -> str:
+    """Return the branch of a worker's place."""
+    return "main" if place == "main" else f"{place}/{worker}"
+
+
+def own_batches(repository: Repository, worker: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Return what the branches show of a worker's batches, and what is wrong with any batch."""
+    seen: dict[str, list[str]] = {}
+    wrong: list[str] = []
+    for place in PLACES:
+        try:
+            found = look(repository, repository.branch(branch_of(place, worker)).head)
+        except VcsError as error:
+            wrong.append(f"damaged: {branch_of(place, worker)} can't be read: {error}")
+            found = Seen(frozenset(), ())
+        own = {batch for batch in found.batches if batch.startswith(f"{worker}.")}
+        seen[place] = sorted(own)
+        wrong += found.wrong
+    return seen, wrong

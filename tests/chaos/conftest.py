@@ -1,0 +1,11 @@
+"""What all plays need."""
+
+import pytest
+
+from dbt.adapters.vcs.core import turns
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for nobody: whoever is overtaken in a play stands still until the others are done."""
+    monkeypatch.setattr(turns, "PATIENCE", 0.0)

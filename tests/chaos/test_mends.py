@@ -1,0 +1,111 @@
+"""The checker finds what goes wrong when a rule that keeps acknowledged writes is taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from chaos.ground import Ground, Weather
+from chaos.play import Play
+from dbt.adapters.vcs.core.codec import decode_record
+from dbt.adapters.vcs.core.landing import Lander
+from dbt.adapters.vcs.core.model import RefMove
+from dbt.adapters.vcs.core.store import refs
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.merges import branch_landing
+from dbt.adapters.vcs.verbs.changing import restore
+from dbt.adapters.vcs.verbs.upkeep import gc
+from dbt.adapters.vcs.workspace import lines
+
+RACES = Weather(races=0.4, kills=False)
+CALM = Weather(kills=False)
+STEPS = 80
+
+
+class Overwriting(MemoryBlobs):
+    """A store that ignores put-if-absent."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        super().delete(path)
+        super().create(path, data)
+        return True
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+        for path, data in blobs.items():
+            MemoryBlobs.create(self, path, data)
+
+
+def played(weather: Weather, rounds: int, reopen: Callable[[], MemoryBlobs], seed: int) -> Play:
+    """Play until something is wrong."""
+    play = Play(Ground(reopen), seed)
+    for _ in range(rounds):
+        if play.round(weather, STEPS):
+            break
+    return play
+
+
+def memory() -> Callable[[], MemoryBlobs]:
+    blobs = MemoryBlobs()
+    Ground(lambda: blobs).found()
+    return lambda: blobs
+
+
+def kinds(play: Play) -> set[str]:
+    return {problem.partition(":")[0] for problem in play.wrong}
+
+
+def nothing(*arguments: Any, **named: Any) -> None:
+    """Stand for a rule that was taken away."""
+
+
+@pytest.mark.parametrize("weather", [RACES, CALM], ids=["races", "calm"])
+def test_with_all_rules_nothing_is_wrong(weather: Weather) -> None:
+    play = played(weather, 2, memory(), seed=7)
+    assert play.wrong == []
+    assert play.counts["publishes"] > 50
+
+
+def test_a_store_that_overwrites_is_found() -> None:
+    blobs = MemoryBlobs()
+    Ground(lambda: blobs).found()
+    overwriting = Overwriting()
+    overwriting._blobs = blobs._blobs
+    play = played(RACES, 4, lambda: overwriting, seed=7)
+    assert kinds(play) & {"lost", "damaged"}
+
+
+def test_a_landing_that_replaces_the_work_of_others_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Lander, "_merged", lambda self, proposal, base, branch: proposal.tree)
+    assert "lost" in kinds(played(RACES, 4, memory(), seed=7))
+
+
+def test_collected_rows_that_are_brought_back_unchecked_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module, name in (
+        (branch_landing, "hold_work"),
+        (branch_landing, "check_present"),
+        (restore, "hold"),
+        (lines, "check_present"),
+    ):
+        monkeypatch.setattr(module, name, nothing)
+    play = played(CALM, 8, memory(), seed=7)
+    assert "damaged" in kinds(play)
+    assert any("is missing" in problem for problem in play.wrong)
+
+
+def test_a_log_without_digests_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refs, "check_follows", nothing)
+    monkeypatch.setattr(refs, "opened", lambda data, path: decode_record(RefMove, data, path))
+    assert kinds(played(CALM, 1, memory(), seed=7)) == {"silent"}
+
+
+def test_a_collection_that_spares_no_young_files_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gc, "GRACE", -1)
+    assert kinds(played(RACES, 8, memory(), seed=7)) & {"lost", "damaged"}

@@ -18,6 +18,12 @@ from tests.contract.faulty import Crash, FaultyBlobs, at, lost, under
 NAME = RelationName("shop", "orders")
 
 
+@pytest.fixture
+def pushed_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others of these tests are of the same thread, so they can't wait for their turn."""
+    monkeypatch.setattr("dbt.adapters.vcs.core.turns.PATIENCE", 0)
+
+
 def put(repository: Repository, number: int, identifier: str = "orders") -> Landed:
     head = repository.branch("main").head
     tree = repository.tree(head)
@@ -189,6 +195,7 @@ def test_a_damaged_object_stops_what_needs_it_and_nothing_else(reopen: OpenBlobs
     assert shown(reopen()) == {"orders": 3}
 
 
+@pytest.mark.usefixtures("pushed_past")
 def test_a_writer_that_always_loses_gives_up_and_changes_nothing(
     blobs: Blobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +213,7 @@ def test_a_writer_that_always_loses_gives_up_and_changes_nothing(
     assert shown(blobs) == {"orders": 1, "other": 19}
 
 
+@pytest.mark.usefixtures("pushed_past")
 def test_a_writer_overtaken_a_few_times_lands_in_the_end(reopen: OpenBlobs) -> None:
     put(Repository.create(reopen(), author="ann"), 1)
     others = Repository.open(reopen())

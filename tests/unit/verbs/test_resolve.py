@@ -1,6 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.layout.styled import fitted_lines, plain_lines
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
@@ -15,6 +16,7 @@ from dbt.adapters.vcs.verbs.changing.resolve import (
 )
 from dbt.adapters.vcs.verbs.reading.waiting_merges import OpenMergeReport, list_conflicts
 from dbt.adapters.vcs.verbs.refs.branch import create_branch, list_branches
+from tests.contract.faulty import Crash, FaultyBlobs, under
 from tests.unit.warehouse import Warehouse
 
 
@@ -67,6 +69,20 @@ def test_conflicts_are_kept_as_tables_and_the_target_stays(forked: Warehouse) ->
         "resolution": None,
     }
     assert set(forked.shown("merges/main")) == {"shop.a"}
+
+
+def test_conflicts_are_kept_after_a_merge_that_died_while_it_kept_them(
+    forked: Warehouse,
+) -> None:
+    dying = FaultyBlobs(forked.blobs, after=under("refs/heads/merges", Crash()))
+    died = Repository.open(dying, clock=forked.clock)
+    with pytest.raises(Crash):
+        merge(died, "dev", "main", author="ann")
+    for _ in range(2):
+        with pytest.raises(ConflictError, match=r"dbt-vcs resolve <relation> --with"):
+            merge_dev(forked)
+        report = list_conflicts(forked.repository, "main", "shop.a", limit=1)
+        assert [item.relation for item in report.relations] == ["shop.a", "shop.v"]
 
 
 def test_a_merge_goes_on_when_every_conflict_is_resolved(forked: Warehouse) -> None:

@@ -117,14 +117,10 @@ def keep(
         },
     )
     tree = repository.edit(TreeId(repository.objects.put(Tree())), changes)
-    # Built from an existing branch's name, which may predate the rules for names.
+    # Built from an existing branch's name, which may predate the rules for names. It holds a merge
+    # once it shows the conflicts, not before: this process may die in between.
     branch = repository.create_branch(
-        merge.branch,
-        merge.head,
-        author=author,
-        note=f"merge {merge.source}",
-        state=merge.state,
-        check=False,
+        merge.branch, merge.head, author=author, note=f"merge {merge.source}", check=False
     )
     landed = repository.land(
         Proposal(
@@ -133,6 +129,7 @@ def keep(
             tree=tree,
             author=author,
             message=f"Conflicts of merging {merge.source} into {merge.target}",
+            state=merge.state,
             allow_empty=True,
         )
     )

@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check smoke conformance nightly lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test check smoke conformance nightly chaos lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -32,6 +32,12 @@ conformance: java $(VENV)/.test,demo ## run all of dbt's own test suite for adap
 
 nightly: java $(VENV)/.test ## run the property tests on ten times as many random cases; takes hours
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit tests/functional/rows/test_machine.py
+
+MINUTES ?= 5
+STORE ?= local
+
+chaos: $(VENV)/.test ## kill processes and break the store for MINUTES=5, and check that nothing is lost; goes on where it was; STORE=s3 for a simulated S3
+	$(BIN)/python -m chaos --minutes $(MINUTES) --store $(STORE) $(CHAOS)
 
 smoke: java ## build the sdist and the wheel into dist/, install only the wheel and build a small project with it
 	$(PYTHON) tests/smoke.py
@@ -68,8 +74,8 @@ bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark
 bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if installed, Dolt; downloads their packages
 	$(BIN)/python benchmarks/peers.py --scale $(SF)
 
-clean: ## delete what the demo and the benchmarks left
-	rm -rf .demo benchmarks/results/*.* benchmarks/data integration_tests/data
+clean: ## delete what the demo, the benchmarks and campaigns left
+	rm -rf .chaos .demo benchmarks/results/*.* benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \

@@ -24,12 +24,14 @@ class Play:
     Attributes:
         wrong: All that the checks found.
         counts: How much was done.
+        collected: How many files collections deleted.
     """
 
     def __init__(self, ground: Ground, seed: int) -> None:
         self.ground = ground
         self.wrong: list[str] = []
         self.counts: dict[str, int] = {"kills": 0}
+        self.collected = 0
         self._dice = random.Random(seed)
         self._worlds = {name: Worlds() for name in ground.workers}
         self._journals = {name: Memo() for name in ground.workers}
@@ -105,6 +107,8 @@ class Play:
         wrong += drill(self.ground.blobs(), self._dice)
         for name, count in counted(lines).items():
             self.counts[name] = self.counts.get(name, 0) + count
+        told = [line for journal in lines.values() for line in journal]
+        self.collected += sum(line.get("files", 0) for line in told)
         self._journals = {name: Memo() for name in lines}
         for name, journal in self._journals.items():
             for line in carried(lines[name]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Final, NamedTuple, NoReturn
 
@@ -26,6 +27,7 @@ ROWS: Final = 3
 """Rows of a batch in each table."""
 
 TABLES: Final = (RelationName("shop", "a"), RelationName("shop", "b"))
+_COLUMNS: Final = "id bigint, batch string, n bigint, primary key (id)"
 _TRIES: Final = 10
 
 
@@ -51,7 +53,10 @@ class Shop:
         overlay = self._workspace.begin()
         texts = [
             "create schema shop",
-            *(f"create table {name} (batch string, n bigint)" for name in TABLES),
+            *(
+                f"create table {name} (id bigint, batch string, n bigint, primary key (id))"
+                for name in TABLES
+            ),
         ]
         for text in texts:
             self._connection.execute(text, overlay, origin=Origin())
@@ -59,7 +64,9 @@ class Shop:
 
     def insert(self, batch: str) -> CommitId:
         """Add a batch to both tables in one commit."""
-        rows = pa.table({"batch": [batch] * ROWS, "n": pa.array(range(ROWS), pa.int64())})
+        ids = [_id(batch, number) for number in range(ROWS)]
+        numbers = pa.array(range(ROWS), pa.int64())
+        rows = pa.table({"id": pa.array(ids, pa.int64()), "batch": [batch] * ROWS, "n": numbers})
 
         def change(scope: Scope) -> None:
             for name in TABLES:
@@ -97,7 +104,7 @@ class Shop:
         for block in held.blocks:
             table = files.columns(block.path, snapshot.schema.fields)
             deleted = set(gone[block.path].tolist()) if block.path in gone else set()
-            for position, value in enumerate(table.column(0).to_pylist()):
+            for position, value in enumerate(table.column(1).to_pylist()):
                 if value == batch and position not in deleted:
                     image = table.slice(position, 1)
                     image = image.append_column(FILE_COLUMN, [pa.array([block.path])])
@@ -124,6 +131,11 @@ def look(repository: Repository, commit: CommitId) -> Seen:
     return Seen(frozenset(batch for table in tables for batch in table), tuple(wrong))
 
 
+def _id(batch: str, number: int) -> int:
+    """Return a key that no other row has."""
+    return int(hashlib.sha256(f"{batch}/{number}".encode()).hexdigest()[:15], 16)
+
+
 def _rows(repository: Repository, commit: CommitId, name: RelationName) -> dict[str, list[int]]:
     entry = repository.tree(commit).entry(name)
     found: dict[str, list[int]] = {}
@@ -136,7 +148,7 @@ def _rows(repository: Repository, commit: CommitId, name: RelationName) -> dict[
     for block in held.blocks:
         for rows in files.batches(block, snapshot.schema.fields, gone.get(block.path)):
             for row in rows.to_pylist():
-                batch, number = row.values()
+                _, batch, number = row.values()
                 found.setdefault(batch, []).append(number)
     return found
 

@@ -40,7 +40,7 @@ _WEIGHTS: Final = {
     "restore": 8,
     "bring": 5,
     "optimize": 6,
-    "gc": 6,
+    "gc": 10,
     "tag": 3,
     "untag": 2,
     "read": 9,

@@ -30,6 +30,9 @@ class FaultyBlobs:
         self._after = after
 
     def create(self, path: str, data: bytes) -> bool:
+        if path == "vcs.json" and self._inner.exists(path):
+            # A question whether the store writes twice: it stores nothing, and does not count.
+            return self._inner.create(path, data)
         self.creates += 1
         number = self.creates
         self._before(number, path)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.core.characters import unseen
 from dbt.adapters.vcs.core.history.refname import is_allowed
 from dbt.adapters.vcs.core.history.revision import parse_range, parse_revision
 from dbt.adapters.vcs.core.ids import Micros
@@ -108,7 +109,7 @@ def git_takes(name: str) -> bool:
 def test_a_new_name_is_taken_where_git_takes_it_and_no_commit_is_called_so(name: str) -> None:
     reads_as_commit = re.fullmatch("[0-9a-fA-F]{4,64}", name)
     reads_as_full_name = name.startswith(("refs/", "heads/", "tags/"))
-    ours = not (reads_as_commit or reads_as_full_name)
+    ours = not (reads_as_commit or reads_as_full_name or unseen(name))
     assert is_allowed(name) == (git_takes(name) and ours)
 
 

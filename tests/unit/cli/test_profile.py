@@ -190,7 +190,7 @@ def test_storage_options_come_from_the_profile_and_the_command(
     text = (project / "profiles.yml").read_text()
     options = "branch: feature/tax\n      storage_options: {fsync: maybe}"
     (project / "profiles.yml").write_text(text.replace("branch: feature/tax", options))
-    assert "'maybe'; expected true or false" in call("status", code=2).stderr
+    assert "fsync has another value; expected true or false" in call("status", code=2).stderr
     status(call, "--storage-option", "fsync=false")
     # What a profile says of its own repository is not meant for another one.
     status(call, "-r", "warehouse")

@@ -55,7 +55,7 @@ def test_modes_and_protections_are_read(tmp_path: Path) -> None:
         ("branches: {main: {protected: true, require: [luck]}}", "out of: tests"),
         ("branches: {main: {require: [tests]}}", "without protected: true"),
         ("branches: [main]", "expected names with values"),
-        ("a: [", "not YAML"),
+        ("a: [", "not valid YAML"),
     ],
 )
 def test_what_is_not_understood_is_refused(tmp_path: Path, text: str, found: str) -> None:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
-
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.rendering import render
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.opening import located
+from dbt.adapters.vcs.yaml_text import load_yaml
 
 _HINT = "Set --repository <location> or DBT_VCS_REPOSITORY."
 
@@ -132,16 +131,10 @@ def _profiles_file(settings: Settings, project: Path) -> Path:
 def _load(path: Path) -> Mapping[Any, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"Can't read {path}: {reason}.") from error
-    except yaml.YAMLError as error:
-        # The original message quotes the file, which may contain credentials.
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "it does not parse"
-        raise InputError(f"{path}{line} is not valid YAML: {problem}.") from None
+    found = load_yaml(text, str(path))
     return _mapping({} if found is None else found, f"no mapping in {path}")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 import zstandard
 
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import (
     Commit,
     Function,
@@ -27,8 +27,14 @@ FORMAT_VERSION: Final = 1
 COMPRESS_ABOVE: Final = 4_096
 """Objects longer than this many bytes are stored zstd-compressed."""
 
+MAX_BYTES: Final = 256 * 2**20
+"""Length of an object, uncompressed: nobody writes longer ones, and none are read."""
+
 _LARGE: Final = 64 * 1024
 """Bytes of JSON from which on Python's garbage collector is kept from walking what it becomes."""
+
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What JSON raises that does not parse, is not UTF-8, or is nested too deeply."""
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _KINDS: Final[dict[type[Value], str]] = {
@@ -77,7 +83,7 @@ def decode(type_: type[V], id: str, stored: bytes) -> V:
         )
     try:
         return cast(V, _parsed(_DECODERS[type_], data))
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise DamagedError(f"The {kind} {id} does not parse: {error}.") from error
 
 
@@ -93,9 +99,18 @@ def _parsed(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
 
 
 def pack(data: bytes) -> bytes:
-    """Return the bytes to store, compressed if that is worth it."""
+    """Return the bytes to store, compressed if that is worth it.
+
+    Raises:
+        InputError: The object is too large to be read again.
+    """
     if len(data) <= COMPRESS_ABOVE:
         return data
+    if len(data) > MAX_BYTES:
+        raise InputError(
+            f"An object of {len(data):,} bytes can't be stored, at most {MAX_BYTES:,} are "
+            "allowed. Shorten comments and texts, or store fewer relations in one schema."
+        )
     return zstandard.ZstdCompressor(level=3).compress(data)
 
 
@@ -103,12 +118,21 @@ def unpack(stored: bytes, name: str) -> bytes:
     """Undo `pack`; `name` is for the error message.
 
     Raises:
-        DamagedError: The bytes are a broken zstd frame.
+        DamagedError: The bytes are a broken zstd frame, or more than one, or one that does not
+            tell how long its content is, or that is longer than any object.
     """
     if not stored.startswith(_ZSTD_MAGIC):
         return stored
     try:
-        return zstandard.ZstdDecompressor().decompress(stored)
+        # Whoever decompresses first and looks then has lost the memory already.
+        size = zstandard.frame_content_size(stored)
+        if not 0 <= size <= MAX_BYTES:
+            told = "does not tell its length" if size < 0 else f"holds {size:,} bytes"
+            raise DamagedError(
+                f"The {name} is damaged: its compressed form {told}, and an object has at most "
+                f"{MAX_BYTES:,} bytes. Restore it from a backup of the repository."
+            )
+        return zstandard.ZstdDecompressor().decompress(stored, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise DamagedError(
             f"The {name} is damaged: {error}. Restore it from a backup of the repository."
@@ -128,7 +152,7 @@ def decode_record(type_: type[V], data: bytes, name: str) -> V:
     """
     try:
         return msgspec.json.decode(data, type=type_)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise DamagedError(
             f"The file {name} does not parse: {error}. Restore it from a backup of the repository."
         ) from error

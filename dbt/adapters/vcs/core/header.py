@@ -7,7 +7,12 @@ from typing import Final
 
 import msgspec
 
-from dbt.adapters.vcs.core.codec import FORMAT_VERSION, decode_record, encode_record
+from dbt.adapters.vcs.core.codec import (
+    FORMAT_VERSION,
+    UNREADABLE,
+    decode_record,
+    encode_record,
+)
 from dbt.adapters.vcs.core.errors import DamagedError, FormatError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -89,7 +94,7 @@ def read_header(blobs: Blobs) -> Header:
 def _version(data: bytes, uri: str) -> int:
     try:
         return msgspec.json.decode(data, type=_Version).format
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise DamagedError(
             f"The file {PATH} of {uri} does not tell a format version: {error}. "
             "Restore it from a backup of the repository."

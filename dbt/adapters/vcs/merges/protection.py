@@ -8,12 +8,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-import yaml  # type: ignore[import-untyped]
-
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import DEMANDS, Protection, Repository
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.yaml_text import load_yaml
 
 FILE: Final = "vcs.yml"
 """Name of the file, beside `dbt_project.yml`."""
@@ -105,12 +104,7 @@ def read_rules(folder: Path) -> Rules:
         return Rules()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"Can't read {path}: {error}.") from error
-    try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{line} is not YAML. Correct it.") from error
+    found = load_yaml(text, str(path))
     top = _mapping({} if found is None else found, str(path))
     _known(top, TOP, str(path))
     return Rules(policy=_policy(top, path), branches=_branches(top.get("branches"), path))

@@ -12,6 +12,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.compare.net import net_changes, table_columns
 from dbt.adapters.vcs.rows.compare.signed import signed_rows
 from dbt.adapters.vcs.rows.equality_sql import canonical, equals
@@ -103,7 +104,7 @@ def _kept(scope: Scope, table: Snapshot, rows: pa.Table) -> Iterator[Stage]:
         return
     blobs = scope.overlay.repository.blobs
     path, data = f"{folder_of(table.table)}/changes.parquet", parquet_bytes(rows)
-    blobs.create(path, data)
+    write_new(blobs, path, data)
     try:
         yield Stage(table=table.schema, files=(path,), rows=rows.num_rows, bytes=len(data))
     finally:

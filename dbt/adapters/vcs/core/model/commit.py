@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.core.ids import CommitId, Micros, TreeId
+from dbt.adapters.vcs.core.ids import CommitId, Micros, Moment, TreeId
 from dbt.adapters.vcs.core.model.snapshot import Input
 from dbt.adapters.vcs.core.model.value import Value
 
@@ -51,7 +51,7 @@ class Run(Value, frozen=True, kw_only=True):
     target: str = ""
     dbt_version: str = ""
     git_sha: str | None = None
-    started_at: Micros = Micros(0)
+    started_at: Moment = Micros(0)
     seconds: float = 0.0
     head: CommitId | None = None
     nodes: tuple[NodeRun, ...] = ()
@@ -73,7 +73,7 @@ class Commit(Value, frozen=True, kw_only=True):
     tree: TreeId
     parents: tuple[CommitId, ...]
     author: str
-    committed_at: Micros
+    committed_at: Moment
     message: str
     run: Run | None = None
     metadata: dict[str, str] = {}

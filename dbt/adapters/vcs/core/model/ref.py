@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.ids import CommitId, Moment
 from dbt.adapters.vcs.core.model.value import Value
 
 
@@ -28,7 +28,7 @@ class RefMove(Value, frozen=True, kw_only=True):
 
     name: str
     commit: CommitId | None
-    at: Micros
+    at: Moment
     by: str
     action: str
     note: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.core.ids import Micros, SnapshotId, TableId
+from dbt.adapters.vcs.core.ids import Moment, SnapshotId, TableId
 from dbt.adapters.vcs.core.model.schema import Field, Schema
 from dbt.adapters.vcs.core.model.segment import SegmentRef
 from dbt.adapters.vcs.core.model.value import Value
@@ -65,7 +65,7 @@ class Snapshot(Value, frozen=True, kw_only=True):
     table: TableId
     schema: Schema
     segments: tuple[SegmentRef, ...]
-    created_at: Micros
+    created_at: Moment
     operation: str
     parents: tuple[SnapshotId, ...] = ()
     primary_key: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ import threading
 from typing import Final, TypeVar, cast
 
 from dbt.adapters.vcs.core.codec import decode, encode, kind_of, pack
-from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, FunctionId, SegmentId, SnapshotId, TreeId, ViewId
 from dbt.adapters.vcs.core.model import (
     Commit,
@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.cache import ObjectCache
+from dbt.adapters.vcs.core.store.write_once import check_write_once
 
 V = TypeVar("V", bound=Value)
 
@@ -97,12 +98,7 @@ class ObjectStore:
         """
         self.flush()
         id, data = encode(value)
-        if self._blobs.create(_path(kind_of(type(value)), id), pack(data)):
-            raise StorageError(
-                f"The store of {self._blobs.uri} ignores put-if-absent (If-None-Match), without "
-                "which concurrent writers lose each other's commits. Upgrade it, or put the "
-                "repository in a store that has it: S3, GCS, Azure, a local disk."
-            )
+        check_write_once(self._blobs, _path(kind_of(type(value)), id), pack(data))
 
     def get(self, type_: type[V], id: str) -> V:
         """Return the object with an id.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from contextlib import suppress
+from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
@@ -14,9 +16,13 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
 from dbt.adapters.vcs.core.store.chain import check_follows, opened, sealed
 from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.write_once import check_write_once
 
 Space: TypeAlias = str
 """Folders below `refs/`: `heads`, `tags`, or `snapshots/<schema>/<identifier>`."""
+
+_HEADER: Final = "vcs.json"
+"""A file that every repository has, from the end of its creation on."""
 
 _STRIDE = 4
 """Factor of the gallop: short logs, the usual ones, take few probes."""
@@ -52,6 +58,7 @@ class RefStore:
         self._blobs = blobs
         self._lock = threading.Lock()
         self._seen: dict[tuple[Space, str], _Seen] = {}
+        self._checked_by = 0
 
     def read(self, space: Space, name: str) -> Ref | None:
         """Return the last move, even a deletion; None if the ref never existed.
@@ -114,9 +121,11 @@ class RefStore:
         because a request was repeated on the way; None if another move took the place.
 
         Raises:
-            StorageError: The store failed, and the move is not in the log as far as can be seen.
+            StorageError: The store failed, and the move is not in the log as far as can be seen;
+                or it would write over the moves of others.
             DamagedError: There is no move `after`, or the log continues behind a gap.
         """
+        self._check_store()
         before = self._bytes_of(space, move.name, after) if after else None
         new = sealed(move, before)
         folder = _folder(space, move.name)
@@ -201,6 +210,15 @@ class RefStore:
         This may include one whose creation was not finished: it has no move yet.
         """
         return sorted(unquote(folder) for folder in self._blobs.folders(f"refs/{space}"))
+
+    def _check_store(self) -> None:
+        """Probe the store before the first move of this process: an upgrade can change it."""
+        if self._checked_by == os.getpid():
+            return
+        # It never changes, so a store that writes over it does no harm.
+        with suppress(NotFoundError):
+            check_write_once(self._blobs, _HEADER, self._blobs.get(_HEADER))
+            self._checked_by = os.getpid()
 
     def _landed_anyway(self, path: str, data: bytes, name: str, error: StorageError) -> bool:
         """Return whether a failed put landed after all; False if another move is there."""

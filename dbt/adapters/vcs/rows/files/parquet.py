@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
 from dbt.adapters.vcs.rows.types import arrow_type
 
@@ -61,8 +62,7 @@ def write_table(
     paths: list[str] = []
     for number, start in enumerate(range(0, table.num_rows, max_rows_per_file)):
         path = f"{folder}/part-{number:05}-{write}.parquet"
-        if not blobs.create(path, parquet_bytes(table.slice(start, max_rows_per_file))):
-            raise InputError(f"{path} already exists; write to a new folder.")
+        write_new(blobs, path, parquet_bytes(table.slice(start, max_rows_per_file)))
         paths.append(path)
     return tuple(paths)
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
 
@@ -99,8 +99,7 @@ def _files(
         assert writer is not None and sink is not None
         writer.close()
         path = f"{place[0]}/part-{number:05}-{place[1]}.parquet"
-        if not blobs.create(path, sink.getvalue().to_pybytes()):
-            raise InputError(f"{path} already exists; write to a new folder.")
+        write_new(blobs, path, sink.getvalue().to_pybytes())
         number, writer, sink = number + 1, None, None
         return path
 

@@ -8,9 +8,10 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, parquet_bytes
 from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_folder
 
@@ -51,8 +52,7 @@ def write_rows(
     for inside, part in _partitions(rows, partition_by):
         for piece in _pieces(part):
             path = f"{folder}/{inside}part-{len(paths):05}-{write}.parquet"
-            if not blobs.create(path, parquet_bytes(piece)):
-                raise InputError(f"{path} already exists; write to a new folder.")
+            write_new(blobs, path, parquet_bytes(piece))
             paths.append(path)
     return tuple(paths)
 

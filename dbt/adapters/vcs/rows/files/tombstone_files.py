@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
 
 _ROW_GROUP: Final = 100_000
@@ -32,8 +32,7 @@ def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
     rows = _sorted(rows)
     path = f"{folder}/deleted-{folder.rpartition('=')[2]}.parquet"
     data = parquet_bytes(rows, row_group=_ROW_GROUP)
-    if not blobs.create(path, data):
-        raise InputError(f"{path} already exists; write to a new folder.")
+    write_new(blobs, path, data)
     counts = pc.value_counts(rows.column(FILE_COLUMN)).to_pylist()
     return Tombstone(
         path=path,

@@ -1,0 +1,44 @@
+"""YAML that a project's files hold, read safely."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import yaml  # type: ignore[import-untyped]
+
+from dbt.adapters.vcs.core.errors import InputError
+
+MAX_DEPTH: Final = 100
+"""Levels of nesting that are read."""
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load_yaml(text: str, place: str) -> Any:
+    """Return the value of a text; `place` is its file, for the message.
+
+    Raises:
+        InputError: It is not YAML, or is nested too deeply. The message does not repeat the text,
+            which may contain credentials.
+    """
+    try:
+        _check_depth(text, place)
+        return yaml.load(text, Loader=_LOADER)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "it does not parse"
+        raise InputError(f"{place}{line} is not valid YAML: {problem}.") from None
+
+
+def _check_depth(text: str, place: str) -> None:
+    # Loading calls itself for each level, and the parser in C overflows the stack of the process.
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise InputError(
+                f"{place}, line {event.start_mark.line + 1} is nested more than {MAX_DEPTH} "
+                "levels deep. Write it with fewer."
+            )

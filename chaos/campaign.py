@@ -38,7 +38,7 @@ WEATHERS: Final = {
 _STEPS: Final = 8
 """Steps of two hours within a round: a killed collection blocks others for one."""
 
-_ERA: Final = 2_500
+_ERA: Final = 800
 """Publishes after which a campaign goes on in a new repository: checks read whole logs."""
 
 _PATIENCE: Final = 0.2
@@ -72,7 +72,7 @@ class Campaign:
         options: The store's options.
         state: How far it has come.
         workers: How many processes work at once.
-        life: How many seconds a process lives at most.
+        life: How many seconds most processes live at most; some live for four times as long.
     """
 
     folder: Path
@@ -153,10 +153,11 @@ class Campaign:
         idle = list(self._names)
         while time.monotonic() < end:
             for name in idle:
-                # Half of them die at a call of their own, the others whenever it comes.
-                plan = Plan(weather, dice, dies_at_call=dice.random() < 0.5)
+                # Some die at a call of their own, the others whenever it comes.
+                plan = Plan(weather, dice, dies_at_call=dice.random() < 0.4)
                 pid = _forked(lambda name=name, plan=plan: self._live(ground, name, plan))  # type: ignore[misc]
-                alive[pid] = name, time.monotonic() + dice.uniform(0.1, self.life)
+                times = 4 if dice.random() < 0.2 else 1
+                alive[pid] = name, time.monotonic() + dice.uniform(0.1, times * self.life)
             idle = []
             time.sleep(0.005)
             for pid, (name, until) in list(alive.items()):

@@ -19,10 +19,13 @@ def live(
     ground: Ground, name: str, stamp: str, journal: Journal, worlds: Worlds, plan: Plan
 ) -> NoReturn:
     """Work until killed; a process that ends by itself tells why."""
+    parent = os.getppid()
     try:
         worker = born(ground, name, stamp, journal, worlds, plan)
-        while True:
+        while os.getppid() == parent:
             worker.step()
+        # Nobody would end it any more.
+        os._exit(0)
     except BaseException as error:
         text = "".join(traceback.format_exception(error)[-8:])
         journal.tell(event="wrong", what=f"raw: a process of {name} ended: {text}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
@@ -32,6 +33,8 @@ from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+_RAW: Final = re.compile(r"\s*(?:set|reset|add|list|explain)\b", re.IGNORECASE)
 
 
 class SparkView:
@@ -290,10 +293,11 @@ class SparkView:
 
     def _refuse_hidden_write(self, text: str) -> None:
         """Refuse to write to a directory that a setting names, which Spark puts into the text."""
-        if "${" not in text:
+        if "${" not in text or _RAW.match(text):
             return
-        plan = self._java.sessionState().sqlParser().parsePlan(text)
-        if "InsertIntoDir" in plan.toString():
+        # Only a statement that runs is given the settings of this session.
+        plan = self._spark.sql(f"explain extended {text}").collect()[0][0]
+        if "InsertIntoDir" in plan:
             raise UnsupportedError(
                 "`insert overwrite directory` takes no settings (`${...}`) in its text: write the "
                 "location and the query out."

@@ -63,8 +63,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     "core.store": (
         {"blobs", "branch_names", "cache", "chain", "each", "reach", "secrets"},
         {"failures", "write_once"},
-        {"cloud_failures", "memory", "objects", "refs"},
-        {"cloud"},
+        {"cloud_failures", "memory", "objects", "refs", "set_aside"},
+        {"cloud", "log_repair"},
         {"local"},
         {"opening"},
     ),

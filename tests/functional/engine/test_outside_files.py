@@ -45,9 +45,9 @@ def test_no_statement_reaches_the_repository(
     assert files_of(root) == before
     client.sql(f"insert overwrite directory '{out}' using parquet select 7 as id")
     assert client.sql(f"select * from parquet.`{out}`").to_pylist() == [{"id": 7}]
-    with connect(str(root), branch="main@{1}", schema="shop", spark=SPARK) as reader:
-        with pytest.raises(ReadOnlyError):
-            reader.sql(f"insert overwrite directory '{out}' using parquet select 8 as id")
+    reader = connect(str(root), branch="main@{1}", schema="shop", spark=SPARK)
+    with reader, pytest.raises(ReadOnlyError):
+        reader.sql(f"insert overwrite directory '{out}' using parquet select 8 as id")
     assert client.sql(f"select * from parquet.`{out}`").to_pylist() == [{"id": 7}]
     assert client.sql("select * from shop.a").to_pylist() == [{"id": 1}]
 

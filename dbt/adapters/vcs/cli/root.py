@@ -82,6 +82,10 @@ COMMANDS = {
     "fsck": Lazy(
         "dbt.adapters.vcs.cli.upkeep.fsck_command", "Check for missing or damaged files."
     ),
+    "repair": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.repair_command",
+        "Show what is damaged and what can be done about it, or do it.",
+    ),
 }
 
 

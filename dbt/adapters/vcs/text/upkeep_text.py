@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dbt.adapters.vcs.verbs.upkeep.fsck import FsckReport
     from dbt.adapters.vcs.verbs.upkeep.gc import GcReport
     from dbt.adapters.vcs.verbs.upkeep.losses import Losses
+    from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport
 
 _SHOWN: Final = 10
 
@@ -106,3 +107,20 @@ def fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Blo
         yield line(Span(f"{counted(len(report.problems), 'problem')}.", "bad"))
     else:
         yield line(Span("No problems found.", "good"))
+
+
+def repair_text(report: RepairReport) -> Iterator[Block]:
+    """Yield what a repair did, and what is damaged."""
+    if report.done and report.dry_run:
+        yield line("Nothing was changed. The repair would do this:")
+    for done in report.done:
+        yield line(done)
+    for damage in report.damages:
+        yield line(Span(damage.where, "name"), ": ", Span(damage.what, "bad"))
+        for way in damage.help:
+            yield line("    ", way)
+    if report.damages:
+        left = "is left" if report.done else "was found"
+        yield line(Span(f"{counted(len(report.damages), 'damage')} {left}.", "bad"))
+    elif not report.dry_run or not report.done:
+        yield line(Span("Nothing is damaged.", "good"))

@@ -1,0 +1,81 @@
+"""`dbt-vcs repair`: show what is damaged, and repair it."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.failure import ShownFailure
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.text.upkeep_text import repair_text
+from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
+from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, drop_damaged, go_back, survey
+
+
+@click.command()
+@click.option(
+    "--from-copy", metavar="LOCATION", help="Take what is damaged from a copy of the repository."
+)
+@click.option(
+    "--to-last-whole",
+    metavar="NAME",
+    help="Move a branch or a tag back to its last state that is whole.",
+)
+@click.option("--drop-relation", metavar="RELATION", help="Drop a damaged relation.")
+@click.option("--branch", "-b", metavar="NAME", help="The branch to drop it from.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
+@json_option
+@with_session
+def repair(
+    session: Session,
+    from_copy: str | None,
+    to_last_whole: str | None,
+    drop_relation: str | None,
+    branch: str | None,
+    dry_run: bool,
+) -> None:
+    """Show what is damaged and what can be done about it, or do it.
+
+    Without an option that says what to do, nothing is changed. Files that a repair replaces are
+    kept in the repository's folder `damaged`. The exit code is 2 if anything is damaged, or still
+    is after a repair.
+    """
+    given = [way for way in (from_copy, to_last_whole, drop_relation) if way is not None]
+    if len(given) > 1:
+        raise click.UsageError(
+            "Give one of --from-copy, --to-last-whole and --drop-relation at a time."
+        )
+    if branch is not None and drop_relation is None:
+        raise click.UsageError("--branch can only be used with --drop-relation.")
+    if dry_run and not given:
+        raise click.UsageError(
+            "--dry-run can only be used with --from-copy, --to-last-whole or --drop-relation; "
+            "without these nothing is changed anyway."
+        )
+    report = _report(session, from_copy, to_last_whole, drop_relation, branch, dry_run)
+    session.show(report, repair_text(report), report.damages)
+    if report.damages:
+        raise ShownFailure(DamagedError)
+
+
+def _report(
+    session: Session,
+    copy: str | None,
+    name: str | None,
+    relation: str | None,
+    branch: str | None,
+    dry_run: bool,
+) -> RepairReport:
+    repository, who = session.repository, session.author
+    if copy is not None:
+        other = Repository.open(open_blobs(copy, session.storage_options))
+        return fetch(repository, other, author=who, dry_run=dry_run)
+    if name is not None:
+        return go_back(repository, name, author=who, dry_run=dry_run)
+    if relation is not None:
+        where = session.bound(branch or session.branch)
+        return drop_damaged(repository, relation, branch=where, author=who, dry_run=dry_run)
+    return survey(repository)

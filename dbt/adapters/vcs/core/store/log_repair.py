@@ -1,0 +1,165 @@
+"""Log repair: a log that can be read again, made from the moves of it that are whole.
+
+Every move keeps its number, since processes that read the log before know it by number. Where a
+move is lost, one that says so stands in its place, with the state of the move before it. All moves
+behind it are sealed again, because each contains the digest of the one before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.codec import encode_record
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.model import RefMove
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.chain import opened, sealed
+from dbt.adapters.vcs.core.store.set_aside import put_aside, replace_file
+
+LOST: Final = "lost"
+"""The action of a move that stands for a lost one."""
+
+_NUMBER: Final = re.compile(r"\d{20}")
+_FAR: Final = 1_000
+"""A file so many numbers behind the others is no move of the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRepair:
+    """What makes a log readable again.
+
+    Attributes:
+        folder: The log.
+        lost: Numbers of the moves that can't be read.
+        foreign: Paths of files that are no moves of this log.
+        files: The new bytes of each file that changes.
+        fetched: The files that a copy of the repository has.
+        moves: The moves that are whole, by number.
+    """
+
+    folder: str
+    moves: Mapping[int, RefMove]
+    lost: tuple[int, ...] = ()
+    foreign: tuple[str, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    fetched: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def is_needed(self) -> bool:
+        """False if the log is whole."""
+        return bool(self.lost or self.foreign or self.files or self.fetched)
+
+
+def plan_log(
+    blobs: Blobs, folder: str, name: str, *, author: str, copy: Blobs | None = None
+) -> LogRepair | None:
+    """Return what makes a log readable again; None if it has no whole move.
+
+    Moves that are damaged or missing are taken from a copy of the repository, if it has them.
+    """
+    numbers, foreign = _numbers(blobs, folder)
+    if not numbers and copy is not None:
+        numbers, _ = _numbers(copy, folder)
+    whole: dict[int, tuple[RefMove, bytes]] = {}
+    fetched: dict[str, bytes] = {}
+    for number in range(1, (numbers[-1] if numbers else 0) + 1):
+        path = f"{folder}/{number:020d}"
+        found = _whole(blobs, path, name) if number in numbers else None
+        if found is None and copy is not None:
+            found = _whole(copy, path, name)
+            if found is not None:
+                fetched[path] = found[1]
+        if found is not None:
+            whole[number] = found
+    if not whole:
+        return None
+    files, lost = _sealed_again(folder, numbers[-1], whole, author)
+    return LogRepair(
+        folder=folder,
+        moves={number: move for number, (move, _) in whole.items()},
+        lost=tuple(lost),
+        foreign=tuple(foreign),
+        files=files,
+        fetched=fetched,
+    )
+
+
+def apply_log(blobs: Blobs, repair: LogRepair, id: str) -> None:
+    """Write what was planned; if the process dies on the way, the repair is planned again."""
+    for path in repair.foreign:
+        put_aside(blobs, path, id)
+    new = {**repair.fetched, **repair.files}
+    for path in sorted(new):
+        replace_file(blobs, path, new[path], id)
+
+
+def _numbers(blobs: Blobs, folder: str) -> tuple[list[int], list[str]]:
+    """Return the numbers of moves in a folder, and the files that are none."""
+    numbers: list[int] = []
+    foreign: list[str] = []
+    for path in sorted(info.path for info in blobs.walk(folder)):
+        text = path.removeprefix(f"{folder}/")
+        last = numbers[-1] if numbers else 0
+        if _NUMBER.fullmatch(text) and 0 < int(text) <= last + _FAR:
+            numbers.append(int(text))
+        else:
+            foreign.append(path)
+    return numbers, foreign
+
+
+def _whole(blobs: Blobs, path: str, name: str) -> tuple[RefMove, bytes] | None:
+    try:
+        data = blobs.get(path)
+        move = opened(data, path)
+    except (DamagedError, NotFoundError):
+        return None
+    return (move, data) if move.name == name else None
+
+
+def _sealed_again(
+    folder: str, last: int, whole: Mapping[int, tuple[RefMove, bytes]], author: str
+) -> tuple[dict[str, bytes], list[int]]:
+    """Return the files that change from the first lost or unchained move on, and what is lost."""
+    files: dict[str, bytes] = {}
+    lost: list[int] = []
+    before: bytes | None = None
+    is_sealed = False
+    state = next(iter(whole.values()))[0]
+    for number in range(1, last + 1):
+        found = whole.get(number)
+        if found is None:
+            lost.append(number)
+            move = _stand_in(state, author, is_first=number == 1)
+        else:
+            move = state = found[0]
+        new = sealed(move, before)
+        if found is not None and _still_follows(move, new, is_sealed):
+            before, is_sealed = found[1], bool(move.digest)
+            continue
+        before, is_sealed = encode_record(new), True
+        files[f"{folder}/{number:020d}"] = before
+    return files, lost
+
+
+def _still_follows(move: RefMove, sealed_again: RefMove, is_sealed: bool) -> bool:
+    """Return whether a move may stay as it is behind a move that is sealed, or is not."""
+    if not move.digest:
+        return not is_sealed
+    return move.previous == sealed_again.previous or not (is_sealed or move.previous)
+
+
+def _stand_in(state: RefMove, author: str, *, is_first: bool) -> RefMove:
+    return msgspec.structs.replace(
+        state,
+        commit=None if is_first else state.commit,
+        at=Micros(0) if is_first else state.at,
+        by=author,
+        action=LOST,
+        note="the move that was here could not be read; repaired",
+    )

@@ -1,0 +1,209 @@
+"""Repair: what is damaged and what can be done, and the ways to do it without a copy."""
+
+from __future__ import annotations
+
+import shlex
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.core.branches import Branch, Names
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.landing import Proposal
+from dbt.adapters.vcs.core.model import Absent, RefMove
+from dbt.adapters.vcs.core.repository import Repository, TreeChanges
+from dbt.adapters.vcs.core.store.branch_names import quote
+from dbt.adapters.vcs.core.store.log_repair import LogRepair, apply_log, plan_log
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.refs import Ref, RefStore
+from dbt.adapters.vcs.verbs.changing.restore import head_of
+from dbt.adapters.vcs.verbs.reading.log import parse_relation
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.wholeness import Broken, broken_of
+
+_NOUNS = {"heads": "branch", "tags": "tag"}
+COPY = "dbt-vcs repair --from-copy LOCATION"
+"""What can always be done, if there is a copy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """Something damaged, and what can be done.
+
+    Attributes:
+        where: `branch main`, `branch main, shop.orders`, `tag v1` or `history`.
+        what: What is wrong, a sentence.
+        help: Commands, the one that loses least first.
+    """
+
+    where: str
+    what: str
+    help: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairReport:
+    """What is damaged, or what a repair did.
+
+    Attributes:
+        dry_run: True if nothing was changed.
+        done: What was done or would be done, a sentence each.
+        damages: What is damaged; after a repair, what is left.
+    """
+
+    dry_run: bool
+    done: tuple[str, ...] = ()
+    damages: tuple[Damage, ...] = ()
+
+
+def survey(repository: Repository) -> RepairReport:
+    """Return what is damaged and what can be done about it; nothing is changed."""
+    damages: list[Damage] = []
+    for space in _NOUNS:
+        for name in repository.refs.names(space):
+            damages += _damages_of(repository, space, name)
+    known = "\n".join(damage.what for damage in damages)
+    for problem in check_repository(repository).problems:
+        if problem.rstrip(".").split(". ")[0] not in known:
+            damages.append(Damage(where="history", what=problem, help=(COPY,)))
+    return RepairReport(dry_run=True, damages=tuple(damages))
+
+
+def go_back(
+    repository: Repository, name: str, *, author: str, dry_run: bool = False
+) -> RepairReport:
+    """Make the log of a branch or tag readable, and move it to its last whole state.
+
+    What is taken away is kept in the repository's folder `damaged`.
+
+    Raises:
+        NotFoundError: There is no such branch or tag.
+        DamagedError: None of its states is whole.
+        ProtectedError: It is a protected branch, and would show another commit.
+    """
+    space = next((each for each in _NOUNS if name in repository.refs.names(each)), None)
+    if space is None:
+        raise NotFoundError(f"There is no branch or tag {name!r}.")
+    blobs = repository.blobs
+    log = plan_log(blobs, f"refs/{space}/{quote(name)}", name, author=author)
+    number = None if log is None else _last_whole(repository, log)
+    if log is None or number is None:
+        raise DamagedError(
+            f"No state of the {_NOUNS[space]} {name!r} is whole. Nothing was changed. Fetch what "
+            f"is damaged from a copy of the repository: {COPY}"
+        )
+    last = log.moves[max(log.moves)]
+    target = log.moves[number]
+    moves = target.commit != last.commit
+    if moves and last.commit is not None:
+        Branch(name, last.commit, Ref(name, max(log.moves), last)).check_open(promotes=False)
+    if not dry_run:
+        if log.is_needed:
+            apply_log(blobs, log, uuid.uuid4().hex)
+        if moves:
+            _move(repository, space, name, target, author, f"back to move {number}")
+    left = () if dry_run else tuple(_damages_of(repository, space, name))
+    return RepairReport(
+        dry_run=dry_run, done=tuple(_told(space, name, log, number, moves)), damages=left
+    )
+
+
+def drop_damaged(
+    repository: Repository, relation: str, *, branch: str, author: str, dry_run: bool = False
+) -> RepairReport:
+    """Drop a damaged relation from a branch, with a commit; other relations stay as they are.
+
+    Raises:
+        NotFoundError: The branch doesn't show it.
+        InputError: It is whole, or the branch is that of a run.
+        ProtectedError: The branch takes only promotions.
+    """
+    head, name = head_of(repository, branch), parse_relation(relation)
+    tree = repository.tree(head)
+    if tree.entry(name) is None:
+        raise NotFoundError(f"The branch {branch!r} shows no {name}.")
+    if not any(broken.relation == name for broken in _broken(repository, head)):
+        raise InputError(f"{name} is whole on {branch!r}. To drop it anyway: drop table {name}")
+    if not dry_run:
+        changed = repository.edit(tree.id, TreeChanges(relations={name: Absent}))
+        repository.land(
+            Proposal(
+                branch=branch,
+                base=head,
+                tree=changed,
+                author=author,
+                message=f"Drop {name}, which is damaged",
+                action="repair",
+            )
+        )
+    left = () if dry_run else tuple(_damages_of(repository, "heads", branch))
+    return RepairReport(dry_run=dry_run, done=(f"{name} is dropped from {branch}.",), damages=left)
+
+
+def _damages_of(repository: Repository, space: str, name: str) -> Iterator[Damage]:
+    """Yield what is damaged of what a branch or tag shows."""
+    where = f"{_NOUNS[space]} {name}"
+    back = f"dbt-vcs repair --to-last-whole {shlex.quote(name)}"
+    problem = next(RefStore(repository.blobs).check(space, name), None)
+    if problem is not None:
+        yield Damage(where=where, what=problem, help=(COPY, back))
+        return
+    last = RefStore(repository.blobs).read(space, name)
+    if last is None or last.move.commit is None:
+        return
+    for broken in _broken(repository, last.move.commit):
+        if broken.relation is None:
+            yield Damage(where=where, what=broken.what, help=(COPY, back))
+            continue
+        drop = f"dbt-vcs repair --drop-relation {broken.relation} --branch {shlex.quote(name)}"
+        restore = f"dbt-vcs restore {broken.relation} --branch {shlex.quote(name)} --to REVISION"
+        ways = (COPY, restore, drop) if space == "heads" else (COPY,)
+        yield Damage(where=f"{where}, {broken.relation}", what=broken.what, help=(*ways, back))
+
+
+def _broken(repository: Repository, commit: CommitId) -> list[Broken]:
+    # What this process remembers may be damaged by now.
+    return broken_of(repository.blobs, ObjectStore(repository.blobs), commit)
+
+
+def _last_whole(repository: Repository, log: LogRepair) -> int | None:
+    """Return the number of the last move that shows a whole commit, or is a deletion."""
+    for number in sorted(log.moves, reverse=True):
+        commit = log.moves[number].commit
+        if commit is None or not _broken(repository, commit):
+            return number
+    return None
+
+
+def _move(
+    repository: Repository, space: str, name: str, target: RefMove, author: str, note: str
+) -> None:
+    refs = RefStore(repository.blobs)
+    names = Names(repository.objects, refs, repository.clock, space)
+    last = refs.read(space, name)
+    state = last.move.state if last else {}
+    if not names.follow(
+        last, name, target.commit, author=author, action="repair", note=note, state=state
+    ):
+        raise DamagedError(
+            f"{name!r} was moved by somebody else during the repair. Its log can be read again; "
+            "repair it again if what it shows is damaged."
+        )
+
+
+def _told(space: str, name: str, log: LogRepair, number: int, moves: bool) -> Iterator[str]:
+    noun, target = _NOUNS[space], log.moves[number]
+    if log.lost:
+        some = ", ".join(map(str, log.lost[:10])) + (" and others" if len(log.lost) > 10 else "")
+        yield f"The log of the {noun} {name} lost the moves {some}; the others are kept."
+    elif log.is_needed:
+        yield f"The log of the {noun} {name} is put in order; no move is lost."
+    if log.foreign:
+        yield f"Files that are no moves are taken away: {', '.join(log.foreign[:10])}."
+    when = f"{datetime_of(target.at):%Y-%m-%d %H:%M} UTC"
+    at = "deleted" if target.commit is None else f"at {target.commit[:12]}"
+    if moves or log.lost:
+        yield f"The {noun} {name} is {at}, as of move {number} of {when} by {target.by}."
+    elif not log.is_needed:
+        yield f"The {noun} {name} is whole: nothing to do."

@@ -1,0 +1,74 @@
+"""Wholeness: whether everything that a commit shows can be read, relation by relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RelationName, TableEntry
+from dbt.adapters.vcs.core.plan.collect import files_of
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+
+
+class Broken(NamedTuple):
+    """Something that a commit shows and that can't be read.
+
+    Attributes:
+        relation: The relation; None for the commit itself, a tree, or a schema.
+        what: What is wrong, a sentence.
+    """
+
+    relation: RelationName | None
+    what: str
+
+
+def broken_of(blobs: Blobs, objects: ObjectStore, commit: CommitId) -> list[Broken]:
+    """Return what can't be read of a commit; empty if it is whole."""
+    try:
+        tree = objects.tree(objects.commit(commit).tree)
+    except DamagedError as error:
+        return [Broken(None, str(error))]
+    found: list[Broken] = []
+    relations: list[tuple[RelationName, Entry]] = []
+    for name, ref in sorted(tree.schemas.items()):
+        try:
+            schema = objects.schema_tree(ref.id)
+        except DamagedError as error:
+            found.append(Broken(None, f"The schema {name} can't be read. {error}"))
+            continue
+        relations += ((RelationName(name, each), at) for each, at in schema.relations.items())
+
+    def look(item: tuple[RelationName, Entry]) -> Broken | None:
+        wrong = _wrong(blobs, objects, item[1])
+        return None if wrong is None else Broken(item[0], wrong)
+
+    return [*found, *(wrong for wrong in each(look, relations) if wrong is not None)]
+
+
+def _wrong(blobs: Blobs, objects: ObjectStore, entry: Entry) -> str | None:
+    try:
+        if isinstance(entry, TableEntry):
+            return next(_wrong_files(blobs, objects, entry.snapshot), None)
+        if isinstance(entry, FunctionEntry):
+            objects.function(entry.function)
+        else:
+            objects.view(entry.view)
+    except DamagedError as error:
+        return str(error)
+    return None
+
+
+def _wrong_files(blobs: Blobs, objects: ObjectStore, version: SnapshotId) -> Iterator[str]:
+    for ref in objects.snapshot(version).segments:
+        for path, size in files_of(objects.segment(ref.id)).items():
+            try:
+                found = blobs.size(path)
+            except NotFoundError:
+                yield f"The data file {path} is missing."
+                continue
+            if found != size:
+                yield f"The data file {path} has {found:,} bytes, expected {size:,}."

@@ -1,0 +1,246 @@
+"""Standing up again: what is damaged is named, and repaired without losing what is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import (
+    DamagedError,
+    InputError,
+    NotFoundError,
+    ProtectedError,
+    StorageError,
+)
+from dbt.adapters.vcs.core.repository import Protection, Repository
+from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.standing_up import drop_damaged, go_back, survey
+from tests.unit.tables import Tables
+from tests.unit.verbs.test_beside_damage import DAMAGES, damaged, place_of
+from tests.unit.warehouse import Clock, Warehouse
+
+IN_LOG = DAMAGES[:3]
+IN_TABLE = ("snapshot", "segment", "data")
+
+
+@pytest.fixture
+def tables() -> Tables:
+    clock = Clock()
+    tables = Tables(Warehouse(MemoryBlobs(clock), clock))
+    for number in range(3):
+        tables.put(
+            a=tables.entry([tables.block({1: f"a{number}"})]),
+            b=tables.entry([tables.block({1: f"b{number}"})]),
+        )
+    tables.warehouse.branch("dev")
+    return tables
+
+
+def copied(blobs: MemoryBlobs) -> MemoryBlobs:
+    copy = MemoryBlobs()
+    copy.create_all(contents(blobs))
+    return copy
+
+
+def contents(blobs: MemoryBlobs) -> dict[str, bytes]:
+    paths = [info.path for folder in ("refs", "objects", "data") for info in blobs.walk(folder)]
+    return {path: blobs.get(path) for path in ("vcs.json", *paths)}
+
+
+def again(repository: Repository) -> Repository:
+    """The repository as another process sees it."""
+    return Repository.open(repository.blobs, clock=repository.clock)
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_damage_is_named_with_what_can_be_done(tables: Tables, what: str) -> None:
+    assert survey(tables.warehouse.repository).damages == ()
+    repository = damaged(tables, "main", "b", what)
+    before = contents(repository.blobs)
+    report = survey(repository)
+    found = [damage for damage in report.damages if damage.where.startswith("branch main")]
+    assert found
+    assert "dbt-vcs repair --from-copy LOCATION" in found[0].help
+    assert found[0].help[-1] == "dbt-vcs repair --to-last-whole main"
+    drops = [way for way in found[0].help if "--drop-relation shop.b --branch main" in way]
+    assert len(drops) == (what in IN_TABLE)
+    assert contents(repository.blobs) == before
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_everything_is_fetched_from_a_copy(tables: Tables, what: str) -> None:
+    whole = contents(tables.warehouse.blobs)
+    copy = Repository.open(copied(tables.warehouse.blobs))
+    repository = damaged(tables, "main", "b", what)
+    broken = contents(repository.blobs)
+    report = fetch(repository, copy, author="bob", dry_run=True)
+    assert (len(report.done), contents(repository.blobs)) == (1, broken)
+    report = fetch(repository, copy, author="bob")
+    assert (len(report.done), report.damages) == (1, ())
+    assert contents(repository.blobs) == whole
+    assert check_repository(again(repository)).problems == ()
+    # What was replaced is kept.
+    aside = [repository.blobs.get(info.path) for info in repository.blobs.walk("damaged")]
+    assert aside == [data for path, data in broken.items() if whole.get(path) != data]
+    assert fetch(again(repository), copy, author="bob").done == ()
+
+
+def test_all_branches_come_back_from_a_copy(tables: Tables) -> None:
+    whole = contents(tables.warehouse.blobs)
+    copy = Repository.open(copied(tables.warehouse.blobs))
+    blobs = tables.warehouse.blobs
+    for info in list(blobs.walk("refs/heads")):
+        blobs.delete(info.path)
+    report = fetch(again(tables.warehouse.repository), copy, author="bob")
+    assert report.damages == ()
+    assert contents(blobs) == whole
+
+
+def test_what_is_damaged_in_the_copy_is_not_taken(tables: Tables) -> None:
+    blobs = tables.warehouse.blobs
+    copy = copied(blobs)
+    for what in ("edited move", "segment", "data"):
+        path = place_of(tables.warehouse.repository, "main", "b", what)
+        data = copy.get(path)
+        copy.delete(path)
+        copy.create(path, data[:-3])
+        damaged(tables, "main", "a" if what == "edited move" else "b", what)
+        broken = contents(blobs)
+        report = fetch(again(tables.warehouse.repository), Repository.open(copy), author="bob")
+        assert (report.done, contents(blobs)) == ((), broken)
+        assert report.damages != ()
+        blobs.delete(path)
+        blobs.create(path, data)
+        tables.warehouse.repository = again(tables.warehouse.repository)
+
+
+def test_another_repository_is_no_copy(tables: Tables) -> None:
+    other = Repository.create(MemoryBlobs(), author="ann")
+    with pytest.raises(InputError, match="another repository"):
+        fetch(tables.warehouse.repository, other, author="bob")
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_a_branch_goes_back_to_its_last_whole_state(tables: Tables, what: str) -> None:
+    old = tables.warehouse.repository
+    heads = [old.refs.at("heads", "main", seq).move.commit for seq in range(1, 5)]
+    protection = Protection(require=("tests",))
+    if what in IN_LOG:
+        old.protect("dev", protection, author="ann")
+    repository = damaged(tables, "main", "b", what)
+    before = contents(repository.blobs)
+    go_back(repository, "main", author="bob", dry_run=True)
+    assert contents(repository.blobs) == before
+    report = go_back(repository, "main", author="bob")
+    assert report.damages == ()
+    repository = again(repository)
+    # Of a gap in the middle nothing but the move itself is lost.
+    assert repository.branch("main").head == heads[3 if what == "gap" else 2]
+    assert list(repository.refs.check("heads", "main")) == []
+    shown = {move.move.commit for move in repository.refs.log("heads", "main")}
+    assert set(heads[:2]) <= shown
+    tables.warehouse.repository = repository
+    tables.put(a=tables.entry([tables.block({9: "new"})]))
+    assert go_back(repository, "main", author="bob").done == (
+        "The branch main is whole: nothing to do.",
+    )
+
+
+def test_a_foreign_file_is_taken_away_and_no_move_is_lost(tables: Tables) -> None:
+    blobs = tables.warehouse.blobs
+    head = tables.warehouse.head()
+    for name in ("x.tmp", "99999999999999999999"):
+        blobs.create(f"refs/heads/main/{name}", b"x")
+    go_back(again(tables.warehouse.repository), "main", author="bob")
+    repository = again(tables.warehouse.repository)
+    assert (repository.branch("main").head, repository.branch("main").ref.seq) == (head, 4)
+    assert sum(1 for _ in blobs.walk("damaged")) == 2
+
+
+def test_a_protected_branch_shows_no_other_commit_by_repair(tables: Tables) -> None:
+    tables.warehouse.repository.protect("main", Protection(), author="ann")
+    repository = damaged(tables, "main", "b", "segment")
+    before = contents(repository.blobs)
+    with pytest.raises(ProtectedError, match="protected"):
+        go_back(repository, "main", author="bob")
+    assert contents(repository.blobs) == before
+
+
+def test_a_branch_without_any_whole_state_is_left_as_it_is(tables: Tables) -> None:
+    blobs = tables.warehouse.blobs
+    for info in list(blobs.walk("refs/heads/dev")):
+        blobs.delete(info.path)
+        blobs.create(info.path, b"{}")
+    before = contents(blobs)
+    with pytest.raises(DamagedError, match="--from-copy"):
+        go_back(again(tables.warehouse.repository), "dev", author="bob")
+    with pytest.raises(NotFoundError, match="no branch or tag"):
+        go_back(tables.warehouse.repository, "nope", author="bob")
+    assert contents(blobs) == before
+
+
+@pytest.mark.parametrize("what", IN_TABLE)
+def test_a_damaged_relation_is_dropped_and_others_stay(tables: Tables, what: str) -> None:
+    shown = tables.warehouse.shown()
+    repository = damaged(tables, "dev", "b", what)
+    before = contents(repository.blobs)
+    drop_damaged(repository, "shop.b", branch="dev", author="bob", dry_run=True)
+    assert contents(repository.blobs) == before
+    with pytest.raises(InputError, match="is whole"):
+        drop_damaged(repository, "shop.a", branch="dev", author="bob")
+    report = drop_damaged(repository, "shop.b", branch="dev", author="bob")
+    assert report.damages == ()
+    assert tables.warehouse.shown("dev") == {"shop.a": shown["shop.a"]}
+    assert tables.warehouse.shown("main") == shown
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+@pytest.mark.parametrize("how", ["copy", "back"])
+def test_a_repair_that_dies_at_any_write_is_begun_again(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, what: str, how: str
+) -> None:
+    copy = Repository.open(copied(tables.warehouse.blobs))
+    start = contents(damaged(tables, "main", "b", what).blobs)
+
+    def repair(repository: Repository) -> object:
+        if how == "copy":
+            return fetch(repository, copy, author="bob")
+        return go_back(repository, "main", author="bob")
+
+    writes = 0
+    while True:
+        blobs = MemoryBlobs(tables.warehouse.clock)
+        blobs.create_all(start)
+        repository = Repository.open(blobs, clock=tables.warehouse.clock)
+        left = [writes]
+
+        def dying(call: Callable[..., object], left: list[int] = left) -> Callable[..., object]:
+            def run(*args: object) -> object:
+                if left[0] == 0:
+                    raise StorageError("The machine went down.")
+                left[0] -= 1
+                return call(*args)
+
+            return run
+
+        with monkeypatch.context() as patch:
+            for name in ("create", "delete"):
+                patch.setattr(blobs, name, dying(getattr(blobs, name)))
+            try:
+                repair(repository)
+            except StorageError:
+                died = True
+            else:
+                died = False
+        repair(again(repository))
+        if how == "copy":
+            assert check_repository(again(repository)).problems == ()
+        assert list(again(repository).refs.check("heads", "main")) == []
+        left = survey(again(repository)).damages
+        assert not [item for item in left if item.where.startswith("branch main")]
+        if not died:
+            return
+        writes += 1

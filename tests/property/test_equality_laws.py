@@ -124,7 +124,7 @@ def table_of(place: Place, session: Session, type_: Type, column: pa.Array) -> s
     """Return a relation of Spark's with the values of a column, `v`, and their numbers, `i`."""
     folder = f"data/e{next(place.worlds)}/w=1"
     rows = pa.table({"i": pa.array(range(len(column)), pa.int64()), "v": column})
-    place.blobs.create(f"{folder}/part-0.parquet", parquet_bytes(rows))
+    place.blobs.create(f"{folder}/part-0.parquet", parquet_bytes(rows, folder))
     fields = (Field(id="i", name="i", type="bigint"), Field(id="v", name="v", type=str(type_)))
     mount = TableMount(
         id=folder.split("/")[1], folder=folder, files=(f"{folder}/part-0.parquet",), fields=fields

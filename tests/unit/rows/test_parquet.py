@@ -79,7 +79,8 @@ def test_floats_beside_nan_have_no_statistics_since_bounds_would_leave_it_out() 
 def test_floats_inside_other_values_have_no_statistics(type_: str) -> None:
     nested = {"struct": {"d": 1.5, "i": 2}, "array": [1.5], "map": [(1, 1.5)]}
     column = pa.array([nested[type_.partition("<")[0]]], arrow_schema(schema_of(type_)).types[0])
-    (group,) = [pq.read_metadata(pa.BufferReader(parquet_bytes(pa.table({"c0": column}))))]
+    data = parquet_bytes(pa.table({"c0": column}), "data/t/w=x")
+    (group,) = [pq.read_metadata(pa.BufferReader(data))]
     found = {
         leaf.path_in_schema: leaf.is_stats_set
         for leaf in (group.row_group(0).column(n) for n in range(group.num_columns))

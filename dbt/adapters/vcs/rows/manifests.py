@@ -25,7 +25,7 @@ def edited(
     ours: Snapshot,
     sources: Sequence[Snapshot],
     edit: Edit,
-    sizes: Mapping[str, int],
+    stones: Mapping[str, Tombstone],
     *,
     blocks: Sequence[Block] = (),
     tombstones: Sequence[Tombstone] = (),
@@ -38,7 +38,7 @@ def edited(
         sources: The versions that new blocks and deletions come from. Their segments that are
             entirely new are shared too, and compactions known there stay known.
         edit: What is removed and added.
-        sizes: Bytes of the tombstones, by path.
+        stones: Entries of the tombstones, by path.
         blocks: Further new blocks, written just now.
         tombstones: Further new tombstones, written just now.
     """
@@ -52,7 +52,7 @@ def edited(
         *put_segments(
             objects,
             [*news.blocks.values(), *blocks],
-            [*_tombstones(news.deletions, sizes), *tombstones],
+            [*_tombstones(news.deletions, stones), *tombstones],
             news.known_compactions(),
         ),
     )
@@ -149,13 +149,13 @@ def _reduced(objects: ObjectStore, ref: SegmentRef, edit: Edit) -> SegmentRef | 
 
 
 def _tombstones(
-    deletions: Mapping[DeletionKey, int], sizes: Mapping[str, int]
+    deletions: Mapping[DeletionKey, int], stones: Mapping[str, Tombstone]
 ) -> Iterable[Tombstone]:
     targets: dict[str, dict[str, int]] = {}
     for (image, block), rows in deletions.items():
         targets.setdefault(image, {})[block] = rows
     for image, blocks in targets.items():
-        yield Tombstone(path=image, bytes=sizes[image], targets=blocks)
+        yield msgspec.structs.replace(stones[image], targets=blocks)
 
 
 def put_segment(objects: ObjectStore, segment: Segment) -> SegmentRef:

@@ -103,7 +103,8 @@ def _kept(scope: Scope, table: Snapshot, rows: pa.Table) -> Iterator[Stage]:
         yield Stage(table=table.schema, files=(), rows=0, bytes=0)
         return
     blobs = scope.overlay.repository.blobs
-    path, data = f"{folder_of(table.table)}/changes.parquet", parquet_bytes(rows)
+    folder = folder_of(table.table)
+    path, data = f"{folder}/changes.parquet", parquet_bytes(rows, folder)
     write_new(blobs, path, data)
     try:
         yield Stage(table=table.schema, files=(path,), rows=rows.num_rows, bytes=len(data))

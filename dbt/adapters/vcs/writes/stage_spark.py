@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.equality_sql import differs
+from dbt.adapters.vcs.rows.files.footers import read_footer
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
@@ -149,10 +150,14 @@ class LargeChanges:
             f"and {FILE_COLUMN} in ({holed}) group by {_PLACE}"
         )
         query = f"select * from (select /*+ repartition(1) */ * from ({rows})) sort by {_PLACE}"
-        [path] = self._session.write(query, Destination(folder=folder, options=_ONE_FILE)).files
+        written = self._session.write(query, Destination(folder=folder, options=_ONE_FILE))
+        [path] = written.files
+        footer = written.footers.get(path) or read_footer(self._blobs, path)
         counts = self._deletions
         return Tombstone(
             path=path,
-            bytes=self._blobs.size(path),
+            bytes=footer.bytes,
             targets={file: counts[file] for file in sorted(choice.holed)},
+            footer=footer.digest,
+            whole=footer.whole,
         )

@@ -31,6 +31,8 @@ class Block(Value, frozen=True, kw_only=True):
         bytes: Size of the file.
         partition: Partition values by field id, as text; None is NULL.
         stats: Bounds by field id, without columns that have none.
+        footer: Digest of the file's footer; empty in entries of before there were digests.
+        whole: Digest of the whole file; empty unless all its bytes passed through the writer.
     """
 
     path: str
@@ -38,3 +40,5 @@ class Block(Value, frozen=True, kw_only=True):
     bytes: int
     partition: dict[str, str | None] = {}
     stats: dict[str, ColumnStats] = {}
+    footer: str = ""
+    whole: str = ""

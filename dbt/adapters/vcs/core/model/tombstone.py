@@ -23,11 +23,15 @@ class Tombstone(Value, frozen=True, kw_only=True):
         path: Relative to the repository.
         bytes: Size of the file.
         targets: Rows that it deletes, by path of the block.
+        footer: Digest of the file's footer; empty in entries of before there were digests.
+        whole: Digest of the whole file; empty unless all its bytes passed through the writer.
     """
 
     path: str
     bytes: int
     targets: dict[str, int]
+    footer: str = ""
+    whole: str = ""
 
     @property
     def rows(self) -> int:

@@ -82,7 +82,7 @@ class Triple(NamedTuple):
         stored: Ours exactly as in its own segments.
         settled: The same after compactions are applied or undone.
         undone: Compactions that were undone.
-        sizes: Bytes of the tombstones involved, by path.
+        stones: Entries of the tombstones involved, by path.
     """
 
     base: State
@@ -91,7 +91,7 @@ class Triple(NamedTuple):
     stored: State
     settled: State
     undone: tuple[Derivation, ...]
-    sizes: Mapping[str, int]
+    stones: Mapping[str, Tombstone]
 
     def edit(self, result: State, deleted_from: Collection[str] = ()) -> Edit:
         """Return the edit from the segments of ours to those of a result.
@@ -136,15 +136,15 @@ def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadS
     undone = [item for item in derivations.values() if _settle(item, states)]
     settled = states[1].copy()
     _forget_shared(states)
-    sizes = _sizes(loaded)
-    return Triple(states[0], states[1], states[2], stored, settled, tuple(undone), sizes)
+    stones = _stones(loaded)
+    return Triple(states[0], states[1], states[2], stored, settled, tuple(undone), stones)
 
 
-def _sizes(loaded: Iterable[_Loaded]) -> dict[str, int]:
-    """Return the bytes of all tombstones by path, including those applied by compactions."""
+def _stones(loaded: Iterable[_Loaded]) -> dict[str, Tombstone]:
+    """Return the entries of all tombstones by path, including those applied by compactions."""
     stones = (stone for part in loaded for stone in part.tombstones)
     done = (file for part in loaded for item in part.derivations for file in item.tombstones)
-    return {file.path: file.bytes for file in chain(stones, done)}
+    return {file.path: file for file in chain(stones, done)}
 
 
 def graft(triple: Triple) -> State:

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
-from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL
+from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL, VERIFY_PAGES
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ _WRITING: Final = {
     # INT96, Spark's default, has no bounds in footers, and other readers stop at the year 2262.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     **COMMIT_PROTOCOL,
+    VERIFY_PAGES: "true",
 }
-"""Settings with which a session writes blocks."""
+"""Settings with which a session writes blocks, and reads them."""
 
 
 class Adoption(NamedTuple):

@@ -17,6 +17,9 @@ COMMIT_PROTOCOL: Final = {
 }
 """The commit protocol of a write, in which failed tasks leave no files."""
 
+VERIFY_PAGES: Final = "parquet.page.verify-checksum.enabled"
+"""The Hadoop setting with which a scan compares the checksum of each page that it reads."""
+
 _GIB: Final = 1024**3
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 _SECRET: Final = re.compile(
@@ -55,6 +58,7 @@ def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        f"spark.hadoop.{VERIFY_PAGES}": "true",
         "spark.sql.warehouse.dir": warehouse,
     }
     if is_local(master):
@@ -90,7 +94,7 @@ def session_settings(
     }
     return (
         session_defaults(master)
-        | {"spark.sql.warehouse.dir": warehouse}
+        | {"spark.sql.warehouse.dir": warehouse, VERIFY_PAGES: "true"}
         | storage_settings(storage_options)
         | hadoop
         | chosen

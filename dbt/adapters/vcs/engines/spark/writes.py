@@ -28,6 +28,8 @@ OPTIONS: Final = {
     "timeZone": "UTC",
     # Keeps bounds and NULL counts of long strings, which the footer would otherwise lack.
     "parquet.statistics.truncate.length": "64",
+    # Pages carry checksums, which readers compare with what they find.
+    "parquet.page.write-checksum.enabled": "true",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     # The files of all tasks appear at the end of the job, or none do. Other committers, and
     # version 2 of this one, expose files of failed tasks.

@@ -124,7 +124,8 @@ class ConflictTable:
         wanted = arrow_schema(snapshot.schema)
         files, parts = Files(repository.blobs), [wanted.empty_table()]
         for block in Version.of(repository, snapshot).blocks:
-            parts.append(files.columns(block.path, snapshot.schema.fields).cast(wanted))
+            found = files.columns(block.path, snapshot.schema.fields, entry=block)
+            parts.append(found.cast(wanted))
         return cls(
             name=name,
             fields=snapshot.schema.fields,

@@ -129,7 +129,7 @@ class MergeOutcome:
             self.ours,
             sources,
             self.triple.edit(self.state, deleted_from),
-            self.triple.sizes,
+            self.triple.stones,
             blocks=blocks,
             tombstones=tombstones,
         )

@@ -76,7 +76,13 @@ class Located:
             whole = first.info.partition if first.info and first.image is None else {}
             rows = self.row[chosen]
             everything = first.image is None and len(rows) == first.rows and _is_range(rows)
-            part = files.columns(path, fields, rows=None if everything else rows, partition=whole)
+            part = files.columns(
+                path,
+                fields,
+                rows=None if everything else rows,
+                partition=whole,
+                entry=first.info if first.image is None else None,
+            )
             if first.image is not None:
                 part = self._completed(files, part, fields, numbers)
             parts.append(part)
@@ -110,7 +116,10 @@ class Located:
         for number in pieces:
             piece, positions = self.pieces[number], self.position[self.of([number])]
             partition = piece.info.partition if piece.info else {}
-            parts.append(files.columns(piece.block, lacking, rows=positions, partition=partition))
+            found = files.columns(
+                piece.block, lacking, rows=positions, partition=partition, entry=piece.info
+            )
+            parts.append(found)
         found = pa.concat_tables(parts)
         for field in lacking:
             place = images.column_names.index(field.id)

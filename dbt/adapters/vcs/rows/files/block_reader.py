@@ -19,6 +19,13 @@ from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.files.blob_file import BlobFile
+from dbt.adapters.vcs.rows.files.file_digests import (
+    Entry,
+    check_footer,
+    check_whole,
+    damage_told,
+)
+from dbt.adapters.vcs.rows.files.footers import read_footer
 from dbt.adapters.vcs.rows.types import arrow_type
 
 Positions = npt.NDArray[np.int64]
@@ -32,7 +39,11 @@ _KEPT: Final = 64 * 2**20
 _BATCH_ROWS: Final = 64 * 1024
 """Rows that are held at once where a block is streamed."""
 
-_OPTIONS: Final[Mapping[str, Any]] = {"coerce_int96_timestamp_unit": "us", "pre_buffer": True}
+_OPTIONS: Final[Mapping[str, Any]] = {
+    "coerce_int96_timestamp_unit": "us",
+    "pre_buffer": True,
+    "page_checksum_verification": True,
+}
 
 
 class Files:
@@ -41,7 +52,7 @@ class Files:
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
         self._deletions: dict[str, dict[str, tuple[Positions, Positions]]] = {}
-        self._opened: dict[str, Any] = {}
+        self._opened: dict[str, tuple[str, Any]] = {}
         self._kept = 0
 
     def columns(
@@ -51,6 +62,7 @@ class Files:
         *,
         rows: Positions | None = None,
         partition: Mapping[str, str | None] = {},
+        entry: Entry | None = None,
     ) -> pa.Table:
         """Read columns, named by field id; one that the file lacks has its initial value.
 
@@ -59,17 +71,18 @@ class Files:
             fields: The columns, with the types to widen them to.
             rows: Positions of the rows wanted, in the order wanted; None for all.
             partition: Partition values from the folders' names, by field id.
+            entry: The file's entry, whose digests the file must have.
 
         Raises:
             UnsupportedError: Arrow has no such type, or can't read what the file holds.
-            DamagedError: It is not a Parquet file.
+            DamagedError: It is damaged, or another file than its entry describes.
             NotFoundError: It is gone.
         """
-        file = self._open(path)
+        file = self._open(path, entry)
         names = _names(file)
         stored = _stored(names, fields, partition)
         count = int(file.metadata.num_rows) if rows is None else len(rows)
-        table = _read(file, stored, rows) if stored else None
+        table = _read(file, stored, rows, path) if stored else None
         arrays = [_column(table, names, field, partition, count, path) for field in fields]
         return pa.table(arrays, names=[field.id for field in fields])
 
@@ -91,11 +104,11 @@ class Files:
 
         Raises:
             UnsupportedError: Arrow has no such type, or can't read what the file holds.
-            DamagedError: It is not a Parquet file.
+            DamagedError: It is damaged, or another file than its entry describes.
             NotFoundError: It is gone.
         """
         target = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
-        file, partition = self._open(block.path), block.partition
+        file, partition = self._open(block.path, block), block.partition
         names = _names(file)
         stored = _stored(names, fields, partition)
         for batch, left in _parts(file, stored, deleted, batch_rows, block.path):
@@ -113,7 +126,7 @@ class Files:
         rows = block.rows - (0 if deleted is None else len(deleted))
         if field.id in block.partition:
             return rows if block.partition[field.id] is None else 0
-        file = self._open(block.path)
+        file = self._open(block.path, block)
         stored = _stored(_names(file), [field], {})
         if not stored:
             return rows if field.initial is None else 0
@@ -127,14 +140,16 @@ class Files:
         names = {name.lower() for name in self._open(path).schema_arrow.names}
         return tuple(field for field in fields if field.id.lower() not in names)
 
-    def deleted(self, tombstone: str, block: str) -> tuple[Positions, Positions]:
+    def deleted(
+        self, tombstone: str, block: str, entry: Entry | None = None
+    ) -> tuple[Positions, Positions]:
         """Return the rows a tombstone deletes from a block, and the places of their images.
 
         Both in the same order: positions in the block, and in the tombstone's file.
         """
         found = self._deletions.get(tombstone)
         if found is None:
-            found = self._deletions[tombstone] = self._read_deletions(tombstone)
+            found = self._deletions[tombstone] = self._read_deletions(tombstone, entry)
         return found.get(block, (np.empty(0, np.int64), np.empty(0, np.int64)))
 
     def dead(self, tombstones: Sequence[str], block: str) -> Positions:
@@ -153,11 +168,13 @@ class Files:
         found: dict[str, list[Positions]] = {}
         for stone in tombstones:
             for block in sorted(wanted & stone.targets.keys()):
-                found.setdefault(block, []).append(self.deleted(stone.path, block)[0])
+                found.setdefault(block, []).append(self.deleted(stone.path, block, stone)[0])
         return {block: np.sort(np.concatenate(parts)) for block, parts in found.items()}
 
-    def _read_deletions(self, path: str) -> dict[str, tuple[Positions, Positions]]:
-        table = _read(self._open(path), [FILE_COLUMN, POSITION_COLUMN], None)
+    def _read_deletions(
+        self, path: str, entry: Entry | None
+    ) -> dict[str, tuple[Positions, Positions]]:
+        table = _read(self._open(path, entry), [FILE_COLUMN, POSITION_COLUMN], None, path)
         encoded = table.column(FILE_COLUMN).unify_dictionaries().combine_chunks()
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         positions = table.column(POSITION_COLUMN).to_numpy().astype(np.int64)
@@ -167,21 +184,19 @@ class Files:
         parts = np.split(order, ends[:-1])
         return {block: (positions[rows], rows) for block, rows in zip(blocks, parts, strict=False)}
 
-    def _open(self, path: str) -> Any:
-        found = self._opened.get(path)
-        if found is not None:
-            return found
+    def _open(self, path: str, entry: Entry | None = None) -> Any:
+        expected = entry.footer if entry else ""
+        checked, file = self._opened.get(path, ("", None))
+        if file is not None and expected in ("", checked):
+            return file
+        size = self._blobs.size(path)
+        source, known = self._source(path, size, entry)
         try:
-            size = self._blobs.size(path)
-            if size <= _READ_WHOLE:
-                source = pa.BufferReader(self._blobs.get(path))
-            else:
-                source = pa.PythonFile(BlobFile(self._blobs, path, size), mode="r")
-            file = pq.ParquetFile(source, **_OPTIONS)
+            file = pq.ParquetFile(source, **_OPTIONS, **known)
             if FILE_COLUMN in file.schema_arrow.names:
                 known = {"metadata": file.metadata, "read_dictionary": [FILE_COLUMN]}
                 file = pq.ParquetFile(source, **_OPTIONS, **known)
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise DamagedError(
                 f"{path} is not a Parquet file: {error}. Restore it from a backup of the "
                 "repository."
@@ -190,9 +205,23 @@ class Files:
         if self._kept + kept > _KEPT:
             self._opened.clear()
             self._kept = 0
-        self._opened[path] = file
+        self._opened[path] = (expected, file)
         self._kept += kept
         return file
+
+    def _source(self, path: str, size: int, entry: Entry | None) -> tuple[Any, dict[str, Any]]:
+        """Return a file's bytes, and what is known of it once its entry's digests are checked."""
+        if size <= _READ_WHOLE:
+            data = self._blobs.get(path)
+            if entry is not None:
+                check_whole(entry, data)
+            return pa.BufferReader(data), {}
+        source = pa.PythonFile(BlobFile(self._blobs, path, size), mode="r")
+        if entry is None or not entry.footer:
+            return source, {}
+        footer = read_footer(self._blobs, path, size)
+        check_footer(entry, footer.digest)
+        return source, {"metadata": footer.metadata}
 
 
 def is_readable(field: Field) -> bool:
@@ -267,14 +296,37 @@ def _parts(
         yield from ((None, left[at : at + batch_rows]) for at in range(0, rows, batch_rows))
         return
     start = 0
-    for batch in file.iter_batches(batch_size=batch_rows, columns=list(stored)):
+    for batch in _streamed(file, stored, batch_rows, path):
         yield batch, left[start : start + batch.num_rows]
         start += batch.num_rows
+    _check_rows(path, start, rows)
 
 
-def _read(file: Any, names: Sequence[str], rows: Positions | None) -> pa.Table:
-    if rows is None:
-        return file.read(columns=list(names))
+def _streamed(
+    file: Any, stored: Sequence[str], batch_rows: int, path: str
+) -> Iterator[pa.RecordBatch]:
+    with damage_told(path):
+        yield from file.iter_batches(batch_size=batch_rows, columns=list(stored))
+
+
+def _check_rows(path: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise DamagedError(
+            f"{path} is damaged: it has {found} rows, and its footer says {expected}. Restore it "
+            "from a backup of the repository."
+        )
+
+
+def _read(file: Any, names: Sequence[str], rows: Positions | None, path: str) -> pa.Table:
+    with damage_told(path):
+        if rows is None:
+            table = file.read(columns=list(names))
+            _check_rows(path, table.num_rows, file.metadata.num_rows)
+            return table
+        return _read_some(file, names, rows, path)
+
+
+def _read_some(file: Any, names: Sequence[str], rows: Positions, path: str) -> pa.Table:
     metadata = file.metadata
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -286,6 +338,7 @@ def _read(file: Any, names: Sequence[str], rows: Positions | None) -> pa.Table:
     for number in needed.tolist():
         skipped[number] = starts[number] - kept
         kept += sizes[number]
+    _check_rows(path, table.num_rows, kept)
     return table.take(pa.array(rows - skipped[groups]))
 
 

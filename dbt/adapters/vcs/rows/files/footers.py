@@ -14,10 +14,10 @@ from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.files.bounds import stats_of_chunks, stats_of_partition
+from dbt.adapters.vcs.rows.files.file_digests import MAGIC, digest
 from dbt.adapters.vcs.rows.partition_values import partition_values
 
 _TAIL: Final = 64 * 1024
-_MAGIC: Final = b"PAR1"
 _THREADS: Final = 16
 _MIN_PARALLEL: Final = 4
 
@@ -28,10 +28,14 @@ class Footer(NamedTuple):
     Attributes:
         bytes: Size of the file.
         metadata: pyarrow's `FileMetaData`.
+        digest: Digest of the footer's bytes.
+        whole: Digest of the file, if it is so small that all of it was read; else empty.
     """
 
     bytes: int
     metadata: Any
+    digest: str = ""
+    whole: str = ""
 
     @property
     def rows(self) -> int:
@@ -109,6 +113,8 @@ def _block(path: str, footer: Footer, schema: Schema, partition_by: Sequence[str
         bytes=footer.bytes,
         partition={id: values.get(id) for id in partition_by},
         stats=_stats(footer.metadata, schema, {id: values.get(id) for id in partition_by}),
+        footer=footer.digest,
+        whole=footer.whole,
     )
 
 
@@ -122,18 +128,20 @@ def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
     if size is None:
         size = blobs.size(path)
     tail = blobs.range(path, max(0, size - _TAIL), min(size, _TAIL))
-    if len(tail) < 12 or tail[-4:] != _MAGIC:
+    if len(tail) < 12 or tail[-4:] != MAGIC:
         raise _no_parquet(path, "it does not end as one does")
     length = int.from_bytes(tail[-8:-4], "little") + 8
     if length + 4 > size:
         raise _no_parquet(path, "its footer is longer than the file")
+    whole = digest(tail) if len(tail) == size else ""
     if length > len(tail):
         tail = blobs.range(path, size - length, length)
     try:
         # A footer can be parsed by itself; offsets into the rest are not followed.
-        return Footer(size, pq.read_metadata(pa.BufferReader(_MAGIC + tail[-length:])))
-    except (pa.ArrowException, OSError) as error:
+        metadata = pq.read_metadata(pa.BufferReader(MAGIC + tail[-length:]))
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise _no_parquet(path, str(error)) from error
+    return Footer(size, metadata, digest(tail[-length:]), whole)
 
 
 def _stats(

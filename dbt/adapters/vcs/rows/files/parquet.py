@@ -62,7 +62,7 @@ def write_table(
     paths: list[str] = []
     for number, start in enumerate(range(0, table.num_rows, max_rows_per_file)):
         path = f"{folder}/part-{number:05}-{write}.parquet"
-        write_new(blobs, path, parquet_bytes(table.slice(start, max_rows_per_file)))
+        write_new(blobs, path, parquet_bytes(table.slice(start, max_rows_per_file), folder))
         paths.append(path)
     return tuple(paths)
 
@@ -80,18 +80,32 @@ def _cast(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     return pa.table(columns, schema=pa.schema([field.with_nullable(True) for field in wanted]))
 
 
-def parquet_bytes(table: pa.Table, *, row_group: int = _ROW_GROUP) -> bytes:
-    """Return the Parquet file that holds a table, as Spark reads it best."""
+def owner_of(folder: str) -> dict[str, str]:
+    """Return the metadata of a file: the table and the write that it belongs to."""
+    _, table, write, *_ = f"{folder}///".split("/")
+    return {"vcs.table": table, "vcs.write": write.partition("=")[2]}
+
+
+def parquet_bytes(table: pa.Table, folder: str, *, row_group: int = _ROW_GROUP) -> bytes:
+    """Return the Parquet file that holds a table, as Spark reads it best.
+
+    Args:
+        table: The rows.
+        folder: `data/<table id>/w=<write id>`, which the file's metadata repeats.
+        row_group: Rows of a row group.
+    """
     sink = pa.BufferOutputStream()
-    pq.write_table(
-        table,
+    with pq.ParquetWriter(
         sink,
+        table.schema,
         compression="snappy",
         coerce_timestamps="us",
         store_schema=False,
-        row_group_size=row_group,
         write_page_index=False,
+        write_page_checksum=True,
         write_statistics=sorted(measured_columns(table)),
-    )
+    ) as writer:
+        writer.add_key_value_metadata(owner_of(folder))
+        writer.write_table(table, row_group_size=row_group)
     data: bytes = sink.getvalue().to_pybytes()
     return data

@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
+from dbt.adapters.vcs.rows.files.parquet import owner_of
 
 _GROUP_BYTES = 64 * 1024 * 1024
 """Rows that make a row group, as Arrow counts bytes in memory."""
@@ -119,8 +120,10 @@ def _files(
                 coerce_timestamps="us",
                 store_schema=False,
                 write_page_index=False,
+                write_page_checksum=True,
                 write_statistics=sorted(measured),
             )
+            writer.add_key_value_metadata(owner_of(place[0]))
         writer.write_table(rows, row_group_size=rows.num_rows)
         if sink.tell() >= target_bytes:
             yield finish()

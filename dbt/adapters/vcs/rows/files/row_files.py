@@ -52,7 +52,7 @@ def write_rows(
     for inside, part in _partitions(rows, partition_by):
         for piece in _pieces(part):
             path = f"{folder}/{inside}part-{len(paths):05}-{write}.parquet"
-            write_new(blobs, path, parquet_bytes(piece))
+            write_new(blobs, path, parquet_bytes(piece, folder))
             paths.append(path)
     return tuple(paths)
 

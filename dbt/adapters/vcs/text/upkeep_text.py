@@ -122,5 +122,5 @@ def repair_text(report: RepairReport) -> Iterator[Block]:
     if report.damages:
         left = "is left" if report.done else "was found"
         yield line(Span(f"{counted(len(report.damages), 'damage')} {left}.", "bad"))
-    elif not report.dry_run or not report.done:
+    elif not report.done:
         yield line(Span("Nothing is damaged.", "good"))

@@ -201,6 +201,11 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"changing", "refs"},
         {"upkeep"},
     ),
+    "verbs.upkeep": (
+        {"copy_view", "fsck", "gc", "optimize", "status", "wholeness"},
+        {"copy", "losses", "standing_up"},
+        {"fetch"},
+    ),
     "verbs.reading": (
         {"diff_range", "diff_report", "log", "reflog", "show_commit", "waiting_merges"},
         {"blame", "lineage_tree", "relation_diff"},

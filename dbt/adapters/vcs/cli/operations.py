@@ -22,8 +22,8 @@ from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.layout.styled import Block, plain_lines
 from dbt.adapters.vcs.merges.protection import Rules
 
-# dbt creates the repository and runs SQL by itself.
-OPERATIONS: Final = tuple(name for name in COMMANDS if name not in ("init", "sql"))
+# dbt creates the repository and runs SQL by itself, and a copy is of no project.
+OPERATIONS: Final = tuple(name for name in COMMANDS if name not in ("init", "sql", "copy"))
 """Names of the commands that are also operations."""
 
 _OPTION: Final = re.compile(r"--[a-z][a-z-]*")

@@ -79,6 +79,10 @@ COMMANDS = {
     "gc": Lazy(
         "dbt.adapters.vcs.cli.upkeep.gc_command", "Delete files that are no longer needed."
     ),
+    "copy": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.copy_command",
+        "Copy a repository, or bring a copy up to date.",
+    ),
     "fsck": Lazy(
         "dbt.adapters.vcs.cli.upkeep.fsck_command", "Check for missing or damaged files."
     ),

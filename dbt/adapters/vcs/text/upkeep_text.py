@@ -9,6 +9,7 @@ from dbt.adapters.vcs.layout.styled import Span, counted, line, size
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.upkeep.copy import CopyReport
     from dbt.adapters.vcs.verbs.upkeep.fsck import FsckReport
     from dbt.adapters.vcs.verbs.upkeep.gc import GcReport
     from dbt.adapters.vcs.verbs.upkeep.losses import Losses
@@ -124,3 +125,14 @@ def repair_text(report: RepairReport) -> Iterator[Block]:
         yield line(Span(f"{counted(len(report.damages), 'damage')} {left}.", "bad"))
     elif not report.done:
         yield line(Span("Nothing is damaged.", "good"))
+
+
+def copy_text(report: CopyReport) -> Iterator[Block]:
+    """Yield what a copy did."""
+    if not (report.files or report.moves):
+        yield line(f"{report.target} is up to date with {report.source}.")
+        return
+    yield line(
+        f"Copied {counted(report.files, 'file')} ({size(report.bytes)}) and "
+        f"{counted(report.moves, 'move')} from {report.source} to {report.target}."
+    )

@@ -1,0 +1,179 @@
+"""Copy: a second repository with the same content, made and brought up to date while in use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.header import PATH, check_vacant
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import read_retention
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.write_once import write_new
+from dbt.adapters.vcs.verbs.upkeep.copy_view import CopyView
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+
+_LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
+_AT_ONCE: Final = 64 * 2**20
+"""Bytes that are in memory at the same time."""
+
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyReport:
+    """What a copy did.
+
+    Attributes:
+        source: Where the repository is.
+        target: Where the copy is.
+        files: Number of objects and data files that were copied; those already there don't count.
+        bytes: Their size.
+        moves: Number of moves of refs that were copied.
+    """
+
+    source: str
+    target: str
+    files: int
+    bytes: int
+    moves: int
+
+
+def copy_repository(source: Blobs, target: Blobs) -> CopyReport:
+    """Make a copy of a repository, or bring one up to date.
+
+    The refs are read first, then everything else is copied, then what they need is checked in the
+    copy, and only then they are written, each log in its order. So whatever others write
+    meanwhile, and wherever the copy is stopped, the target shows a whole state, or is no
+    repository yet. Another call goes on where one was stopped.
+
+    Raises:
+        NotFoundError: There is no repository at the source.
+        InputError: The target is another repository, or has moves of its own, or other files.
+        RetryError: A garbage collection runs, or ran meanwhile.
+        DamagedError: Something is missing or damaged; the target's refs did not move.
+    """
+    repository = Repository.open(source)
+    if source.uri == target.uri:
+        raise InputError(f"{source.uri} can't be copied to itself. Name another location.")
+    header = source.get(PATH)
+    is_new = _check_target(target, header)
+    before = read_retention(repository)
+    if before.at_work_until > repository.clock():
+        raise RetryError(
+            f"A garbage collection of {source.uri} is running. Copy when it has ended."
+        )
+    refs = _new_moves(source, target)
+    copied = [info for folder in ("objects", "data") for info in _copied(source, target, folder)]
+    view = CopyView(target, {**refs, PATH: header})
+    problems = check_repository(Repository.open(view)).problems
+    if read_retention(repository) != before:
+        raise RetryError(
+            f"A garbage collection of {source.uri} ran meanwhile, and the copy may lack what it "
+            "deleted. The copy's branches were not moved: copy again."
+        )
+    if problems:
+        more = f" and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise DamagedError(
+            f"The copy in {target.uri} would be damaged, so its branches were not moved: "
+            f"{' '.join(problems[:_SHOWN])}{more}"
+        )
+    for path in sorted(refs):
+        write_new(target, path, refs[path])
+    if is_new:
+        write_new(target, PATH, header)
+    return CopyReport(
+        source=source.uri,
+        target=target.uri,
+        files=len(copied),
+        bytes=sum(info.bytes for info in copied),
+        moves=len(refs),
+    )
+
+
+def _check_target(target: Blobs, header: bytes) -> bool:
+    """Return whether the target is no repository yet."""
+    try:
+        found = target.get(PATH)
+    except NotFoundError:
+        check_vacant(target)
+        return True
+    if found != header:
+        raise InputError(
+            f"{target.uri} is another repository, which a copy would mix with this one. Name "
+            "another location, or an empty folder."
+        )
+    return False
+
+
+def _new_moves(source: Blobs, target: Blobs) -> dict[str, bytes]:
+    """Return the moves that the target lacks, by path; each log without gaps.
+
+    Pins are left out: they keep what is being restored at the source.
+    """
+    paths = [info.path for folder in _LOGS for info in source.walk(folder)]
+    there = {info.path for folder in _LOGS for info in target.walk(folder)}
+    for path in sorted(there):
+        if target.get(path) != _get(source, path):
+            raise InputError(
+                f"{target.uri} has moves of its own, such as {path}: it was written to since it "
+                "was copied. Copy to another location, or write only to one of the two."
+            )
+    new: list[str] = []
+    for folder, log in groupby(sorted(paths), lambda path: path.rpartition("/")[0]):
+        for number, path in enumerate(log, 1):
+            # A listing is no moment: a later move may be in it without an earlier one.
+            expected = f"{folder}/{number:020d}"
+            if path != expected:
+                if not source.exists(expected):
+                    raise DamagedError(
+                        f"The file {expected} is missing from {source.uri}, and {path} is there. "
+                        "See dbt-vcs fsck."
+                    )
+                break
+            if path not in there:
+                new.append(path)
+    return dict(zip(new, each(source.get, new), strict=True))
+
+
+def _get(blobs: Blobs, path: str) -> bytes | None:
+    try:
+        return blobs.get(path)
+    except NotFoundError:
+        return None
+
+
+def _copied(source: Blobs, target: Blobs, folder: str) -> Iterator[BlobInfo]:
+    """Copy the files of a folder that the target lacks, and yield them."""
+    there = {info.path: info.bytes for info in target.walk(folder)}
+
+    def copy(info: BlobInfo) -> BlobInfo | None:
+        data = _get(source, info.path)
+        if data is None:
+            return None  # Collected since it was listed; what needs it is checked later.
+        write_new(target, info.path, data)
+        return info
+
+    # An object that is there is checked by its hash, however it was compressed.
+    lacking = (
+        info
+        for info in source.walk(folder)
+        if (info.path not in there if folder == "objects" else there.get(info.path) != info.bytes)
+    )
+    for some in _batches(lacking):
+        yield from (info for info in each(copy, some) if info is not None)
+
+
+def _batches(infos: Iterable[BlobInfo]) -> Iterator[list[BlobInfo]]:
+    batch: list[BlobInfo] = []
+    for info in infos:
+        if batch and sum(item.bytes for item in batch) + info.bytes > _AT_ONCE:
+            yield batch
+            batch = []
+        batch.append(info)
+    if batch:
+        yield batch

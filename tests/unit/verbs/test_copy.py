@@ -1,0 +1,170 @@
+"""A copy of a repository: whole at each moment, and as good as the original."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dbt.adapters.vcs.cli.root import main
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import change_retention
+from dbt.adapters.vcs.core.store import MemoryBlobs, open_blobs
+from dbt.adapters.vcs.verbs.changing.restore import restore_relation
+from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
+from dbt.adapters.vcs.verbs.refs.tag import create_tag
+from dbt.adapters.vcs.verbs.upkeep.copy import copy_repository
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from tests.contract.faulty import Crash, FaultyBlobs, at
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Warehouse
+
+
+class Shop(Warehouse):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables = Tables(self)
+
+
+def put(warehouse: Shop, text: str, branch: str = "main") -> None:
+    tables = warehouse.tables
+    tables.put(branch, a=tables.entry([tables.block({1: text, 2: text})], key=True))
+
+
+def filled() -> Shop:
+    warehouse = Shop()
+    put(warehouse, "x")
+    create_tag(warehouse.repository, "v1", "main", author="ann")
+    create_snapshot(warehouse.repository, "shop.a", "s1", "main", author="ann")
+    warehouse.branch("dev")
+    put(warehouse, "y", "dev")
+    return warehouse
+
+
+def files(blobs: MemoryBlobs) -> dict[str, bytes]:
+    found = [info.path for top in ("refs", "objects", "data") for info in blobs.walk(top)]
+    return {path: blobs.get(path) for path in [*found, "vcs.json"] if "/pins/" not in path}
+
+
+def test_a_copy_has_everything_and_is_brought_up_to_date() -> None:
+    warehouse, target = filled(), MemoryBlobs()
+    target.uri = "memory://copy"
+    first = copy_repository(warehouse.blobs, target)
+    assert files(target) == files(warehouse.blobs)
+    assert first.files and first.moves
+    again = copy_repository(warehouse.blobs, target)
+    assert (again.files, again.moves) == (0, 0)
+    put(warehouse, "z")
+    more = copy_repository(warehouse.blobs, target)
+    assert 0 < more.files < first.files and more.moves == 1
+    assert files(target) == files(warehouse.blobs)
+    assert not check_repository(Repository.open(target)).problems
+
+
+def test_a_dropped_table_is_restored_from_a_copy() -> None:
+    warehouse, target = filled(), MemoryBlobs()
+    target.uri = "memory://copy"
+    copy_repository(warehouse.blobs, target)
+    copy = Repository.open(target, clock=warehouse.clock)
+    before = copy.tree(copy.resolve("main")).entry(RelationName("shop", "a"))
+    restore_relation(copy, "shop.a", "v1", branch="dev", author="ann")
+    assert copy.tree(copy.resolve("dev")).entry(RelationName("shop", "a")) == before
+
+
+def test_a_copy_that_is_stopped_anywhere_is_whole_and_goes_on() -> None:
+    warehouse, target = filled(), MemoryBlobs()
+    target.uri = "memory://copy"
+    copy_repository(warehouse.blobs, target)
+    put(warehouse, "z")
+    put(warehouse, "w", "dev")
+    stops = 0
+    while files(target) != files(warehouse.blobs):
+        # Each try gets to the first write of the next step.
+        with pytest.raises(Crash):
+            copy_repository(warehouse.blobs, FaultyBlobs(target, after=at(1, Crash())))
+        assert not check_repository(Repository.open(target)).problems
+        stops += 1
+    assert stops >= 3
+    copy_repository(warehouse.blobs, target)
+    assert files(target) == files(warehouse.blobs)
+
+
+def test_a_first_copy_that_is_stopped_is_no_repository_yet() -> None:
+    warehouse, target = filled(), MemoryBlobs()
+    target.uri = "memory://copy"
+    total = len(files(warehouse.blobs))
+    with pytest.raises(Crash):
+        copy_repository(warehouse.blobs, FaultyBlobs(target, before=at(total, Crash())))
+    with pytest.raises(NotFoundError, match="not a repository"):
+        Repository.open(target)
+    copy_repository(warehouse.blobs, target)
+    assert files(target) == files(warehouse.blobs)
+
+
+def test_what_is_written_meanwhile_is_in_the_copy_whole_or_not() -> None:
+    warehouse, inner = filled(), MemoryBlobs()
+    inner.uri = "memory://copy"
+    blocks = iter("abcdefghijklmnopqrstuvw")
+
+    def write(number: int, path: str) -> None:
+        if number % 4 == 0 and (block := next(blocks, "")):
+            put(warehouse, block)
+
+    copy_repository(warehouse.blobs, FaultyBlobs(inner, before=write))
+    assert not check_repository(Repository.open(inner)).problems
+    copy_repository(warehouse.blobs, inner)
+    assert files(inner) == files(warehouse.blobs)
+
+
+def test_a_collection_that_deletes_meanwhile_moves_no_branch_of_the_copy() -> None:
+    warehouse, inner = filled(), MemoryBlobs()
+    inner.uri = "memory://copy"
+
+    def collect(number: int, path: str) -> None:
+        if number == 1:
+            now = warehouse.repository.clock()
+            change_retention(warehouse.repository, author="ann", action="gc", horizon=now)
+
+    with pytest.raises(RetryError, match="ran meanwhile"):
+        copy_repository(warehouse.blobs, FaultyBlobs(inner, after=collect))
+    assert not inner.exists("vcs.json")
+    lease = Micros(warehouse.repository.clock() + 10**12 * 10**3)
+    change_retention(warehouse.repository, author="ann", action="gc", at_work_until=lease)
+    with pytest.raises(RetryError, match="is running"):
+        copy_repository(warehouse.blobs, inner)
+
+
+def test_damage_at_the_source_does_not_reach_the_branches_of_the_copy() -> None:
+    warehouse, target = filled(), MemoryBlobs()
+    target.uri = "memory://copy"
+    warehouse.blobs.delete(next(iter(sorted(i.path for i in warehouse.blobs.walk("data")))))
+    with pytest.raises(DamagedError, match="would be damaged"):
+        copy_repository(warehouse.blobs, target)
+    assert not target.exists("vcs.json")
+
+
+def test_a_target_that_is_something_else_is_refused() -> None:
+    warehouse, target = filled(), MemoryBlobs()
+    target.uri = "memory://copy"
+    with pytest.raises(InputError, match="copied to itself"):
+        copy_repository(warehouse.blobs, warehouse.blobs)
+    other = Warehouse()
+    other.blobs.uri = "memory://other"  # type: ignore[misc]
+    with pytest.raises(InputError, match="another repository"):
+        copy_repository(warehouse.blobs, other.blobs)
+    copy_repository(warehouse.blobs, target)
+    Repository.open(target).create_branch("mine", warehouse.head(), author="bob")
+    with pytest.raises(InputError, match="moves of its own"):
+        copy_repository(warehouse.blobs, target)
+
+
+def test_the_command_copies_between_folders(tmp_path: Path) -> None:
+    source, target = str(tmp_path / "a"), str(tmp_path / "b")
+    Repository.create(open_blobs(source), author="ann")
+    done = CliRunner().invoke(main, ["copy", source, target])
+    assert done.exit_code == 0, done.output
+    assert f"from {source} to {target}." in done.output
+    assert "up to date" in CliRunner().invoke(main, ["copy", source, target]).output
+    assert Repository.open(open_blobs(target)).branch("main")

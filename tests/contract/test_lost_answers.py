@@ -33,7 +33,7 @@ ROWS = pa.table({"a": [1, 2]})
 def test_a_data_file_whose_answer_was_lost_is_ones_own() -> None:
     blobs = Repeating(MemoryBlobs())
     (path,) = write_rows(blobs, ROWS, folder="data/t/w=x1")
-    assert blobs.get(path) == parquet_bytes(ROWS)
+    assert blobs.get(path) == parquet_bytes(ROWS, "data/t/w=x1")
 
 
 def test_a_data_file_that_arrived_before_the_store_failed_is_ones_own() -> None:
@@ -43,7 +43,7 @@ def test_a_data_file_that_arrived_before_the_store_failed_is_ones_own() -> None:
     (path,) = write_rows(
         FaultyBlobs(inner := MemoryBlobs(), after=fail), ROWS, folder="data/t/w=x1"
     )
-    assert inner.get(path) == parquet_bytes(ROWS)
+    assert inner.get(path) == parquet_bytes(ROWS, "data/t/w=x1")
     with pytest.raises(StorageError):
         write_rows(FaultyBlobs(MemoryBlobs(), before=fail), ROWS, folder="data/t/w=x1")
 

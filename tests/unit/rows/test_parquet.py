@@ -180,8 +180,9 @@ def test_a_folder_is_written_once() -> None:
     blobs = MemoryBlobs()
     table = pa.table({"a": [1]})
     write_table(blobs, table, folder=FOLDER, schema=schema_of("bigint"))
+    other = pa.table({"a": [2]})
     with pytest.raises(InputError, match="already exists"):
-        write_table(blobs, table, folder=FOLDER, schema=schema_of("bigint"))
+        write_table(blobs, other, folder=FOLDER, schema=schema_of("bigint"))
 
 
 @pytest.mark.parametrize(

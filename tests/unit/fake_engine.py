@@ -79,6 +79,9 @@ class FakeSession:
     def setting(self, key: str, default: str | None = None) -> str | None:
         return default
 
+    def check_syntax(self, text: str) -> None:
+        pass
+
     def place(self, location: str) -> str:
         return location
 

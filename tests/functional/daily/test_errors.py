@@ -150,7 +150,7 @@ def test_the_stacks_are_in_the_log(shop):
     [
         (
             ("seed",),
-            ("in seed spoiled (seeds/spoiled.csv)", "holds a value that is no int", "'x'"),
+            ("in seed spoiled (seeds/spoiled.csv)", "has a value that is not a valid int", "'x'"),
         ),
         (("snapshot",), ("in snapshot history (snapshots/history.sql)", "`nope`")),
         (("test",), ("in test wrong (tests/wrong.sql)", "`nope`")),

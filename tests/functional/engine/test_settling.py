@@ -74,7 +74,7 @@ def left(bench: Bench) -> list[str]:
 
 @pytest.mark.parametrize("by", [(), ("p",)])
 @pytest.mark.parametrize(
-    ("happens", "found"), [(lose_one, "and (75|50) rows"), (lose_all, "and 0 rows")]
+    ("happens", "found"), [(lose_one, "but (75|50) rows"), (lose_all, "but 0 rows")]
 )
 def test_files_that_are_gone_after_a_write_are_an_error(
     haunted: tuple[Haunted, Bench],

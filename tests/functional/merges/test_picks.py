@@ -70,9 +70,9 @@ def head(client: Client) -> str:
 )
 def test_a_key_that_the_type_does_not_hold_is_refused_by_name(forked: Client, value: str) -> None:
     before = head(forked)
-    with pytest.raises(InputError, match=r"column id of analytics\.t"):
+    with pytest.raises(InputError, match=r"column id .*analytics\.t"):
         forked.sql(f"snapshot pick table t from c keys (3), ({value})")
-    with pytest.raises(InputError, match=r"column id of analytics\.t"):
+    with pytest.raises(InputError, match=r"column id .*analytics\.t"):
         forked.sql(f"snapshot pick table t from c keys (select {value})")
     assert (rows(forked), head(forked)) == (START, before)
 

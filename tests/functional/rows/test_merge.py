@@ -151,7 +151,7 @@ def test_whole_rows_are_named_where_the_match_names_no_columns(shop: Shop) -> No
 
 def test_only_five_are_named(shop: Shop) -> None:
     name = target(shop, "select id, 'x' from range(9)")
-    with pytest.raises(InputError, match=r"certain: (k = [0-9]; ){4}k = [0-9]\."):
+    with pytest.raises(InputError, match=r"ambiguous: (k = [0-9]; ){4}k = [0-9]\."):
         shop.sql(
             f"merge into {name} t using (select id % 9 k, 'y' v from range(18)) s on t.k = s.k "
             f"{UPDATE}"

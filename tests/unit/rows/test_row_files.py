@@ -53,7 +53,7 @@ def test_a_folder_is_written_once(blobs: LocalBlobs) -> None:
     rows = pa.table({"k": [1]})
     write_rows(blobs, rows, folder=FOLDER)
     with pytest.raises(InputError, match="write to a new folder"):
-        write_rows(blobs, rows, folder=FOLDER)
+        write_rows(blobs, pa.table({"k": [2]}), folder=FOLDER)
 
 
 def test_large_rows_make_more_files(blobs: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:

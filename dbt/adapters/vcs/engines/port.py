@@ -149,6 +149,13 @@ class Queries(Protocol):
     def is_repeatable(self, query_text: str) -> bool:
         """Return whether running a query twice surely gives the same rows, by analysis only."""
 
+    def check_syntax(self, text: str) -> None:
+        """Require that a text is a statement; nothing of it is looked up or run.
+
+        Raises:
+            EngineError: It isn't.
+        """
+
     def check_default(self, expression: str, type: str) -> None:
         """Require that an expression can be the default of a column of a type.
 

@@ -20,6 +20,7 @@ def check_outside(scope: Scope, statement: Statement, *, allowed: bool) -> None:
         allowed: False on a connection that only reads.
 
     Raises:
+        EngineError: It isn't SQL, where a connection only reads.
         ReadOnlyError: It may write outside of the branch, and the connection only reads.
         UnsupportedError: It names a place of the repository.
     """
@@ -27,6 +28,8 @@ def check_outside(scope: Scope, statement: Statement, *, allowed: bool) -> None:
         return
     shown = excerpt(scope.text, 60)
     if not allowed:
+        # A statement that nobody knows may only be misspelt.
+        scope.session.check_syntax(scope.text)
         raise ReadOnlyError(
             f"This connection only reads, and the statement may write files or to another "
             f"catalog: `{shown}`. Use a connection to a branch, or dbt run-operation or dbt run."

@@ -78,6 +78,11 @@ class SparkView:
             plan = self._analysed(query_text)
             return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
 
+    def check_syntax(self, text: str) -> None:
+        """Require that Spark can parse a text."""
+        with sending(text), self._jobs.run():
+            self._java.sessionState().sqlParser().parsePlan(text)
+
     def check_default(self, expression: str, type: str) -> None:
         """Require that an expression can be the default of a column of a type."""
         table = quoted_relation(RelationName(PRIVATE, f"d_{uuid.uuid4().hex}"))

@@ -42,11 +42,11 @@ FLOORS = (
 # here, and those whose sub-rooms have an order.
 INSIDE: dict[str, tuple[set[str], ...]] = {
     "core": (
-        {"characters", "errors", "ids"},
+        {"characters", "errors", "ids", "secrets"},
         {"model"},
         {"codec"},
         {"store", "history", "plan"},
-        {"header", "treereader", "commit_graph", "divergence", "retry", "presence"},
+        {"treereader", "commit_graph", "divergence", "retry", "presence"},
         {"branches", "turns"},
         {"landing", "resolver", "snapshotnames"},
         {"repository"},
@@ -61,8 +61,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"commit"},
     ),
     "core.store": (
-        {"blobs", "branch_names", "cache", "chain", "each", "reach", "secrets"},
-        {"failures", "write_once"},
+        {"blobs", "branch_names", "cache", "chain", "each", "reach"},
+        {"failures", "header", "write_once"},
         {"cloud_failures", "memory", "objects", "refs", "set_aside"},
         {"cloud", "log_repair"},
         {"local"},

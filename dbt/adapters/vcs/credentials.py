@@ -12,7 +12,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs import storage_configs as storage
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.store.secrets import shown_location
+from dbt.adapters.vcs.core.secrets import shown_location
 from dbt.adapters.vcs.engines.factory import check_method
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")

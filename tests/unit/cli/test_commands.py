@@ -110,6 +110,7 @@ def test_show(vcs: Call, warehouse: Warehouse) -> None:
         "rows_removed": 0,
         "rows_modified": 0,
         "is_exact": True,
+        "is_damaged": False,
     }
     assert "No relation changed." in vcs("show", "main~1").stdout
 

@@ -148,19 +148,34 @@ def objects(folder: Path, kind: str) -> list[Path]:
     return [path for path in (folder / "warehouse/objects" / kind).rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("kind", ["commit", "tree", "snapshot", "segment"])
+def damage(folder: Path, kind: str, how: str) -> None:
+    for path in objects(folder, kind):
+        path.unlink() if how == "missing" else path.write_bytes(b'{"x": 1}')
+
+
+@pytest.mark.parametrize("kind", ["commit", "tree"])
 @pytest.mark.parametrize("how", ["broken", "missing"])
 def test_a_damaged_object(
     vcs: Call, warehouse: Warehouse, folder: Path, kind: str, how: str
 ) -> None:
     warehouse.put(a="1")
-    # Of a table that wasn't there before, the rows are counted without its segments.
-    warehouse.put(a="2")
-    for path in objects(folder, kind):
-        path.unlink() if how == "missing" else path.write_bytes(b'{"x": 1}')
+    damage(folder, kind, how)
     text = said(vcs, "show", "main", code=2)
     assert f"The {kind} " in text
     assert "backup" in text
+
+
+@pytest.mark.parametrize("kind", ["snapshot", "segment"])
+@pytest.mark.parametrize("how", ["broken", "missing"])
+def test_a_damaged_version_is_shown_with_its_commit_and_named_by_fsck(
+    vcs: Call, warehouse: Warehouse, folder: Path, kind: str, how: str
+) -> None:
+    warehouse.put(a="1")
+    # Of a table that wasn't there before, the rows are counted without its segments.
+    warehouse.put(a="2")
+    damage(folder, kind, how)
+    assert "changed  table  shop.a  rows of 1 damaged version not counted" in vcs("show").stdout
+    assert kind in vcs("fsck", code=2).stdout
 
 
 def test_a_missing_move_of_a_ref(vcs: Call, warehouse: Warehouse, folder: Path) -> None:

@@ -36,7 +36,7 @@ def test_tags(warehouse: Warehouse) -> None:
     assert call(warehouse, "tag", action="create", name="v1", note="release") == [
         f"Created tag v1 at {head}."
     ]
-    assert call(warehouse, "tag")[1] == f"v1   {head}  just now  release"
+    assert call(warehouse, "tag")[1] == f"  v1   {head}  just now  release"
     assert call(warehouse, "tag", action="delete", name="v1") == [
         f"Deleted tag v1, which was at {head}."
     ]

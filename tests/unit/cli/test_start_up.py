@@ -21,6 +21,7 @@ ROOMS = {
     "merges.conflicts.open_merges",
     "merges.conflicts.policy",
     "merges.conflicts.terms",
+    "merges.rowwise.choice",
     "rows.compare.row_counts",
     "rows.in_process",
     "rows.limits",
@@ -32,6 +33,7 @@ ROOMS = {
     "worktree.moments",
     "worktree.overlay",
     "worktree.points",
+    "yaml_text",
 }
 """Rooms, and single modules of those that do more than read history."""
 PACKAGES = {"click", "dbt", "msgspec", "typing_extensions", "zstandard"}
@@ -78,6 +80,7 @@ def strays_of(modules: set[str]) -> set[str]:
         "diffs",
         "merges",
         "merges.conflicts",
+        "merges.rowwise",
         "rows",
         "rows.compare",
         "statements",

@@ -16,7 +16,6 @@ from dbt.adapters.vcs.core.codec import (
     encode_record,
     pack,
 )
-from dbt.adapters.vcs.core.header import Header
 from dbt.adapters.vcs.core.ids import Micros, TableId
 from dbt.adapters.vcs.core.model import (
     Commit,
@@ -33,6 +32,7 @@ from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
+from dbt.adapters.vcs.core.store.header import Header
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))

@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 import click
 
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, VcsError
-from dbt.adapters.vcs.core.store.secrets import without_secrets
+from dbt.adapters.vcs.core.secrets import without_secrets
 from dbt.adapters.vcs.layout.styled import printable
 
 NOT_DONE: Final = 1

@@ -5,9 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import Annotated, NewType
-
-import msgspec
+from typing import NewType
 
 CommitId = NewType("CommitId", str)
 TreeId = NewType("TreeId", str)
@@ -24,9 +22,6 @@ WriteId = NewType("WriteId", str)
 
 Micros = NewType("Micros", int)
 """Microseconds since 1970-01-01 00:00 UTC."""
-
-Moment = Annotated[Micros, msgspec.Meta(ge=-62_135_596_800_000_000, le=253_402_300_799_999_999)]
-"""A stored instant: one in the years 1 to 9999, as any other is damage."""
 
 Clock = Callable[[], Micros]
 

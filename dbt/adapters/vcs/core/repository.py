@@ -14,13 +14,6 @@ from dbt.adapters.vcs.core.branches import (
 )
 from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
-from dbt.adapters.vcs.core.header import (
-    Header,
-    check_vacant,
-    new_header,
-    read_header,
-    write_header,
-)
 from dbt.adapters.vcs.core.history.revision import Range
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
@@ -29,6 +22,13 @@ from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, TreeDiff, diff_tre
 from dbt.adapters.vcs.core.resolver import Resolver
 from dbt.adapters.vcs.core.snapshotnames import SnapshotNames
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.header import (
+    Header,
+    check_vacant,
+    new_header,
+    read_header,
+    write_header,
+)
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader, edit_tree

@@ -12,10 +12,10 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError
-from dbt.adapters.vcs.core.header import check_vacant
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.header import check_vacant
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import located, open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.core.ids import CommitId, Micros, Moment, TreeId
+from dbt.adapters.vcs.core.ids import CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model.snapshot import Input
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.value import Moment, Value
 
 
 class NodeRun(Value, frozen=True, kw_only=True):

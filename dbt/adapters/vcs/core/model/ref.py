@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.core.ids import CommitId, Moment
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model.value import Moment, Value
 
 
 class RefMove(Value, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.core.ids import Moment, SnapshotId, TableId
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId
 from dbt.adapters.vcs.core.model.schema import Field, Schema
 from dbt.adapters.vcs.core.model.segment import SegmentRef
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.value import Moment, Value
 
 
 class Input(Value, frozen=True, kw_only=True):

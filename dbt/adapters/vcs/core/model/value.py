@@ -1,8 +1,15 @@
-"""The base of every stored value: frozen, keyword-only, defaults left out when encoded."""
+"""The base of every stored value, frozen and keyword-only, and the type of stored instants."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+from dbt.adapters.vcs.core.ids import Micros
+
+Moment = Annotated[Micros, msgspec.Meta(ge=-62_135_596_800_000_000, le=253_402_300_799_999_999)]
+"""A stored instant: one in the years 1 to 9999, as any other is damage."""
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

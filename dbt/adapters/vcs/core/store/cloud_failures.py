@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.exceptions import NotFoundError as StoreNotFoundError
 
+from dbt.adapters.vcs.core.secrets import without_secrets
 from dbt.adapters.vcs.core.store.failures import translated
-from dbt.adapters.vcs.core.store.secrets import without_secrets
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from dbt.adapters.vcs.core.errors import NotFoundError, StorageError, VcsError
-from dbt.adapters.vcs.core.store.secrets import without_secrets
+from dbt.adapters.vcs.core.secrets import without_secrets
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _OS_CODE = re.compile(r"\(os error (\d+)\)")

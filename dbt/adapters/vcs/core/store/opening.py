@@ -10,11 +10,11 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.secrets import shown_location, shown_option
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.failures import plain
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.core.store.secrets import shown_location, shown_option
 
 CLOUD_SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"})
 _CLIENT_OPTIONS: Final = frozenset(

@@ -8,11 +8,11 @@ from itertools import groupby
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
-from dbt.adapters.vcs.core.header import PATH, check_vacant
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.header import PATH, check_vacant
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.verbs.upkeep.copy_view import CopyView
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository

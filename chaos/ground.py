@@ -77,12 +77,11 @@ class Ground:
 
 def counted(journals: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, int]:
     """Return how much was done, by the journals of a round."""
-    landings = ("insert", "delete", "publish", "update", "restore", "bring", "optimize")
     lines = [line for journal in journals.values() for line in journal]
     done = [line["op"] for line in lines if line["event"] == "done"]
     return {
         "operations": sum(line["event"] == "intended" for line in lines),
-        "publishes": sum(done.count(op) for op in landings),
+        "publishes": sum(line.get("landed", False) for line in lines if line["event"] == "done"),
         "gc": done.count("gc"),
         "reads": done.count("read"),
         "faults": sum(line["event"] == "fault" for line in lines),

@@ -216,32 +216,35 @@ class Worker:
         return Shop(self._repository, self.branches[place], self.name)
 
     def _insert(self, operation: Line) -> dict[str, Any]:
-        return {"commit": self._shop(operation["place"]).insert(operation["batch"])}
+        commit = self._shop(operation["place"]).insert(operation["batch"])
+        return {"commit": commit, "landed": True}
 
     def _delete(self, operation: Line) -> dict[str, Any]:
-        return {"commit": self._shop(operation["place"]).delete(operation["batch"])}
+        commit = self._shop(operation["place"]).delete(operation["batch"])
+        return {"commit": commit, "landed": True}
 
     def _publish(self, operation: Line) -> dict[str, Any]:
-        return {"how": self._merge(self.branches["work"], "main")}
+        return self._merge(self.branches["work"], "main")
 
     def _update(self, operation: Line) -> dict[str, Any]:
-        return {"how": self._merge("main", self.branches["work"])}
+        return self._merge("main", self.branches["work"])
 
     def _bring(self, operation: Line) -> dict[str, Any]:
-        return {"how": self._merge(operation["commit"], self.branches["old"])}
+        return self._merge(operation["commit"], self.branches["old"])
 
-    def _merge(self, source: str, target: str) -> str:
-        return merge(self._repository, source, target, author=self.name).how
+    def _merge(self, source: str, target: str) -> dict[str, Any]:
+        how = merge(self._repository, source, target, author=self.name).how
+        return {"how": how, "landed": how != "up_to_date"}
 
     def _restore(self, operation: Line) -> dict[str, Any]:
         branch, to = self.branches["lab"], operation["commit"]
         report = restore_branch(self._repository, to, branch=branch, author=self.name)
-        return {"commit": report.after}
+        return {"commit": report.after, "landed": report.after != report.before}
 
     def _optimize(self, operation: Line) -> dict[str, Any]:
         branch = self.branches[operation["place"]]
         report = optimize(self._repository, branch, EVERYTHING, author=self.name)
-        return {"tables": len(report.tables)}
+        return {"tables": len(report.tables), "landed": bool(report.tables)}
 
     def _gc(self, operation: Line) -> dict[str, Any]:
         report = collect(self._repository, author=self.name)

@@ -9,7 +9,9 @@ import pytest
 
 from chaos.ground import Ground, Weather
 from chaos.play import Play
+from chaos.shop import Shop
 from dbt.adapters.vcs.core.codec import decode_record
+from dbt.adapters.vcs.core.errors import StorageError
 from dbt.adapters.vcs.core.landing import Lander
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store import refs
@@ -67,13 +69,29 @@ def test_with_all_rules_nothing_is_wrong(weather: Weather) -> None:
     assert play.counts["publishes"] > 50
 
 
-def test_a_store_that_overwrites_is_found() -> None:
+def overwriting() -> Callable[[], MemoryBlobs]:
+    """Return a repository whose store ignored nothing when it was made, and does since."""
     blobs = MemoryBlobs()
     Ground(lambda: blobs).found()
-    overwriting = Overwriting()
-    overwriting._blobs = blobs._blobs
-    play = played(RACES, 4, lambda: overwriting, seed=7)
-    assert kinds(play) & {"lost", "damaged"}
+    changed = Overwriting()
+    changed._blobs = blobs._blobs
+    return lambda: changed
+
+
+def test_a_store_that_overwrites_is_found_if_nobody_probes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(refs, "check_write_once", nothing)
+    assert kinds(played(RACES, 4, overwriting(), seed=7)) & {"lost", "damaged"}
+
+
+def test_a_store_that_overwrites_is_refused_before_anything_is_lost() -> None:
+    play = played(RACES, 2, overwriting(), seed=7)
+    assert play.wrong == []
+    assert play.counts["publishes"] == 0
+    assert play.counts["unknown"] > 10
+    with pytest.raises(StorageError, match="ignores put-if-absent"):
+        Shop(Ground(overwriting()).repository(), "main", "somebody").insert("w0.1.1")
 
 
 def test_a_landing_that_replaces_the_work_of_others_is_found(

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Policy
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, RowPolicy
 from tests.property import oracle
 from tests.property.histories import Shape, Writer
 from tests.property.oracle import Value, counts_of, value_of, wide_diff
@@ -49,7 +49,7 @@ class Fork:
         return result_of(
             self.world,
             merge(
-                self.world.repository, base, ours, theirs, policy=Policy(mode=mode, cells=cells)
+                self.world.repository, base, ours, theirs, policy=RowPolicy(mode=mode, cells=cells)
             ),
         )
 
@@ -88,7 +88,7 @@ def check(
         base,
         ours,
         theirs,
-        policy=Policy(mode=mode, cells=cells, decisions=decisions),
+        policy=RowPolicy(mode=mode, cells=cells, decisions=decisions),
     )
     tables = [world.rows(side) for side in (base, ours, theirs)]
     decided: dict[oracle.Value, str | oracle.Value] = {}

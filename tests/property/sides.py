@@ -7,7 +7,7 @@ from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
+from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 from tests.property.merging import result_of
 from tests.property.oracle import Table
@@ -58,7 +58,7 @@ class Sides:
             self.base,
             self.ours,
             self.theirs,
-            policy=Policy(mode=mode, **options),
+            policy=RowPolicy(mode=mode, **options),
             limits=limits,
         )
 

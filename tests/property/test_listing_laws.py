@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dbt.adapters.vcs.layout.cell_text import MARK, cell_width, printable, shortened
-from dbt.adapters.vcs.layout.fitting import Column, fit
+from dbt.adapters.vcs.layout.fitting import GridColumn, fit
 from dbt.adapters.vcs.layout.grid_lines import PAGE
 from dbt.adapters.vcs.layout.styled import (
     Block,
@@ -121,11 +121,11 @@ def test_a_cell_is_shown_whole_or_a_mark_stands_for_what_is_left_out(
 
 
 @given(
-    st.lists(st.builds(Column, st.integers(0, 60), st.booleans(), st.booleans()), min_size=1),
+    st.lists(st.builds(GridColumn, st.integers(0, 60), st.booleans(), st.booleans()), min_size=1),
     st.integers(1, 200),
 )
 def test_columns_are_left_out_only_for_those_that_matter_more(
-    columns: list[Column], room: int
+    columns: list[GridColumn], room: int
 ) -> None:
     found = fit(columns, room)
     if found is None:

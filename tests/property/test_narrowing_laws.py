@@ -20,7 +20,7 @@ from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.narrow_spark import Narrowing
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
+from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
@@ -174,7 +174,7 @@ def keys_looked_at(place: Place, sides: Sides, mode: RowMode = "skip") -> list[i
         sides.base,
         sides.ours,
         sides.theirs,
-        policy=Policy(mode=mode),
+        policy=RowPolicy(mode=mode),
         limits=NOTHING,
         narrow=narrow,
     )

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.merges.conflicts import policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
+from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
 from tests.property.merging import result_of
 from tests.property.oracle import Table
@@ -88,7 +88,11 @@ class Sides:
 
     def merged(self) -> Snapshot:
         outcome = merge(
-            self.world.repository, self.base, self.ours, self.theirs, policy=Policy(mode=self.mode)
+            self.world.repository,
+            self.base,
+            self.ours,
+            self.theirs,
+            policy=RowPolicy(mode=self.mode),
         )
         return result_of(self.world, outcome)
 
@@ -261,7 +265,7 @@ def test_a_column_that_one_side_adds_with_values_and_the_other_changes_otherwise
     outcome = merge(sides.world.repository, sides.base, sides.ours, sides.theirs)
     assert outcome.conflicts.table.column("our_n").to_pylist() == [5]
     cells = merge(
-        sides.world.repository, sides.base, sides.ours, sides.theirs, policy=Policy(cells=True)
+        sides.world.repository, sides.base, sides.ours, sides.theirs, policy=RowPolicy(cells=True)
     )
     rows = sides.rows(result_of(sides.world, cells))
     assert rows[0] == {"k": 1, "a": 10, "b": "theirs", "n": 5}
@@ -298,7 +302,7 @@ def test_sides_that_drop_all_but_what_partitions_conflict() -> None:
     ours = world.alter(base, schema=drop("a")(base.schema))
     theirs = world.alter(base, schema=drop("b")(base.schema))
     with pytest.raises(SchemaConflictError, match="drop of all columns but those that partition"):
-        merge(world.repository, base, ours, theirs, policy=Policy(mode="accept"))
+        merge(world.repository, base, ours, theirs, policy=RowPolicy(mode="accept"))
 
 
 def test_other_keys_on_both_sides_conflict() -> None:

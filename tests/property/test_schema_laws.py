@@ -8,7 +8,7 @@ from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import merge_definitions
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
+from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from tests.property import oracle
 from tests.property.histories import VALUES, Shape, Writer, shapes
 from tests.property.merging import drawn_mode, result_of
@@ -85,12 +85,12 @@ def test_merge_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObjec
     )
     if merged.conflicts:
         with pytest.raises(SchemaConflictError):
-            merge(sides.world.repository, *versions, policy=Policy(mode=mode, cells=cells))
+            merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode, cells=cells))
         return
     columns = [field.id for field in merged.definition.schema.fields]
     tables = [sides.world.rows(version) for version in versions]
     expected = oracle.merge(tables, columns, sides.shape.key, mode, cells)
-    outcome = merge(sides.world.repository, *versions, policy=Policy(mode=mode, cells=cells))
+    outcome = merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode, cells=cells))
     assert outcome.conflicts.table.num_rows == len(expected.conflicts)
     if not outcome.is_blocked:
         result = result_of(sides.world, outcome)

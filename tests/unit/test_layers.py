@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -386,6 +387,16 @@ def test_the_readme_names_every_room() -> None:
 
 def test_rooms_stay_small() -> None:
     assert all(len(names) <= MAX_MODULES for names in modules_by_room().values())
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    names = [
+        node.name
+        for path in SOURCES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 def test_large_rooms_have_floors() -> None:

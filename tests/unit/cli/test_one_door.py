@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from dbt.adapters.vcs.cli.command_session import Session
+from dbt.adapters.vcs.cli.command_session import CommandSession
 from dbt.adapters.vcs.cli.operations import OPERATIONS, Caller, run_operation
 from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.reading.log_command import log
@@ -278,7 +278,7 @@ def stocked() -> Warehouse:
 
 def by_command(warehouse: Warehouse, rules: Rules, verb: str, line: str) -> tuple[bool, str]:
     """Run the command; return whether it was refused, and what it said."""
-    session = Session(Settings())
+    session = CommandSession(Settings())
     session.repository, session.rules = warehouse.repository, rules
     session.branch, session.author = "main", "bob"
     done = CliRunner().invoke(main, [verb, *shlex.split(line)], obj=session)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.cli.command_session import Session
+from dbt.adapters.vcs.cli.command_session import CommandSession
 from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.profile import read_target
 from dbt.adapters.vcs.core.errors import InputError
@@ -175,7 +175,7 @@ def test_a_command_computes_rows_where_the_profile_says(
         made.append(settings)
         return FakeEngine(blobs)
 
-    session = Session(Settings(profile_target="far"))
+    session = CommandSession(Settings(profile_target="far"))
     with pytest.raises(InputError, match="method: far is not supported"):
         session.engine()
     monkeypatch.setattr(factory, "_MAKERS", {"far": far})

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, _NamedTextIOWrapper
 
 from dbt.adapters.vcs.cli import main
-from dbt.adapters.vcs.cli.command_session import Session
+from dbt.adapters.vcs.cli.command_session import CommandSession
 from dbt.adapters.vcs.core.retention import DAY, read_retention
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -91,7 +91,7 @@ def test_upkeep(vcs: Call, warehouse: Warehouse) -> None:
 def test_a_retention_that_takes_something_away_asks_first(
     vcs: Call, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "repository", warehouse.repository)
+    monkeypatch.setattr(CommandSession, "repository", warehouse.repository)
     assert "kept for 0 days" in vcs("gc", "--retention", "0").output
     assert "kept for 7 days" in vcs("gc", "--retention", "7").output
     made(warehouse)
@@ -112,7 +112,7 @@ def test_a_retention_that_takes_something_away_asks_first(
 def test_a_person_is_asked(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, days: float
 ) -> None:
-    monkeypatch.setattr(Session, "repository", warehouse.repository)
+    monkeypatch.setattr(CommandSession, "repository", warehouse.repository)
     warehouse.branch("gone")
     warehouse.repository.delete_branch("gone", author="bob")
     monkeypatch.setattr(_NamedTextIOWrapper, "isatty", lambda self: True)

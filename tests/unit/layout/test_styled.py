@@ -6,8 +6,8 @@ from dbt.adapters.vcs.layout.cell_text import shortened
 from dbt.adapters.vcs.layout.grid_lines import PAGE
 from dbt.adapters.vcs.layout.styled import (
     Grid,
-    Line,
     Span,
+    TextLine,
     age,
     brief,
     counted,
@@ -192,6 +192,6 @@ def test_entries_are_wrapped_between_words_and_sentences_are_not() -> None:
     assert shown_line(line(command), 40) == [command]
 
 
-def shown_line(block: Line, room: int) -> list[str]:
+def shown_line(block: TextLine, room: int) -> list[str]:
     lines = fitted_lines([block], room)
     return ["".join(span.text for span in line.spans).rstrip() for line in lines]

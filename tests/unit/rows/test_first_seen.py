@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.rows.compare.first_seen import Grid, Part
+from dbt.adapters.vcs.rows.compare.first_seen import Part, PlaceGrid
 
 BLOCKS = st.sampled_from(["a", "b", "c"])
 
@@ -25,7 +25,7 @@ def test_rows_of_many_blocks_are_found_as_block_by_block(farthest: int) -> None:
     def holds(parts: list[Part], others: list[Part]) -> None:
         # What others have is of use only if both can name the same places.
         others = [*others, *parts[:1]]
-        grid, mine, theirs = Grid(parts), places(parts), places(others)
+        grid, mine, theirs = PlaceGrid(parts), places(parts), places(others)
         among = grid.among(others)
         assert among.tolist() == [place in theirs for place in mine]
         assert grid.first().tolist() == [mine.index(place) == n for n, place in enumerate(mine)]
@@ -39,7 +39,7 @@ def test_rows_of_many_blocks_are_found_as_block_by_block(farthest: int) -> None:
 
 
 def test_a_grid_of_nothing_has_no_row() -> None:
-    grid = Grid([])
+    grid = PlaceGrid([])
     assert not len(grid.first())
     assert not len(grid.among([("a", np.array([1]))]))
     assert not len(grid.spread([]))

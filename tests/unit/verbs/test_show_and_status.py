@@ -2,7 +2,7 @@ from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
-from dbt.adapters.vcs.verbs.upkeep.status import Contents, read_status
+from dbt.adapters.vcs.verbs.upkeep.status import CommitContents, read_status
 from tests.unit.warehouse import BYTES, Warehouse
 
 
@@ -70,7 +70,7 @@ def test_the_status_counts_what_the_branch_holds(warehouse: Warehouse) -> None:
     warehouse.branch("feature")
     warehouse.repository.create_tag("v1", warehouse.head(), author="ann")
     found = read_status(warehouse.repository, "main")
-    assert found.contents == Contents(
+    assert found.contents == CommitContents(
         schemas=2, tables=2, views=1, functions=0, rows=20, bytes=3 * BYTES
     )
     assert (found.branches, found.tags, found.default_branch) == (2, 1, "main")

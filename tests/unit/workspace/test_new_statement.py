@@ -17,7 +17,7 @@ from dbt.adapters.vcs.statements.families.table import DropRelation
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from tests.unit.fake_engine import FakeEngine
@@ -33,7 +33,7 @@ class DropTwice(Statement):
     name: str
 
 
-def read_drop_twice(cursor: Cursor) -> DropTwice:
+def read_drop_twice(cursor: TokenCursor) -> DropTwice:
     name = cursor.schema()
     cursor.end()
     return DropTwice(name=name)

@@ -4,15 +4,15 @@ import pytest
 
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.writes.stage_write import MIN_BYTES, chosen
-from dbt.adapters.vcs.writes.targets import Choice
+from dbt.adapters.vcs.writes.targets import BlockChoice
 
 LARGE = Block(path="large", rows=100, bytes=MIN_BYTES)
 SMALL = Block(path="small", rows=100, bytes=MIN_BYTES - 1)
 OTHER = Block(path="other", rows=100, bytes=MIN_BYTES)
-NOTHING = Choice(frozenset(), (), frozenset())
+NOTHING = BlockChoice(frozenset(), (), frozenset())
 
 
-def choice(deleted: dict[str, int], before: dict[str, int], mode: str = "auto") -> Choice:
+def choice(deleted: dict[str, int], before: dict[str, int], mode: str = "auto") -> BlockChoice:
     return chosen([LARGE, SMALL, OTHER], deleted, before, mode)
 
 
@@ -35,11 +35,11 @@ def choice(deleted: dict[str, int], before: dict[str, int], mode: str = "auto") 
             {"large": 2, "small": 100, "other": 50},
             {},
             "auto",
-            Choice(frozenset({"small"}), (OTHER,), frozenset({"large"})),
+            BlockChoice(frozenset({"small"}), (OTHER,), frozenset({"large"})),
         ),
     ],
 )
 def test_choice(
-    deleted: dict[str, int], before: dict[str, int], mode: str, expected: Choice
+    deleted: dict[str, int], before: dict[str, int], mode: str, expected: BlockChoice
 ) -> None:
     assert choice(deleted, before, mode) == expected

@@ -34,7 +34,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Session:
+class CommandSession:
     """The environment of a command."""
 
     def __init__(self, settings: Settings) -> None:
@@ -185,7 +185,7 @@ class Session:
         return text
 
 
-def with_session(command: Callable[Concatenate[Session, P], R]) -> Callable[P, R]:
+def with_session(command: Callable[Concatenate[CommandSession, P], R]) -> Callable[P, R]:
     """Pass a session as the command's first argument, and add the options that select it.
 
     A caller other than the command line passes its own session as the object of click's context.
@@ -193,7 +193,7 @@ def with_session(command: Callable[Concatenate[Session, P], R]) -> Callable[P, R
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         ctx = click.get_current_context()
-        session = ctx.find_object(Session) or Session(current_settings(ctx))
+        session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
         return command(session, *args, **kwargs)
 
     return common_options(update_wrapper(run, command))

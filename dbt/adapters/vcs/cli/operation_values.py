@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from dbt.adapters.vcs.cli.pairs import Names, Pair
+from dbt.adapters.vcs.cli.pairs import NameList, Pair
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.rows.exact_values import Given
 
@@ -30,7 +30,7 @@ def value_for(param: click.Parameter, value: Any) -> Any:
         return _pairs(name, param.type, value) or None
     if param.multiple or param.nargs == -1:
         return _words(name, value) or None
-    if isinstance(param.type, Names):
+    if isinstance(param.type, NameList):
         return _names(name, value) or None
     text = _number(value) if _is_number(param.type) else None
     text = _word(name, value) if text is None else text

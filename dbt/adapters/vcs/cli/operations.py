@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session
+from dbt.adapters.vcs.cli.command_session import CommandSession
 from dbt.adapters.vcs.cli.failure import Failure, ShownFailure
 from dbt.adapters.vcs.cli.operation_forms import FORMS, Form
 from dbt.adapters.vcs.cli.operation_values import value_for
@@ -51,7 +51,7 @@ class Caller:
     rules: Rules = field(default_factory=Rules)
 
 
-class OperationSession(Session):
+class OperationSession(CommandSession):
     """A session that is created from dbt's environment and collects a command's output.
 
     Attributes:

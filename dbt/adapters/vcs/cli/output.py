@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Final
 
-from dbt.adapters.vcs.layout.styled import Block, Line, Style, fitted_lines, plain_text
+from dbt.adapters.vcs.layout.styled import Block, Style, TextLine, fitted_lines, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ def print_styled(blocks: Iterable[Block], console: Console) -> None:
     # Only the basic colours, which every colour terminal has.
     system = None if console.color_system is None else ColorSystem.STANDARD
 
-    def styled(line: Line) -> str:
+    def styled(line: TextLine) -> str:
         return "".join(
             looks[span.style].render(span.text, color_system=system) for span in line.spans
         )

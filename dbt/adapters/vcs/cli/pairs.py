@@ -37,7 +37,7 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic in newer relea
         return name, text
 
 
-class Names(click.ParamType):  # type: ignore[type-arg]  # as above
+class NameList(click.ParamType):  # type: ignore[type-arg]  # as above
     """Names separated by commas, as a tuple of strings; a tuple is accepted as it is."""
 
     name = "names"

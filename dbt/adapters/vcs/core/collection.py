@@ -23,7 +23,7 @@ EXPIRED: Final = "expired"
 """Note of the move that deletes a branch which nobody can want back."""
 
 
-class Names(NamedTuple):
+class NamedRoots(NamedTuple):
     """The commits and versions that have names, or recently had them.
 
     Attributes:
@@ -68,7 +68,7 @@ def names_of(
     repository: Repository,
     cutoff: Micros,
     on_damage: Callable[[DamagedError], None] | None = None,
-) -> Names:
+) -> NamedRoots:
     """Return the commits and versions that have a name, or had one after `cutoff`.
 
     With `on_damage`, names whose log is damaged are reported to it and skipped.
@@ -102,7 +102,7 @@ def names_of(
         if pin.move.commit is not None and pin.move.at > repository.clock() - GRACE:
             origins.add(pin.move.commit)
             versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))
-    return Names(frozenset(live), frozenset(lately), frozenset(versions), frozenset(origins))
+    return NamedRoots(frozenset(live), frozenset(lately), frozenset(versions), frozenset(origins))
 
 
 def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:
@@ -150,7 +150,7 @@ def _young(repository: Repository, commits: frozenset[CommitId], cutoff: Micros)
     return found
 
 
-def _lineages(repository: Repository, names: Names) -> dict[TableId, set[SnapshotId]]:
+def _lineages(repository: Repository, names: NamedRoots) -> dict[TableId, set[SnapshotId]]:
     """Return the versions that have names, by the lineage that they belong to."""
     found: dict[TableId, set[SnapshotId]] = {}
     read = repository.objects

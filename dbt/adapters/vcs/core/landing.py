@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import Absent, Commit, Run
-from dbt.adapters.vcs.core.plan.tree_merge import TreeMerge, Triple, merge_trees
+from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref
 from dbt.adapters.vcs.core.treereader import TreeChanges, edit_tree
@@ -210,7 +210,7 @@ def _joined(found: Iterable[str]) -> str:
     return ", ".join(items[:_SHOWN]) + more
 
 
-def _described(triple: Triple[Any]) -> str:
+def _described(triple: Sides[Any]) -> str:
     words = []
     for side, value in (("there", triple.ours), ("here", triple.theirs)):
         if value is Absent:

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
-from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
@@ -23,7 +23,7 @@ from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 _SIGN: Final = "__vcs_sign"
 
 
-def diff_query(parts: Iterable[str], comparison: Comparison, shape: DiffShape) -> str:
+def diff_query(parts: Iterable[str], comparison: VersionComparison, shape: DiffShape) -> str:
     """Return the query for a difference.
 
     Args:
@@ -58,7 +58,9 @@ def diff_query(parts: Iterable[str], comparison: Comparison, shape: DiffShape) -
     return f"with {', '.join(ctes)} select {listed} from images"
 
 
-def delta_parts(session: VersionMounts, delta: Delta, comparison: Comparison) -> Iterator[str]:
+def delta_parts(
+    session: VersionMounts, delta: Delta, comparison: VersionComparison
+) -> Iterator[str]:
     """Yield queries for the signed rows of a delta, over its own files only.
 
     Rows of a block that the same side deletes are left out, as in `core.plan.pieces`. An image has
@@ -165,7 +167,7 @@ def files_mount(
     )
 
 
-def _net(comparison: Comparison) -> str:
+def _net(comparison: VersionComparison) -> str:
     """Return the query for `diff_count` (never 0) and `row`, a struct: each distinct row once."""
     compared = {field.id for field in comparison.compared}
     keys: list[str] = []
@@ -186,7 +188,7 @@ def _net(comparison: Comparison) -> str:
     )
 
 
-def _changes(comparison: Comparison) -> str:
+def _changes(comparison: VersionComparison) -> str:
     """Return the query for `diff_type`, `gone`, `come` (structs or NULL): one row per change."""
     key = {field.id for field in comparison.key}
     keys = [

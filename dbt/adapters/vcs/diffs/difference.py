@@ -19,7 +19,7 @@ from dbt.adapters.vcs.diffs.matched_columns import matched, needs_names
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.diffs.shapes import shaped
 from dbt.adapters.vcs.engines.version_mounts import VersionMounts
-from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits
@@ -84,7 +84,7 @@ class Difference:
             UnsupportedError: A column has types that can't be compared.
         """
         before, after = matched(self.before, self.after)
-        comparison = Comparison.of(before, after, self.columns or None)
+        comparison = VersionComparison.of(before, after, self.columns or None)
         _check_names(comparison.fields, shape)
         parts: Iterable[str]
         if needs_names(self.before, self.after):

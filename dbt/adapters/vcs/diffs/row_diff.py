@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.matching import hits
 from dbt.adapters.vcs.rows.compare.net import NetChanges, net_changes, sums, table_columns
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
@@ -36,7 +36,7 @@ class TableDiff:
         net: Which of them make up each change.
     """
 
-    comparison: Comparison
+    comparison: VersionComparison
     schema: tuple[ColumnChange, ...]
     rows: pa.Table
     net: NetChanges
@@ -122,7 +122,7 @@ def diff(
         UnsupportedError: Arrow can't read or compare a column: VARIANT, intervals.
         TooLargeError: There are too many rows; an engine has to compare them.
     """
-    comparison = Comparison.of(before, after, columns)
+    comparison = VersionComparison.of(before, after, columns)
     change = delta(before, after, repository.objects.segment)
     signed = signed_rows(repository.blobs, change, limits=limits)
     table = signed.read(comparison.fields)
@@ -150,7 +150,7 @@ def count_changes(
     change = delta(before, after, repository.objects.segment)
     if change.rows_added == 0 or change.rows_removed == 0:
         return Counts(change.rows_added, change.rows_removed, 0)
-    comparison = Comparison.of(before, after)
+    comparison = VersionComparison.of(before, after)
     signed = signed_rows(repository.blobs, change, limits=limits)
     return net_changes(signed.columns, signed.sign, comparison.compared, comparison.key).counts
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.diffs.row_diff import TableDiff
-from dbt.adapters.vcs.diffs.three_plan import Column, Plan
+from dbt.adapters.vcs.diffs.three_plan import Plan, ThreeWayColumn
 from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
 
@@ -66,7 +66,7 @@ def counted_rows(plan: Plan, found: Sequence[TableDiff]) -> pa.Table:
     return pa.table([*kinds, *map(pa.array, counts), *rows], names=plan.names)
 
 
-def _both(column: Column, tables: Sequence[pa.Table]) -> pa.ChunkedArray:
+def _both(column: ThreeWayColumn, tables: Sequence[pa.Table]) -> pa.ChunkedArray:
     """Return a column of both sides, concatenated; NULLs for a side that lacks it."""
     type_ = shown_type(column.field)
     parts: list[pa.Array] = []

@@ -11,12 +11,12 @@ import msgspec
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.model.schema import widens
-from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 
 _SIDES: Final = ("our", "their")
 
 
-class Column(NamedTuple):
+class ThreeWayColumn(NamedTuple):
     """A column of the result, and its name in each side's difference; None if it has none."""
 
     field: Field
@@ -33,8 +33,8 @@ class Plan:
         key: Those that identify a row; none for tables without a key.
     """
 
-    columns: tuple[Column, ...]
-    key: tuple[Column, ...]
+    columns: tuple[ThreeWayColumn, ...]
+    key: tuple[ThreeWayColumn, ...]
 
     @classmethod
     def of(
@@ -47,7 +47,7 @@ class Plan:
             UnsupportedError: A column has types that can't be compared.
         """
         shown = [
-            {field.id: field for field in Comparison.of(base, side).fields}
+            {field.id: field for field in VersionComparison.of(base, side).fields}
             for side in (ours, theirs)
         ]
         first, second = shown
@@ -55,7 +55,7 @@ class Plan:
         keys = {version.primary_key for version in (base, ours, theirs)}
         key = keys.pop() if len(keys) == 1 else ()
         columns = [
-            Column(
+            ThreeWayColumn(
                 _typed(id, base, shown),
                 first[id].name if id in first else None,
                 second[id].name if id in second else None,
@@ -101,8 +101,8 @@ def _typed(id: str, base: Snapshot, shown: Sequence[Mapping[str, Field]]) -> Fie
 
 
 def _chosen(
-    columns: Sequence[Column], wanted: Sequence[str], key: Sequence[str]
-) -> tuple[Column, ...]:
+    columns: Sequence[ThreeWayColumn], wanted: Sequence[str], key: Sequence[str]
+) -> tuple[ThreeWayColumn, ...]:
     if not wanted:
         return tuple(columns)
     ids = {column.field.name.lower(): column.field.id for column in columns}

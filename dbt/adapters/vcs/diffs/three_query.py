@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.vcs.diffs.three_plan import Column, Plan
+from dbt.adapters.vcs.diffs.three_plan import Plan, ThreeWayColumn
 from dbt.adapters.vcs.rows.equality_sql import canonical, equals
 from dbt.adapters.vcs.rows.quoting import quoted
 
@@ -10,12 +10,12 @@ from dbt.adapters.vcs.rows.quoting import quoted
 def keyed_query(plan: Plan, ours: str, theirs: str) -> str:
     """Return the query that joins both sides' changes, in the shape `wide`, by key."""
 
-    def value(column: Column, side: str, prefix: str) -> str:
+    def value(column: ThreeWayColumn, side: str, prefix: str) -> str:
         name = column.ours if side == "ours" else column.theirs
         sql = "null" if name is None else f"{side}.{quoted(f'{prefix}_{name}')}"
         return f"cast({sql} as {column.field.type})"
 
-    def key(column: Column, side: str) -> str:
+    def key(column: ThreeWayColumn, side: str) -> str:
         return f"coalesce({value(column, side, 'to')}, {value(column, side, 'from')})"
 
     joined = " and ".join(

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.diffs.three_join import counted_rows, keyed_rows
 from dbt.adapters.vcs.diffs.three_plan import Plan
 from dbt.adapters.vcs.diffs.three_query import counted_query, keyed_query
 from dbt.adapters.vcs.engines.version_mounts import VersionMounts
-from dbt.adapters.vcs.rows.compare.comparison import Comparison
+from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits
@@ -111,7 +111,7 @@ class ThreeWay:
         plan = Plan.of(self.base, self.ours, self.theirs, self.columns)
         queries = []
         for side, names in self._sides(plan):
-            comparison = Comparison.of(self.base, side, names)
+            comparison = VersionComparison.of(self.base, side, names)
             change = delta(self.base, side, self.repository.objects.segment)
             parts = delta_parts(session, change, comparison)
             queries.append(diff_query(parts, comparison, "wide" if plan.key else "signed"))

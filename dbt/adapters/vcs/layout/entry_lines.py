@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dbt.adapters.vcs.layout.cell_text import cell_width, shortened
-from dbt.adapters.vcs.layout.spans import Line, Span
+from dbt.adapters.vcs.layout.spans import Span, TextLine
 
 _PIECES: Final = re.compile(r"\s+|\S+")
 _INDENT: Final = 4
@@ -15,7 +15,7 @@ _READABLE: Final = 8
 """The span that is shortened keeps at least this width."""
 
 
-def fitted_entry(entry: Line, room: int) -> Iterator[Line]:
+def fitted_entry(entry: TextLine, room: int) -> Iterator[TextLine]:
     """Yield a printable entry as one or more lines no wider than `room`, which is at least 1.
 
     First the span `gives` is shortened. If that is not enough, the line is wrapped between words.
@@ -27,7 +27,7 @@ def fitted_entry(entry: Line, room: int) -> Iterator[Line]:
         left = max(_READABLE, cell_width(span.text) - wide)
         shorter = span._replace(text=shortened(span.text, left))
         spans = (*entry.spans[: entry.gives], shorter, *entry.spans[entry.gives + 1 :])
-        entry = Line(spans, is_entry=True)
+        entry = TextLine(spans, is_entry=True)
         wide = sum(cell_width(span.text) for span in spans) - room
     if wide <= 0:
         yield entry
@@ -35,7 +35,7 @@ def fitted_entry(entry: Line, room: int) -> Iterator[Line]:
         yield from _wrapped(entry, room)
 
 
-def _wrapped(entry: Line, room: int) -> Iterator[Line]:
+def _wrapped(entry: TextLine, room: int) -> Iterator[TextLine]:
     """Yield an entry as several lines; all but the first are indented."""
     indent = min(_INDENT, room // 4)
     line: list[Span] = []
@@ -43,7 +43,7 @@ def _wrapped(entry: Line, room: int) -> Iterator[Line]:
     for word in _words(entry):
         width = sum(cell_width(span.text) for span in word)
         if line and used + width > room:
-            yield Line(tuple(line), is_entry=True)
+            yield TextLine(tuple(line), is_entry=True)
             line, used = [Span(" " * indent)], indent
             if all(span.text.isspace() for span in word):
                 continue
@@ -54,10 +54,10 @@ def _wrapped(entry: Line, room: int) -> Iterator[Line]:
         line += word
         used += width
     if line:
-        yield Line(tuple(line), is_entry=True)
+        yield TextLine(tuple(line), is_entry=True)
 
 
-def _words(entry: Line) -> Iterator[list[Span]]:
+def _words(entry: TextLine) -> Iterator[list[Span]]:
     """Yield words and the blanks between them, each as a list of spans."""
     word: list[Span] = []
     for span in entry.spans:

@@ -12,7 +12,7 @@ _READABLE: Final = 16
 """Text is not shortened below this width."""
 
 
-class Column(NamedTuple):
+class GridColumn(NamedTuple):
     """Properties of a column.
 
     Attributes:
@@ -45,7 +45,7 @@ class Fit(NamedTuple):
     is_part: bool
 
 
-def fit(columns: Sequence[Column], room: int) -> Fit | None:
+def fit(columns: Sequence[GridColumn], room: int) -> Fit | None:
     """Return the columns to show within a width; None if no grid fits.
 
     | what fits                                  | what is shown                               |
@@ -73,7 +73,7 @@ def fit(columns: Sequence[Column], room: int) -> Fit | None:
     return Fit(tuple(chosen), widths, is_part=True)
 
 
-def _widths(columns: Sequence[Column], room: int) -> tuple[int, ...] | None:
+def _widths(columns: Sequence[GridColumn], room: int) -> tuple[int, ...] | None:
     """Return a width for each column, shortening the widest first; None if they can't fit."""
     room -= GAP * (len(columns) - 1)
     if sum(column.least for column in columns) > room:
@@ -92,5 +92,5 @@ def _widths(columns: Sequence[Column], room: int) -> tuple[int, ...] | None:
     return at_most(low)
 
 
-def _least(columns: Sequence[Column]) -> int:
+def _least(columns: Sequence[GridColumn]) -> int:
     return sum(column.least for column in columns) + GAP * (len(columns) - 1)

@@ -16,8 +16,8 @@ from dbt.adapters.vcs.layout.cell_text import (
     shortened,
     widest,
 )
-from dbt.adapters.vcs.layout.fitting import GAP, Column, Fit, fit
-from dbt.adapters.vcs.layout.spans import Grid, Line, Span
+from dbt.adapters.vcs.layout.fitting import GAP, Fit, GridColumn, fit
+from dbt.adapters.vcs.layout.spans import Grid, Span, TextLine
 
 PAGE: Final = 200
 """Number of rows read before the first is printed; they determine the column widths."""
@@ -53,7 +53,7 @@ def plain_grid(grid: Grid) -> Iterator[str]:
         yield _joined(heads, widths, rights)
 
 
-def fitted_grid(grid: Grid, room: int) -> Iterator[Line]:
+def fitted_grid(grid: Grid, room: int) -> Iterator[TextLine]:
     """Yield a grid as lines no wider than `room`, which is at least 1.
 
     Each page is laid out separately by `fitting.fit`, or with one line per column if no grid fits.
@@ -112,7 +112,7 @@ def _fit(
     if sum(steady) + GAP * (len(heads) - 1) <= room:
         natural = steady
     columns = [
-        Column(
+        GridColumn(
             width,
             is_whole=head in grid.right or head in grid.whole,
             is_first=head in grid.first or any(row[place].marked for row in page),
@@ -129,7 +129,7 @@ def _table(
     texts: Sequence[Sequence[str]],
     found: Fit,
     last: Fit | None,
-) -> Iterator[Line]:
+) -> Iterator[TextLine]:
     places = [(place, width) for place, width in zip(found.places, found.widths, strict=True)]
     end = (Span(_GAP), Span(MARK, "faint")) if found.is_part else ()
 
@@ -144,9 +144,9 @@ def _table(
         yield from end
 
     if last is None or (last.places, last.is_part) != (found.places, found.is_part):
-        yield Line(tuple(spans(Span(heads[place], "heading") for place, _ in places)))
+        yield TextLine(tuple(spans(Span(heads[place], "heading") for place, _ in places)))
     for number, row in enumerate(page):
-        yield Line(tuple(spans(Span(texts[p][number], row[p].style) for p, _ in places)))
+        yield TextLine(tuple(spans(Span(texts[p][number], row[p].style) for p, _ in places)))
 
 
 def _records(
@@ -156,16 +156,16 @@ def _records(
     room: int,
     *,
     is_begun: bool,
-) -> Iterator[Line]:
+) -> Iterator[TextLine]:
     """Yield one line per column, and an empty line between rows."""
     width = min(max(map(cell_width, heads)), max(1, (room - GAP) // 2))
     left = room - width - GAP
     for number, row in enumerate(page):
         if number or is_begun:
-            yield Line(())
+            yield TextLine(())
         for place, head in enumerate(heads):
             if left < 1:
-                yield Line((Span(MARK, "faint"),))
+                yield TextLine((Span(MARK, "faint"),))
                 continue
             name = Span(padded(shortened(head, width), width) + _GAP, "heading")
-            yield Line((name, Span(shortened(texts[place][number], left), row[place].style)))
+            yield TextLine((name, Span(shortened(texts[place][number], left), row[place].style)))

@@ -27,7 +27,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """A sequence of spans.
 
     Attributes:
@@ -63,17 +63,17 @@ class Grid:
     first: tuple[str, ...] = ()
 
 
-Block: TypeAlias = Line | Grid
+Block: TypeAlias = TextLine | Grid
 
 
-def line(*parts: str | Span) -> Line:
+def line(*parts: str | Span) -> TextLine:
     """Return spans as a sentence; plain strings have no style."""
-    return Line(_spans(parts))
+    return TextLine(_spans(parts))
 
 
-def entry(*parts: str | Span, gives: int | None = None) -> Line:
+def entry(*parts: str | Span, gives: int | None = None) -> TextLine:
     """Return a line of a listing; plain strings have no style. `gives` is as in `Line`."""
-    return Line(_spans(parts), is_entry=True, gives=gives)
+    return TextLine(_spans(parts), is_entry=True, gives=gives)
 
 
 def short(id: CommitId) -> Span:

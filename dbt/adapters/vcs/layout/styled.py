@@ -9,14 +9,14 @@ from typing import Final
 from dbt.adapters.vcs.layout.cell_text import printable
 from dbt.adapters.vcs.layout.entry_lines import fitted_entry
 from dbt.adapters.vcs.layout.grid_lines import fitted_grid, plain_grid
-from dbt.adapters.vcs.layout.spans import Block, Grid, Line, Span, Style, entry, line, short
+from dbt.adapters.vcs.layout.spans import Block, Grid, Span, Style, TextLine, entry, line, short
 
 __all__ = [
     "Block",
     "Grid",
-    "Line",
     "Span",
     "Style",
+    "TextLine",
     "age",
     "brief",
     "counted",
@@ -50,13 +50,13 @@ def plain_lines(blocks: Iterable[Block]) -> list[str]:
 def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
     """Yield blocks as unstyled lines of any width as they are read; nothing is left out."""
     for block in blocks:
-        if isinstance(block, Line):
+        if isinstance(block, TextLine):
             yield "".join(printable(span.text) for span in block.spans).rstrip()
         else:
             yield from plain_grid(block)
 
 
-def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[Line]:
+def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[TextLine]:
     """Yield blocks, as they are read, as lines for a terminal with `room` columns.
 
     Their text is printable. Lines of listings and grids are no wider than `room`, with `…` where
@@ -66,7 +66,7 @@ def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[Line]:
         if isinstance(block, Grid):
             yield from fitted_grid(block, room)
             continue
-        shown = Line(
+        shown = TextLine(
             tuple(span._replace(text=printable(span.text)) for span in block.spans),
             block.is_entry,
             block.gives,

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.rowwise.row_merge import Narrow, SchemaConflictError, merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
+from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.rows.compare.row_bases import best_bases
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
 
@@ -65,7 +65,7 @@ class Crossing:
                 base,
                 ours,
                 theirs,
-                policy=Policy(mode="skip"),
+                policy=RowPolicy(mode="skip"),
                 limits=self.limits,
                 narrow=self.narrow,
             )

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, Policy
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, RowPolicy
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -148,7 +148,7 @@ def _merge(
             base,
             ours,
             theirs,
-            policy=Policy(
+            policy=RowPolicy(
                 mode=_MODES[work.mode],
                 cells=work.mode.is_by_cell,
                 decisions=work.decisions,

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.plan.tree_merge import TreeMerge, Triple, merge_trees
+from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
 from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
@@ -159,7 +159,7 @@ class _Work:
         mode = self.policy.mode_of(name, self._snapshot(entry))
         return Merged(name=name, mode=mode, how="fast_forward")
 
-    def _conflict(self, name: RelationName, triple: Triple[Entry]) -> None:
+    def _conflict(self, name: RelationName, triple: Sides[Entry]) -> None:
         ours, theirs = self._snapshot(triple.ours), self._snapshot(triple.theirs)
         mode = self.policy.mode_of(name, theirs)
         decided = self.decisions.get(name, Decisions())
@@ -203,7 +203,7 @@ class _Work:
             )
         )
 
-    def _both_rebuilt(self, triple: Triple[Entry]) -> bool:
+    def _both_rebuilt(self, triple: Sides[Entry]) -> bool:
         """Return whether both sides have rebuilt the whole table since the base."""
         base = triple.base.snapshot if isinstance(triple.base, TableEntry) else None
         tips = [
@@ -214,7 +214,7 @@ class _Work:
     def _whole(
         self,
         name: RelationName,
-        triple: Triple[Entry],
+        triple: Sides[Entry],
         mode: Mode,
         message: str | None = None,
     ) -> None:
@@ -236,7 +236,7 @@ class _Work:
         how: How = "up_to_date" if chosen[choice] == triple.ours else "fast_forward"
         self.merged.append(Merged(name=name, mode=mode, how=how, conflicts=1))
 
-    def _schema(self, schema: str, infos: Triple[SchemaInfo]) -> None:
+    def _schema(self, schema: str, infos: Sides[SchemaInfo]) -> None:
         """Decide a schema's comment and properties, using the default mode."""
         name = RelationName(schema, "")
         mode = self.policy.override or self.policy.default
@@ -258,7 +258,7 @@ class _Work:
         return self.repository.objects.snapshot(entry.snapshot)
 
 
-def _described(triple: Triple[Entry] | Triple[SchemaInfo]) -> str:
+def _described(triple: Sides[Entry] | Sides[SchemaInfo]) -> str:
     words = []
     for side, value in (("ours", triple.ours), ("theirs", triple.theirs)):
         if value is Absent:

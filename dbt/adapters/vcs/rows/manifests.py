@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
-from dbt.adapters.vcs.core.plan.states import DeletionKey, Edit
+from dbt.adapters.vcs.core.plan.states import BlockEdit, DeletionKey
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 
 
@@ -24,7 +24,7 @@ def edited(
     objects: ObjectStore,
     ours: Snapshot,
     sources: Sequence[Snapshot],
-    edit: Edit,
+    edit: BlockEdit,
     stones: Mapping[str, Tombstone],
     *,
     blocks: Sequence[Block] = (),
@@ -67,7 +67,7 @@ class _News:
         shared: Segments of the sources that are all new.
     """
 
-    def __init__(self, edit: Edit) -> None:
+    def __init__(self, edit: BlockEdit) -> None:
         self.blocks = dict(edit.blocks.new)
         self.deletions = dict(edit.deletions.new)
         self.shared: list[SegmentRef] = []
@@ -121,7 +121,7 @@ def put_segments(
     return tuple(refs)
 
 
-def _kept(objects: ObjectStore, ours: Snapshot, edit: Edit) -> Sequence[SegmentRef]:
+def _kept(objects: ObjectStore, ours: Snapshot, edit: BlockEdit) -> Sequence[SegmentRef]:
     """Return the segments of ours without what is removed."""
     if not edit.blocks.gone and not edit.deletions.gone:
         return ours.segments
@@ -129,7 +129,7 @@ def _kept(objects: ObjectStore, ours: Snapshot, edit: Edit) -> Sequence[SegmentR
     return [ref for ref in reduced if ref is not None]
 
 
-def _reduced(objects: ObjectStore, ref: SegmentRef, edit: Edit) -> SegmentRef | None:
+def _reduced(objects: ObjectStore, ref: SegmentRef, edit: BlockEdit) -> SegmentRef | None:
     """Return a segment without what is removed; None if nothing is left."""
     segment = objects.segment(ref.id)
     blocks = tuple(block for block in segment.blocks if block.path not in edit.blocks.gone)

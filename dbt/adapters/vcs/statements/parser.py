@@ -12,7 +12,7 @@ from dbt.adapters.vcs.statements.reader_registry import reader_of
 from dbt.adapters.vcs.statements.readers.query_reader import read_query
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.calls import called_names
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor, ForeignError
+from dbt.adapters.vcs.statements.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.mentions import mentions_of, reads_or_mentions
 from dbt.adapters.vcs.statements.syntax.names import Name
@@ -146,7 +146,7 @@ def _refuse_script(tokens: Sequence[Token]) -> None:
 
 
 def _statement(text: str, tokens: Sequence[Token]) -> Statement:
-    cursor = Cursor(text, tokens)
+    cursor = TokenCursor(text, tokens)
     word = cursor.token.word
     if word in QUERY_WORDS or cursor.token.word == "(":
         return read_query(cursor)

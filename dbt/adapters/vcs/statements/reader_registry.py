@@ -9,10 +9,10 @@ from pkgutil import iter_modules
 from typing import Final, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Token
 
-Reader: TypeAlias = Callable[[Cursor], Statement | None]
+Reader: TypeAlias = Callable[[TokenCursor], Statement | None]
 """Reads a statement; None if it doesn't concern a branch, so that Spark runs it."""
 
 _R = TypeVar("_R", bound=Reader)

@@ -10,8 +10,8 @@ from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.rows.positions import placeless
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.immediate import (
+    BoundValue,
     ExecuteImmediate,
-    Parameter,
     is_query,
     read_immediate,
     with_values,
@@ -68,7 +68,7 @@ def _text(scope: Scope, statement: ExecuteImmediate) -> str:
     return str(value)
 
 
-def _value(scope: Scope, parameter: Parameter) -> tuple[str | None, str]:
+def _value(scope: Scope, parameter: BoundValue) -> tuple[str | None, str]:
     """Return the name of a parameter and its value as a literal."""
     column, value = _constant(scope, parameter.value_sql, "a value after `using`")
     if column.type == "void":

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.keys import is_enforced
 from dbt.adapters.vcs.writes.rebuild_stage import difference
 from dbt.adapters.vcs.writes.stage_write import rewritten
-from dbt.adapters.vcs.writes.targets import Target
+from dbt.adapters.vcs.writes.targets import RowTarget
 from dbt.adapters.vcs.writes.versions import joined
 
 REBUILD: Final = "vcs.rebuild"
@@ -110,9 +110,9 @@ def _discard(scope: Scope, version: Snapshot) -> None:
         repository.blobs.delete(block.path)
 
 
-def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapshot) -> Target:
+def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapshot) -> RowTarget:
     """Return the old rows under the new definition."""
-    return Target(
+    return RowTarget(
         snapshot=msgspec.structs.replace(version, segments=before.segments),
         read=scope.overlay.repository.objects.segment,
         name=name,

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.stage import Stage, staged
-from dbt.adapters.vcs.writes.targets import Target
+from dbt.adapters.vcs.writes.targets import RowTarget
 from dbt.adapters.vcs.writes.versions import folder_of
 
 _NEW: Final = "__vcs_new"
@@ -32,7 +32,7 @@ _NTH: Final = "__vcs_nth"
 
 
 def difference(
-    scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Field]
+    scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[Field]
 ) -> AbstractContextManager[Stage]:
     """Compare the rows of a table with those that it should have.
 
@@ -112,7 +112,7 @@ def _kept(scope: Scope, table: Snapshot, rows: pa.Table) -> Iterator[Stage]:
         blobs.delete(path)
 
 
-def _by_engine(scope: Scope, target: Target, wanted: Snapshot, key: Sequence[Field]) -> str:
+def _by_engine(scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[Field]) -> str:
     """Return the query of the rows of a stage."""
     fields = target.snapshot.schema.fields
     named = ", ".join(f"{quoted(field.id)} as {quoted(field.name)}" for field in fields)

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes.stage import Stage
-from dbt.adapters.vcs.writes.targets import Choice, Target
+from dbt.adapters.vcs.writes.targets import BlockChoice, RowTarget
 
 _PLACE = [FILE_COLUMN, POSITION_COLUMN]
 
@@ -70,7 +70,7 @@ class SmallChanges:
         return {item["values"]: item["counts"] for item in counts}
 
     def write(
-        self, target: Target, choice: Choice, folder: str
+        self, target: RowTarget, choice: BlockChoice, folder: str
     ) -> tuple[tuple[str, ...], Tombstone | None]:
         """Write the new blocks and the tombstone."""
         new = [self._renamed(rows, self._stage.new) for rows in self._coming]
@@ -121,7 +121,7 @@ class SmallChanges:
         """Return the values before or after as rows of the table, named by field id."""
         return pa.table(rows.select(names).columns, schema=_nullable(self._schema))
 
-    def _kept(self, target: Target, choice: Choice) -> list[pa.Table]:
+    def _kept(self, target: RowTarget, choice: BlockChoice) -> list[pa.Table]:
         """Return the remaining rows of the blocks that are rewritten."""
         files, going = Files(self._blobs), self._going
         before = files.deletions(target.tombstones, [block.path for block in choice.rewritten])
@@ -136,7 +136,7 @@ class SmallChanges:
             kept += [pa.Table.from_batches([batch], schema=schema) for batch in batches]
         return kept
 
-    def _tombstone(self, choice: Choice, folder: str) -> Tombstone | None:
+    def _tombstone(self, choice: BlockChoice, folder: str) -> Tombstone | None:
         if not choice.holed:
             return None
         rows = self._going

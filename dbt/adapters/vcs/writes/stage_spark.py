@@ -18,7 +18,7 @@ from dbt.adapters.vcs.rows.quoting import literal, quoted
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.writes.stage import Stage
-from dbt.adapters.vcs.writes.targets import Choice, Target, tombstone_folder
+from dbt.adapters.vcs.writes.targets import BlockChoice, RowTarget, tombstone_folder
 
 _PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
 _ONE_FILE: Final = {"maxRecordsPerFile": "0"}
@@ -63,7 +63,7 @@ class LargeChanges:
         return dict(found)
 
     def write(
-        self, target: Target, choice: Choice, folder: str
+        self, target: RowTarget, choice: BlockChoice, folder: str
     ) -> tuple[tuple[str, ...], Tombstone | None]:
         """Write the new blocks and the tombstone."""
         ids = [field.id for field in self._stage.table.fields]
@@ -127,7 +127,7 @@ class LargeChanges:
         columns = ", ".join(f"{name} as {quoted(id)}" for name, id in zip(names, ids, strict=True))
         return f"select {columns} from {self._table}"
 
-    def _kept(self, target: Target, choice: Choice, ids: Sequence[str]) -> str:
+    def _kept(self, target: RowTarget, choice: BlockChoice, ids: Sequence[str]) -> str:
         """Return the query for the remaining rows of the blocks that are rewritten."""
         located = self._session.mount_located(target.mount(choice.rewritten))
         return (
@@ -137,7 +137,7 @@ class LargeChanges:
             f"and kept.{FILE_COLUMN} = gone.{FILE_COLUMN}"
         )
 
-    def _tombstone(self, choice: Choice, folder: str, ids: Sequence[str]) -> Tombstone | None:
+    def _tombstone(self, choice: BlockChoice, folder: str, ids: Sequence[str]) -> Tombstone | None:
         if not choice.holed:
             return None
         images = ", ".join(

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.writes.nullability import refuse_null
 from dbt.adapters.vcs.writes.stage import Stage
 from dbt.adapters.vcs.writes.stage_arrow import SmallChanges
 from dbt.adapters.vcs.writes.stage_spark import LargeChanges
-from dbt.adapters.vcs.writes.targets import Choice, Target, tombstone_folder
+from dbt.adapters.vcs.writes.targets import BlockChoice, RowTarget, tombstone_folder
 from dbt.adapters.vcs.writes.versions import folder_of, put_segments, without_blocks
 
 MAX_DELETED: Final = 0.3
@@ -64,7 +64,7 @@ class Changes(Protocol):
         """Return how many rows each block loses, by its path."""
 
     def write(
-        self, target: Target, choice: Choice, folder: str
+        self, target: RowTarget, choice: BlockChoice, folder: str
     ) -> tuple[tuple[str, ...], Tombstone | None]:
         """Write the new blocks and the tombstone; return the paths of each."""
 
@@ -89,7 +89,7 @@ def chosen(
     deleted: Mapping[str, int],
     before: Mapping[str, int],
     mode: str,
-) -> Choice:
+) -> BlockChoice:
     """Decide what happens to each block that loses rows.
 
     Args:
@@ -112,11 +112,11 @@ def chosen(
             rewritten.append(block)
         else:
             holed.append(block.path)
-    return Choice(frozenset(gone), tuple(rewritten), frozenset(holed))
+    return BlockChoice(frozenset(gone), tuple(rewritten), frozenset(holed))
 
 
 def rewritten(
-    scope: Scope, target: Target, stage: Stage, *, key: Sequence[int] | None = None
+    scope: Scope, target: RowTarget, stage: Stage, *, key: Sequence[int] | None = None
 ) -> Rewritten:
     """Apply a stage: write its files, and return the table's new segments.
 
@@ -160,7 +160,7 @@ def rewritten(
     return Rewritten((*kept, *added), affected, True)
 
 
-def _changes(scope: Scope, target: Target, stage: Stage) -> Changes:
+def _changes(scope: Scope, target: RowTarget, stage: Stage) -> Changes:
     snapshot, blobs = target.snapshot, scope.overlay.repository.blobs
     small = stage.rows <= MAX_ROWS_IN_PROCESS and stage.bytes <= MAX_BYTES_IN_PROCESS
     if small and can_write(snapshot.schema, snapshot.partition_by):
@@ -175,7 +175,7 @@ def _fits(blocks: Sequence[Block]) -> bool:
     )
 
 
-def _refuse_repeated(target: Target, changes: Changes, key: Sequence[int]) -> None:
+def _refuse_repeated(target: RowTarget, changes: Changes, key: Sequence[int]) -> None:
     rows = changes.repeated(key, _SHOWN)
     if not rows:
         return

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.worktree.table_version import Version
 
 
-class Choice(NamedTuple):
+class BlockChoice(NamedTuple):
     """What happens to the blocks that lose rows.
 
     Attributes:
@@ -31,7 +31,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target(Version):
+class RowTarget(Version):
     """A version of a table whose rows are to change.
 
     Attributes:
@@ -64,14 +64,14 @@ def tombstone_folder(folder: str) -> str:
     return f"{folder}t"
 
 
-def target_of(scope: Scope, name: RelationName) -> Target:
+def target_of(scope: Scope, name: RelationName) -> RowTarget:
     """Return the table with a name as a target.
 
     Raises:
         NotFoundError: There is no such relation.
         InputError: It is a view.
     """
-    return Target(
+    return RowTarget(
         snapshot=scope.overlay.require_table(name),
         read=scope.overlay.repository.objects.segment,
         name=name,

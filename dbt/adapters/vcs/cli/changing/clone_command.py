@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.text.history_text import clone_text
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
@@ -19,7 +19,12 @@ from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
 @json_option
 @with_session
 def clone(
-    session: Session, source: str, target: str, at: str | None, branch: str | None, replace: bool
+    session: CommandSession,
+    source: str,
+    target: str,
+    at: str | None,
+    branch: str | None,
+    replace: bool,
 ) -> None:
     """Create a table from a version of another table.
 

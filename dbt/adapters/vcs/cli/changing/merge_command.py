@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.conflict_mode import on_conflict_option
 from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.forms import check_only
@@ -50,7 +50,7 @@ class MergeOptions:
 @json_option
 @with_session
 @gathered(MergeOptions)
-def merge(session: Session, given: MergeOptions) -> None:
+def merge(session: CommandSession, given: MergeOptions) -> None:
     """Merge a branch, with all its relations in one step.
 
     SOURCE is any revision. TARGET defaults to the branch in the dbt profile, else the default
@@ -83,7 +83,7 @@ def merge(session: Session, given: MergeOptions) -> None:
         raise ShownFailure(ConflictError)
 
 
-def _end(session: Session, given: MergeOptions) -> None:
+def _end(session: CommandSession, given: MergeOptions) -> None:
     """Continue or abort a merge that is waiting."""
     form = "--abort" if given.abort else "--continue"
     hint = "To see what still waits for a decision: dbt-vcs conflicts [TARGET]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.conflict_mode import on_conflict_option
 from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.options import json_option
@@ -31,7 +31,7 @@ from dbt.adapters.vcs.verbs.changing.merge import MergeRequest
 @json_option
 @with_session
 def promote(
-    session: Session,
+    session: CommandSession,
     source: str,
     target: str | None,
     on_conflict: str | None,

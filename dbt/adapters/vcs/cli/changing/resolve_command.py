@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import click
 import pyarrow as pa
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.gathered import gathered
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.cli.pairs import Pair
@@ -77,7 +77,7 @@ class ResolveOptions:
 @json_option
 @with_session
 @gathered(ResolveOptions)
-def resolve(session: Session, given: ResolveOptions) -> None:
+def resolve(session: CommandSession, given: ResolveOptions) -> None:
     """Resolve conflicts of RELATION with one side, or with values for a row.
 
     Applies to all unresolved conflicts, or with --key to those of the key, even if resolved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.text.history_text import restore_text
 from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
@@ -20,7 +20,7 @@ from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_rela
 @json_option
 @with_session
 def restore(
-    session: Session,
+    session: CommandSession,
     relation: str | None,
     all: bool,
     to: str | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.text.history_text import revert_text
 from dbt.adapters.vcs.verbs.changing import revert as verb
@@ -25,7 +25,7 @@ from dbt.adapters.vcs.verbs.changing import revert as verb
 @json_option
 @with_session
 def revert(
-    session: Session, revision: str, branch: str | None, message: str | None, mainline: int
+    session: CommandSession, revision: str, branch: str | None, message: str | None, mainline: int
 ) -> None:
     """Undo the changes of a commit.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.cli.pairs import Pair
 from dbt.adapters.vcs.rows.exact_values import Given
@@ -26,7 +26,7 @@ from dbt.adapters.vcs.verbs.reading import blame as verb
 @json_option
 @with_session
 def blame(
-    session: Session, relation: str, key: tuple[tuple[str, Given], ...], at: str | None
+    session: CommandSession, relation: str, key: tuple[tuple[str, Given], ...], at: str | None
 ) -> None:
     """Show which commit last changed a row.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.text.conflict_text import conflicts_text
@@ -17,7 +17,9 @@ from dbt.adapters.vcs.verbs.reading.waiting_merges import list_conflicts
 @limit_option(20)
 @json_option
 @with_session
-def conflicts(session: Session, target: str | None, relation: str | None, limit: int) -> None:
+def conflicts(
+    session: CommandSession, target: str | None, relation: str | None, limit: int
+) -> None:
     """Show the conflicts of a merge into TARGET.
 
     TARGET defaults to the branch in the dbt profile, else the default branch. The conflicts are

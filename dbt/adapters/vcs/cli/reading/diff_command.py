@@ -7,12 +7,12 @@ from typing import get_args
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.failure import Failure
 from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.gathered import gathered
 from dbt.adapters.vcs.cli.options import json_option, limit_option
-from dbt.adapters.vcs.cli.pairs import Names
+from dbt.adapters.vcs.cli.pairs import NameList
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.text.diff_text import diff_schema_text, diff_summary_text, diff_text
@@ -47,7 +47,7 @@ class DiffOptions:
 @click.option("--summary", is_flag=True, help="Show one line for everything.")
 @click.option("--schema", is_flag=True, help="Show only differences in columns.")
 @click.option(
-    "--columns", type=Names(), metavar="A,B", help="Compare only these columns and the key."
+    "--columns", type=NameList(), metavar="A,B", help="Compare only these columns and the key."
 )
 @click.option(
     "--shape",
@@ -60,7 +60,7 @@ class DiffOptions:
 @json_option
 @with_session
 @gathered(DiffOptions)
-def diff(session: Session, given: DiffOptions) -> None:
+def diff(session: CommandSession, given: DiffOptions) -> None:
     """Show how two commits differ.
 
     Lists each relation that differs, with the number of rows added, removed and modified. A..B

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.text.history_text import lineage_text
 from dbt.adapters.vcs.verbs.reading.lineage_tree import read_lineage
@@ -18,7 +18,7 @@ from dbt.adapters.vcs.verbs.reading.lineage_tree import read_lineage
 @json_option
 @with_session
 def lineage(
-    session: Session, relation: str, forward: bool, depth: int | None, branch: str | None
+    session: CommandSession, relation: str, forward: bool, depth: int | None, branch: str | None
 ) -> None:
     """Show what a version was built from.
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.layout.styled import Block, Span, line
 from dbt.adapters.vcs.text.commit_text import log_text
@@ -22,7 +22,7 @@ from dbt.adapters.vcs.verbs.reading.log import iter_log
 )
 @json_option
 @with_session
-def log(session: Session, revision: str | None, limit: int, relation: str | None) -> None:
+def log(session: CommandSession, revision: str | None, limit: int, relation: str | None) -> None:
     """List the commits of a revision, newest first.
 
     REVISION defaults to the branch in the dbt profile, else the default branch; a..b lists the

@@ -7,7 +7,7 @@ from itertools import islice
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.layout.styled import Block, Span, line
 from dbt.adapters.vcs.text.reflog_text import reflog_text
@@ -19,7 +19,7 @@ from dbt.adapters.vcs.verbs.reading.reflog import iter_reflog
 @limit_option(20, "Moves to list")
 @json_option
 @with_session
-def reflog(session: Session, name: str | None, limit: int) -> None:
+def reflog(session: CommandSession, name: str | None, limit: int) -> None:
     """List the moves of a branch or tag, newest first.
 
     Each with its author, and the machine and process that wrote it. NAME defaults to the branch in

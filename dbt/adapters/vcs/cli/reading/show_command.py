@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.text.commit_text import commit_text
 from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
@@ -14,7 +14,7 @@ from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
 @click.argument("revision", required=False)
 @json_option
 @with_session
-def show(session: Session, revision: str | None) -> None:
+def show(session: CommandSession, revision: str | None) -> None:
     """Show a commit: its run, and what it changed.
 
     REVISION defaults to the branch in the dbt profile, else the default branch. For the branch of

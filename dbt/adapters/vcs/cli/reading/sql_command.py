@@ -8,7 +8,7 @@ import warnings
 import click
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.parser import split
@@ -27,7 +27,7 @@ from dbt.adapters.vcs.workspace.dispatch import may_change
 @json_option
 @with_session
 def sql(
-    session: Session, statement: str, branch: str | None, schema: str | None, limit: int
+    session: CommandSession, statement: str, branch: str | None, schema: str | None, limit: int
 ) -> None:
     """Run SQL on a branch, with Spark.
 

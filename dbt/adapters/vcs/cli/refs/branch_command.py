@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
@@ -47,7 +47,7 @@ def branch(ctx: click.Context, with_runs: bool) -> None:
 @click.option("--all", "-a", "with_runs", is_flag=True, help="Include the branches of dbt runs.")
 @json_option
 @with_session
-def list_(session: Session, with_runs: bool) -> None:
+def list_(session: CommandSession, with_runs: bool) -> None:
     """List branches by name.
 
     AHEAD counts the commits that the branch has and the default branch lacks, BEHIND the reverse.
@@ -67,7 +67,7 @@ def list_(session: Session, with_runs: bool) -> None:
     "--force", is_flag=True, help="Also start from a run that failed or is still running."
 )
 @with_session
-def create(session: Session, name: str, at: str | None, force: bool) -> None:
+def create(session: CommandSession, name: str, at: str | None, force: bool) -> None:
     """Create the branch NAME.
 
     It starts at the revision AT, which defaults to the default branch. No data is copied, however
@@ -81,7 +81,7 @@ def create(session: Session, name: str, at: str | None, force: bool) -> None:
 @click.argument("name")
 @click.argument("to", metavar="NEW")
 @with_session
-def rename(session: Session, name: str, to: str) -> None:
+def rename(session: CommandSession, name: str, to: str) -> None:
     """Rename the branch NAME to NEW.
 
     Runs that are waiting to be published to it follow the new name. Update profiles that name the
@@ -94,7 +94,7 @@ def rename(session: Session, name: str, to: str) -> None:
 @branch.command("undelete")
 @click.argument("name")
 @with_session
-def undelete(session: Session, name: str) -> None:
+def undelete(session: CommandSession, name: str) -> None:
     """Restore the deleted branch NAME.
 
     Its rows are kept for the retention period.
@@ -109,7 +109,7 @@ def undelete(session: Session, name: str) -> None:
     "--force", is_flag=True, help="Also delete the branch of a run that is still running."
 )
 @with_session
-def delete(session: Session, name: tuple[str, ...], force: bool) -> None:
+def delete(session: CommandSession, name: tuple[str, ...], force: bool) -> None:
     """Delete branches.
 
     Their content stays in the repository for the retention period: `dbt-vcs branch undelete NAME`
@@ -131,7 +131,7 @@ def delete(session: Session, name: tuple[str, ...], force: bool) -> None:
     help="What every promotion needs; can be repeated.",
 )
 @with_session
-def protect(session: Session, name: str, require: tuple[str, ...]) -> None:
+def protect(session: CommandSession, name: str, require: tuple[str, ...]) -> None:
     """Protect the branch NAME, so that it accepts only promotions.
 
     With --require tests, tests must have passed on the versions that are promoted. `vcs.yml` can
@@ -144,7 +144,7 @@ def protect(session: Session, name: str, require: tuple[str, ...]) -> None:
 @branch.command("unprotect")
 @click.argument("name")
 @with_session
-def unprotect(session: Session, name: str) -> None:
+def unprotect(session: CommandSession, name: str) -> None:
     """Let the branch NAME accept any change again."""
     made = unprotect_branch(session.repository, name, author=session.author)
     session.say(branch_protected_text(made))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
@@ -17,7 +17,7 @@ from dbt.adapters.vcs.layout.styled import Span, line
     "--default-branch", metavar="NAME", help="Branch that others start from.  [default: main]"
 )
 @with_session
-def init(session: Session, location: str | None, default_branch: str | None) -> None:
+def init(session: CommandSession, location: str | None, default_branch: str | None) -> None:
     """Create an empty repository.
 
     It is created at LOCATION, else at --repository, DBT_VCS_REPOSITORY or the location in the dbt

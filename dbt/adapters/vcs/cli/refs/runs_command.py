@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
@@ -29,7 +29,7 @@ def runs(ctx: click.Context) -> None:
 @runs.command("list")
 @json_option
 @with_session
-def list_(session: Session) -> None:
+def list_(session: CommandSession) -> None:
     """List runs, newest first."""
     found = list_runs(session.repository)
     session.show(found, runs_text(found, session.now))
@@ -40,7 +40,7 @@ def list_(session: Session) -> None:
 @click.option("--expired", is_flag=True, help="All runs older than the retention period.")
 @click.option("--force", is_flag=True, help="Also a run that is still running.")
 @with_session
-def discard(session: Session, id: tuple[str, ...], expired: bool, force: bool) -> None:
+def discard(session: CommandSession, id: tuple[str, ...], expired: bool, force: bool) -> None:
     """Delete the branches of runs.
 
     What they published is kept.
@@ -60,7 +60,7 @@ def discard(session: Session, id: tuple[str, ...], expired: bool, force: bool) -
 @click.option("--force", is_flag=True, help="Also publish a run that failed or is still running.")
 @json_option
 @with_session
-def publish(session: Session, id: str, force: bool) -> None:
+def publish(session: CommandSession, id: str, force: bool) -> None:
     """Merge a run into its target.
 
     The target is the branch that the run was started for; it gets one commit.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
 from dbt.adapters.vcs.text.snapshot_text import (
@@ -39,7 +39,7 @@ def snapshot(ctx: click.Context) -> None:
 @click.argument("relation", required=False)
 @json_option
 @with_session
-def list_(session: Session, relation: str | None = None) -> None:
+def list_(session: CommandSession, relation: str | None = None) -> None:
     """List named snapshots, or only those of the table RELATION."""
     found = list_snapshots(session.repository, relation)
     session.show(found, snapshots_text(found, session.now))
@@ -52,7 +52,7 @@ def list_(session: Session, relation: str | None = None) -> None:
 @click.option("--message", "-m", "note", default="", metavar="TEXT", help="A note about it.")
 @json_option
 @with_session
-def create(session: Session, relation: str, name: str, at: str | None, note: str) -> None:
+def create(session: CommandSession, relation: str, name: str, at: str | None, note: str) -> None:
     """Name the version of the table RELATION that the revision AT shows.
 
     AT defaults to the branch in the dbt profile, else the default branch.
@@ -72,7 +72,7 @@ def create(session: Session, relation: str, name: str, at: str | None, note: str
 @click.argument("relation")
 @click.argument("name", nargs=-1, required=True, metavar="NAME...")
 @with_session
-def delete(session: Session, relation: str, name: tuple[str, ...]) -> None:
+def delete(session: CommandSession, relation: str, name: tuple[str, ...]) -> None:
     """Delete named snapshots of the table RELATION."""
     for item in name:
         gone = delete_snapshot(session.repository, relation, item, author=session.author)
@@ -83,7 +83,7 @@ def delete(session: Session, relation: str, name: tuple[str, ...]) -> None:
 @click.argument("relation")
 @click.argument("name")
 @with_session
-def protect(session: Session, relation: str, name: str) -> None:
+def protect(session: CommandSession, relation: str, name: str) -> None:
     """Protect the snapshot NAME of the table RELATION, so that it can't be deleted."""
     kept = protect_snapshot(session.repository, relation, name, True, author=session.author)
     session.say(snapshot_protected_text(kept))
@@ -93,7 +93,7 @@ def protect(session: Session, relation: str, name: str) -> None:
 @click.argument("relation")
 @click.argument("name")
 @with_session
-def unprotect(session: Session, relation: str, name: str) -> None:
+def unprotect(session: CommandSession, relation: str, name: str) -> None:
     """Let the snapshot NAME of the table RELATION be deleted again."""
     freed = protect_snapshot(session.repository, relation, name, False, author=session.author)
     session.say(snapshot_protected_text(freed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
 from dbt.adapters.vcs.text.tag_text import (
@@ -34,7 +34,7 @@ def tag(ctx: click.Context) -> None:
 @tag.command("list")
 @json_option
 @with_session
-def list_(session: Session) -> None:
+def list_(session: CommandSession) -> None:
     """List tags."""
     found = list_tags(session.repository)
     session.show(found, tags_text(found, session.now))
@@ -45,7 +45,7 @@ def list_(session: Session) -> None:
 @click.argument("at", required=False)
 @click.option("--message", "-m", "note", default="", metavar="TEXT", help="A note about it.")
 @with_session
-def create(session: Session, name: str, at: str | None, note: str) -> None:
+def create(session: CommandSession, name: str, at: str | None, note: str) -> None:
     """Create a tag for the commit of the revision AT.
 
     AT defaults to the branch in the dbt profile, else the default branch.
@@ -60,7 +60,7 @@ def create(session: Session, name: str, at: str | None, note: str) -> None:
 @click.argument("name")
 @click.argument("to", metavar="NEW")
 @with_session
-def rename(session: Session, name: str, to: str) -> None:
+def rename(session: CommandSession, name: str, to: str) -> None:
     """Rename the tag NAME to NEW."""
     session.say(
         tag_renamed_text(name, rename_tag(session.repository, name, to, author=session.author))
@@ -70,7 +70,7 @@ def rename(session: Session, name: str, to: str) -> None:
 @tag.command("delete")
 @click.argument("name", nargs=-1, required=True, metavar="NAME...")
 @with_session
-def delete(session: Session, name: tuple[str, ...]) -> None:
+def delete(session: CommandSession, name: tuple[str, ...]) -> None:
     """Delete tags, but not their commits."""
     for item in name:
         commit = delete_tag(session.repository, item, author=session.author)
@@ -80,7 +80,7 @@ def delete(session: Session, name: tuple[str, ...]) -> None:
 @tag.command("protect")
 @click.argument("name")
 @with_session
-def protect(session: Session, name: str) -> None:
+def protect(session: CommandSession, name: str) -> None:
     """Protect the tag NAME, so that it can't be deleted or renamed."""
     kept = protect_tag(session.repository, name, True, author=session.author)
     session.say(tag_protected_text(kept))
@@ -89,7 +89,7 @@ def protect(session: Session, name: str) -> None:
 @tag.command("unprotect")
 @click.argument("name")
 @with_session
-def unprotect(session: Session, name: str) -> None:
+def unprotect(session: CommandSession, name: str) -> None:
     """Let the tag NAME be deleted and renamed again."""
     freed = protect_tag(session.repository, name, False, author=session.author)
     session.say(tag_protected_text(freed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.text.upkeep_text import copy_text
@@ -16,7 +16,7 @@ from dbt.adapters.vcs.verbs.upkeep.copy import copy_repository
 @click.argument("target", metavar="TO")
 @json_option
 @with_session
-def copy(session: Session, source: str, target: str) -> None:
+def copy(session: CommandSession, source: str, target: str) -> None:
     """Copy a repository, or bring a copy up to date.
 
     FROM and TO are folders or URIs; --storage-option applies to both if they are object stores.

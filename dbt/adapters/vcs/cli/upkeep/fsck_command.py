@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.core.errors import DamagedError
@@ -15,7 +15,7 @@ from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 @click.command()
 @json_option
 @with_session
-def fsck(session: Session) -> None:
+def fsck(session: CommandSession) -> None:
     """Check for missing or damaged files.
 
     Checks that everything that commits need exists and is undamaged: reads every manifest and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.forms import check_only
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.core.errors import InputError
@@ -26,7 +26,7 @@ from dbt.adapters.vcs.verbs.upkeep.losses import find_losses
 @click.option("--force", is_flag=True, help="Shorten the retention without confirmation.")
 @json_option
 @with_session
-def gc(session: Session, dry_run: bool, retention: float | None, force: bool) -> None:
+def gc(session: CommandSession, dry_run: bool, retention: float | None, force: bool) -> None:
     """Delete files that are no longer needed.
 
     Keeps the rows of branches, tags, named snapshots, merge bases, and all history younger than
@@ -45,7 +45,7 @@ def gc(session: Session, dry_run: bool, retention: float | None, force: bool) ->
     session.show(report, gc_text(report))
 
 
-def _confirm(session: Session, days: float, force: bool) -> None:
+def _confirm(session: CommandSession, days: float, force: bool) -> None:
     """Show what a shorter retention deletes, and ask for confirmation.
 
     Raises:

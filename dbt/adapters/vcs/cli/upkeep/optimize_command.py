@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
-from dbt.adapters.vcs.cli.pairs import Names
+from dbt.adapters.vcs.cli.pairs import NameList
 from dbt.adapters.vcs.text.optimize_text import optimize_text
 from dbt.adapters.vcs.verbs.upkeep import optimize as verb
 
 
 @click.command()
-@click.argument("relation", nargs=-1, type=Names(), metavar="[RELATIONS]...")
+@click.argument("relation", nargs=-1, type=NameList(), metavar="[RELATIONS]...")
 @click.option("--schema", metavar="NAME", help="All tables of a schema.")
 @click.option("--all", is_flag=True, help="All tables of the branch.")
 @click.option("--branch", metavar="NAME", help="The branch.  [default: the profile's]")
@@ -25,14 +25,14 @@ from dbt.adapters.vcs.verbs.upkeep import optimize as verb
 )
 @click.option(
     "--cluster-by",
-    type=Names(),
+    type=NameList(),
     metavar="COLUMNS",
     help="Sort all rows by these columns, separated by commas; needs Spark.",
 )
 @json_option
 @with_session
 def optimize(
-    session: Session,
+    session: CommandSession,
     relation: tuple[tuple[str, ...], ...],
     schema: str | None,
     all: bool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.core.errors import DamagedError
@@ -30,7 +30,7 @@ from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, drop_damaged
 @json_option
 @with_session
 def repair(
-    session: Session,
+    session: CommandSession,
     from_copy: str | None,
     to_last_whole: str | None,
     drop_relation: str | None,
@@ -62,7 +62,7 @@ def repair(
 
 
 def _report(
-    session: Session,
+    session: CommandSession,
     copy: str | None,
     name: str | None,
     relation: str | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dbt.adapters.vcs.cli.command_session import Session, with_session
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.text.status_text import status_text
 from dbt.adapters.vcs.verbs.upkeep.status import read_status
@@ -14,7 +14,7 @@ from dbt.adapters.vcs.verbs.upkeep.status import read_status
 @click.argument("branch", required=False)
 @json_option
 @with_session
-def status(session: Session, branch: str | None) -> None:
+def status(session: CommandSession, branch: str | None) -> None:
     """Show the status of the repository and a branch.
 
     BRANCH defaults to the one in the dbt profile, else the default branch. Rows and bytes are

@@ -58,18 +58,18 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Generic[K, V]):
+class ItemChange(Generic[K, V]):
     """The items that a mapping loses and gains."""
 
     gone: frozenset[K]
     new: Mapping[K, V]
 
 
-class Edit(NamedTuple):
+class BlockEdit(NamedTuple):
     """How one version's blocks and deletions become another's."""
 
-    blocks: Change[str, Block]
-    deletions: Change[DeletionKey, int]
+    blocks: ItemChange[str, Block]
+    deletions: ItemChange[DeletionKey, int]
 
 
 class Triple(NamedTuple):
@@ -93,7 +93,7 @@ class Triple(NamedTuple):
     undone: tuple[Derivation, ...]
     stones: Mapping[str, Tombstone]
 
-    def edit(self, result: State, deleted_from: Collection[str] = ()) -> Edit:
+    def edit(self, result: State, deleted_from: Collection[str] = ()) -> BlockEdit:
         """Return the edit from the segments of ours to those of a result.
 
         Compactions of ours that had to be undone are kept if the result doesn't touch the blocks
@@ -111,7 +111,7 @@ class Triple(NamedTuple):
             is_of_ours = self.stored.blocks.keys() >= set(item.outputs)
             if is_of_ours and not set(item.inputs) & set(deleted_from):
                 _carry_out(item, [final], self.stored.blocks)
-        return Edit(
+        return BlockEdit(
             blocks=_change(self.stored.blocks, final.blocks),
             deletions=_change(self.stored.deletions, final.deletions),
         )
@@ -261,8 +261,8 @@ def _applied(whole: Mapping[K, V], before: Mapping[K, V], after: Mapping[K, V]) 
     return {**kept, **{key: value for key, value in after.items() if key not in before}}
 
 
-def _change(before: Mapping[K, V], after: Mapping[K, V]) -> Change[K, V]:
-    return Change(
+def _change(before: Mapping[K, V], after: Mapping[K, V]) -> ItemChange[K, V]:
+    return ItemChange(
         frozenset(before.keys() - after.keys()),
         {key: value for key, value in after.items() if key not in before},
     )

@@ -36,7 +36,7 @@ class SchemaInfo(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Triple(Generic[T]):
+class Sides(Generic[T]):
     """One thing in base, ours and theirs."""
 
     base: T | AbsentType
@@ -81,8 +81,8 @@ class TreeMerge:
 
     relations: Mapping[RelationName, Entry | AbsentType]
     schemas: Mapping[str, SchemaInfo | AbsentType]
-    conflicts: Mapping[RelationName, Triple[Entry]] = field(default_factory=dict)
-    schema_conflicts: Mapping[str, Triple[SchemaInfo]] = field(default_factory=dict)
+    conflicts: Mapping[RelationName, Sides[Entry]] = field(default_factory=dict)
+    schema_conflicts: Mapping[str, Sides[SchemaInfo]] = field(default_factory=dict)
 
 
 def info_of(ref: SchemaRef | AbsentType) -> SchemaInfo | AbsentType:
@@ -110,7 +110,7 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree, load: LoadSchema) -> TreeM
     """
     parts = []
     for name in sorted(base.schemas.keys() | ours.schemas.keys() | theirs.schemas.keys()):
-        refs = Triple(*(tree.schemas.get(name, Absent) for tree in (base, ours, theirs)))
+        refs = Sides(*(tree.schemas.get(name, Absent) for tree in (base, ours, theirs)))
         if refs.theirs not in (refs.base, refs.ours):
             parts.append(_merge_schema(name, refs, load))
     return TreeMerge(
@@ -123,22 +123,22 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree, load: LoadSchema) -> TreeM
     )
 
 
-def _merge_schema(schema: str, refs: Triple[SchemaRef], load: LoadSchema) -> TreeMerge:
+def _merge_schema(schema: str, refs: Sides[SchemaRef], load: LoadSchema) -> TreeMerge:
     loaded = [_relations(ref, load) for ref in (refs.base, refs.ours, refs.theirs)]
     relations: dict[RelationName, Entry | AbsentType] = {}
-    conflicts: dict[RelationName, Triple[Entry]] = {}
+    conflicts: dict[RelationName, Sides[Entry]] = {}
     left = set(loaded[1])
     # If theirs equals base, ours is kept: most of a large schema needs no look.
     for identifier in _differing(loaded[0], loaded[2]):
         name = RelationName(schema, identifier)
-        entries: Triple[Entry] = Triple(*(known.get(identifier, Absent) for known in loaded))
+        entries: Sides[Entry] = Sides(*(known.get(identifier, Absent) for known in loaded))
         chosen = _merged(entries)
         if chosen is None:
             conflicts[name] = entries
         elif chosen != entries.ours:
             relations[name] = chosen
             (left.discard if chosen is Absent else left.add)(identifier)
-    infos = Triple(info_of(refs.base), info_of(refs.ours), info_of(refs.theirs))
+    infos = Sides(info_of(refs.base), info_of(refs.ours), info_of(refs.theirs))
     info = _merged(infos)
     if info is Absent and left:
         info = infos.theirs if infos.ours is Absent else infos.ours
@@ -150,7 +150,7 @@ def _merge_schema(schema: str, refs: Triple[SchemaRef], load: LoadSchema) -> Tre
     )
 
 
-def _merged(triple: Triple[T]) -> T | AbsentType | None:
+def _merged(triple: Sides[T]) -> T | AbsentType | None:
     """Return the entry chosen by the rule, None for a conflict."""
     if triple.theirs in (triple.ours, triple.base):
         return triple.ours

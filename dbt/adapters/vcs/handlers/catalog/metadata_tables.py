@@ -38,7 +38,7 @@ _FLAG: Final = pa.bool_()
 Row = tuple[Any, ...]
 
 
-class Relation(NamedTuple):
+class MetadataTable(NamedTuple):
     """One of the relations.
 
     Attributes:
@@ -245,8 +245,8 @@ def _conflicts(overlay: Overlay) -> Iterator[Row]:
             yield (*begun, shown, "relation", message, 1, int(is_open))
 
 
-RELATIONS: Final[Mapping[str, Relation]] = {
-    "log": Relation(
+RELATIONS: Final[Mapping[str, MetadataTable]] = {
+    "log": MetadataTable(
         {
             "commit": _TEXT,
             "parents": _TEXTS,
@@ -261,7 +261,7 @@ RELATIONS: Final[Mapping[str, Relation]] = {
         },
         _log,
     ),
-    "branches": Relation(
+    "branches": MetadataTable(
         {
             "name": _TEXT,
             "head": _TEXT,
@@ -276,11 +276,11 @@ RELATIONS: Final[Mapping[str, Relation]] = {
         },
         _branches,
     ),
-    "tags": Relation(
+    "tags": MetadataTable(
         {"name": _TEXT, "commit": _TEXT, "tagged_by": _TEXT, "tagged_at": _TIME, "note": _TEXT},
         _tags,
     ),
-    "snapshots": Relation(
+    "snapshots": MetadataTable(
         {
             "relation": _TEXT,
             "snapshot": _TEXT,
@@ -296,7 +296,7 @@ RELATIONS: Final[Mapping[str, Relation]] = {
         },
         _snapshots,
     ),
-    "blocks": Relation(
+    "blocks": MetadataTable(
         {
             "relation": _TEXT,
             "path": _TEXT,
@@ -308,7 +308,7 @@ RELATIONS: Final[Mapping[str, Relation]] = {
         },
         _blocks,
     ),
-    "conflicts": Relation(
+    "conflicts": MetadataTable(
         {
             "target": _TEXT,
             "source": _TEXT,
@@ -322,7 +322,7 @@ RELATIONS: Final[Mapping[str, Relation]] = {
         },
         _conflicts,
     ),
-    "lineage": Relation(
+    "lineage": MetadataTable(
         {
             "relation": _TEXT,
             "snapshot": _TEXT,
@@ -339,7 +339,7 @@ RELATIONS: Final[Mapping[str, Relation]] = {
         },
         _lineage,
     ),
-    "runs": Relation(
+    "runs": MetadataTable(
         {
             "invocation": _TEXT,
             "status": _TEXT,

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.statements.families.row_change import Delete
 from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.writes.pruning import matching
-from dbt.adapters.vcs.writes.targets import Target, target_of
+from dbt.adapters.vcs.writes.targets import RowTarget, target_of
 
 
 def without_rows(
@@ -39,7 +39,7 @@ def without_rows(
 
 
 def _check(
-    scope: Scope, target: Target, statement: Delete, condition: str, written: Sequence[Block]
+    scope: Scope, target: RowTarget, statement: Delete, condition: str, written: Sequence[Block]
 ) -> None:
     if not written:
         return

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.statements.syntax.names import Target as Named
 from dbt.adapters.vcs.writes import pruning
 from dbt.adapters.vcs.writes.stage import staged
 from dbt.adapters.vcs.writes.stage_write import Rewritten, rewritten
-from dbt.adapters.vcs.writes.targets import Target, target_of
+from dbt.adapters.vcs.writes.targets import RowTarget, target_of
 from dbt.adapters.vcs.writes.versions import changed
 
 PROBE_ABOVE: Final = 64 * 1024 * 1024
@@ -90,7 +90,7 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
 
 def carried_out(
     scope: Scope,
-    target: Target,
+    target: RowTarget,
     statement: Update | Delete | Merge,
     blocks: Sequence[Block],
     source_columns: Sequence[str] = (),
@@ -128,7 +128,7 @@ def reading(scope: Scope, statement: Update | Delete | Merge) -> AbstractContext
     return scope.shown(scope.reads(statement.reads))
 
 
-def _target(scope: Scope, named: Named) -> Target:
+def _target(scope: Scope, named: Named) -> RowTarget:
     name = scope.name(named.name)
     if scope.is_temporary(named.name):
         raise UnsupportedError(
@@ -143,7 +143,7 @@ def _target(scope: Scope, named: Named) -> Target:
 
 
 def _outcome(
-    scope: Scope, target: Target, result: Rewritten, operation: str, *, keeps_keys: bool
+    scope: Scope, target: RowTarget, result: Rewritten, operation: str, *, keeps_keys: bool
 ) -> Outcome:
     if result.is_changed:
         before = target.snapshot
@@ -152,7 +152,7 @@ def _outcome(
     return Outcome(relation=target.name, affected=result.affected)
 
 
-def _reached(scope: Scope, target: Target, statement: Merge) -> Sequence[Block]:
+def _reached(scope: Scope, target: RowTarget, statement: Merge) -> Sequence[Block]:
     """Return the blocks in which a row may match one of the source."""
     if any(clause.when == "not matched by source" for clause in statement.clauses):
         return target.blocks
@@ -193,7 +193,7 @@ def _compares_as_itself(type_: str, field: Field) -> bool:
     return types[0].kind == types[1].kind
 
 
-def _shown_key(target: Target, statement: Merge) -> list[int]:
+def _shown_key(target: RowTarget, statement: Merge) -> list[int]:
     """Return the indexes of columns that identify a row: the match's, the key, or all."""
     schema = target.snapshot.schema
     ids = [field.id for field in schema.fields]

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.merges.rowwise.candidates import any_in_group, suspects
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import CUSTOM, UNDECIDED, Groups, decide
-from dbt.adapters.vcs.merges.rowwise.row_policy import Policy
+from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.merges.rowwise.touched import TouchedRows, touched_rows
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.compare.net import fast_first, ranks, sums, table_columns
@@ -87,7 +87,7 @@ class Question:
     triple: Triple
     fields: Sequence[Field]
     key: Sequence[Field]
-    policy: Policy
+    policy: RowPolicy
     places: Places | None = None
 
     @property

@@ -37,14 +37,14 @@ from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.repair import Question, Repair, repair
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import Policy, key_table
+from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy, key_table
 from dbt.adapters.vcs.merges.rowwise.touched import without_overlaps
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.rows.files.footers import check_not_null
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 
-_FAIL: Final = Policy()
+_FAIL: Final = RowPolicy()
 _PREFERRED: Mapping[RowMode, Side] = {"skip": "ours", "accept": "theirs"}
 
 
@@ -97,7 +97,7 @@ def merge(
     ours: Snapshot,
     theirs: Snapshot,
     *,
-    policy: Policy = _FAIL,
+    policy: RowPolicy = _FAIL,
     limits: Limits = MERGE_LIMITS,
     narrow: Narrow | None = None,
 ) -> MergeOutcome:
@@ -146,7 +146,7 @@ class _Merging:
     base: Snapshot | None
     ours: Snapshot
     theirs: Snapshot
-    policy: Policy
+    policy: RowPolicy
     limits: Limits
     definition: Definition
     triple: Triple
@@ -228,7 +228,7 @@ class _Merging:
         )
 
 
-def _check_given(policy: Policy, mend: Repair | None) -> None:
+def _check_given(policy: RowPolicy, mend: Repair | None) -> None:
     """Check that all values given by hand will be in the result.
 
     Raises:
@@ -245,7 +245,7 @@ def _check_given(policy: Policy, mend: Repair | None) -> None:
 
 
 def _definition(
-    base: Snapshot | None, ours: Snapshot, theirs: Snapshot, policy: Policy
+    base: Snapshot | None, ours: Snapshot, theirs: Snapshot, policy: RowPolicy
 ) -> Definition:
     if policy.only is not None:
         return Definition.of(ours)

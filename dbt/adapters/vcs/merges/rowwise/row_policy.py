@@ -74,7 +74,7 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class RowPolicy:
     """How to merge.
 
     Attributes:

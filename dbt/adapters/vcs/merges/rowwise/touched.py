@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import State, Triple
-from dbt.adapters.vcs.rows.compare.first_seen import Grid
+from dbt.adapters.vcs.rows.compare.first_seen import PlaceGrid
 from dbt.adapters.vcs.rows.compare.located import Located, Mask, Places, locate
 from dbt.adapters.vcs.rows.files.block_reader import Files
 
@@ -56,19 +56,19 @@ def touched_rows(
     Only tombstones are read. With places, only the rows there are returned.
     """
     located = locate(files, pieces, places)
-    grid = Grid(located.parts())
+    grid = PlaceGrid(located.parts())
     first = grid.first()
     if not first.all():
         # Two tombstones can hold one row.
         located = located.take(first)
-        grid = Grid(located.parts())
+        grid = PlaceGrid(located.parts())
     states = (*triple[:3], graft)
     base, ours, theirs, grafted = (_live_in(files, pieces, grid, state) for state in states)
     rows = TouchedRows(located, base, ours, theirs, grafted)
     return rows.take((base != ours) | (base != theirs) | (base != grafted))
 
 
-def dead_rows(files: Files, grid: Grid, deletions: Iterable[tuple[str, str]]) -> Mask:
+def dead_rows(files: Files, grid: PlaceGrid, deletions: Iterable[tuple[str, str]]) -> Mask:
     """Return a mask of the deleted rows, given tombstones and the block each deletes from."""
     tombstones: dict[str, list[str]] = {}
     for image, block in deletions:
@@ -86,13 +86,13 @@ def without_overlaps(files: Files, triple: Triple, result: State) -> State:
     blocks = {block for _, block in ours}
     others = result.deletions.keys() - set(ours)
     theirs = [pair for pair in others if pair[1] in blocks]
-    grid = Grid([(block, files.deleted(image, block)[0]) for image, block in theirs])
+    grid = PlaceGrid([(block, files.deleted(image, block)[0]) for image, block in theirs])
     twice = {theirs[number] for number in grid.parts(dead_rows(files, grid, ours))}
     kept = {pair: rows for pair, rows in result.deletions.items() if pair not in twice}
     return State(result.blocks, kept)
 
 
-def _live_in(files: Files, pieces: Sequence[Piece], grid: Grid, state: State) -> Mask:
+def _live_in(files: Files, pieces: Sequence[Piece], grid: PlaceGrid, state: State) -> Mask:
     """Return a mask of the rows that a state has.
 
     An image's row belongs to a block that every state has, so it is live in a state without an

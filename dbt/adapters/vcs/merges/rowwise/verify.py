@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.plan.states import Triple
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.rowwise.repair import Repair
 from dbt.adapters.vcs.merges.rowwise.touched import dead_rows
-from dbt.adapters.vcs.rows.compare.first_seen import Grid
+from dbt.adapters.vcs.rows.compare.first_seen import PlaceGrid
 from dbt.adapters.vcs.rows.compare.located import Mask, locate
 from dbt.adapters.vcs.rows.compare.net import sums
 from dbt.adapters.vcs.rows.equality import group_ids
@@ -83,7 +83,7 @@ def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:
     located = repair.rows.located
     added = {block.path for block in change.added}
     gone = {block.path for block in change.removed} | _unsettled(triple, change)
-    grid = Grid(located.parts())
+    grid = PlaceGrid(located.parts())
     deleted, restored = (
         dead_rows(files, grid, [(item.path, item.block) for item in part])
         for part in (change.deleted, change.restored)

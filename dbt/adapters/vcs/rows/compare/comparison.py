@@ -23,7 +23,7 @@ from dbt.adapters.vcs.core.model.schema import widens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class VersionComparison:
     """How two versions are compared.
 
     Attributes:
@@ -43,7 +43,7 @@ class Comparison:
         before: Snapshot | None,
         after: Snapshot | None,
         columns: Sequence[str] | None = None,
-    ) -> Comparison:
+    ) -> VersionComparison:
         """Return how to compare two versions, at least one of which is given.
 
         Args:

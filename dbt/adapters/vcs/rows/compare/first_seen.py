@@ -21,7 +21,7 @@ _MARKED: Final = 2**28
 """Nor are they marked if there are more places than that: a mark is a byte."""
 
 
-class Grid:
+class PlaceGrid:
     """The rows of some parts; a place is a position in a block, and is numbered."""
 
     def __init__(self, parts: Sequence[Part]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.query import Edit, edited
 from dbt.adapters.vcs.statements.syntax.relations import is_name
@@ -14,7 +14,7 @@ from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class BoundValue:
     """A value for a parameter.
 
     Attributes:
@@ -38,7 +38,7 @@ class ExecuteImmediate:
 
     text_sql: str
     into: tuple[str, ...] = ()
-    using: tuple[Parameter, ...] = ()
+    using: tuple[BoundValue, ...] = ()
 
 
 def read_immediate(text: str, tokens: Sequence[Token]) -> ExecuteImmediate:
@@ -47,13 +47,13 @@ def read_immediate(text: str, tokens: Sequence[Token]) -> ExecuteImmediate:
     Raises:
         InputError: It is not well formed.
     """
-    cursor = Cursor(text, tokens)
+    cursor = TokenCursor(text, tokens)
     cursor.expect("execute", "immediate")
     text_sql = cursor.sql_until(lambda: cursor.at("into") or cursor.at("using"))
     into: tuple[str, ...] = ()
     if cursor.take("into"):
         into = cursor.bare_items(lambda: _variable(cursor))
-    using: tuple[Parameter, ...] = ()
+    using: tuple[BoundValue, ...] = ()
     if cursor.take("using"):
         grouped = cursor.at("(") and _closes_at_end(cursor)
         read = cursor.items if grouped else cursor.bare_items
@@ -116,20 +116,20 @@ def _of_places(tokens: Sequence[Token], values: Sequence[str]) -> list[Edit]:
     return [Edit(m.start, m.end, value) for m, value in zip(marks, values, strict=True)]
 
 
-def _variable(cursor: Cursor) -> str:
+def _variable(cursor: TokenCursor) -> str:
     start = cursor.token.start
     cursor.parts()
     return cursor.text[start : cursor.last.end]
 
 
-def _parameter(cursor: Cursor) -> Parameter:
+def _parameter(cursor: TokenCursor) -> BoundValue:
     value = cursor.sql_until(lambda: cursor.at("as") and cursor.ahead(2).word in (",", ")", ""))
     if not cursor.take("as"):
-        return Parameter(value_sql=value)
-    return Parameter(value_sql=value, name=cursor.identifier("a parameter's name").lower())
+        return BoundValue(value_sql=value)
+    return BoundValue(value_sql=value, name=cursor.identifier("a parameter's name").lower())
 
 
-def _closes_at_end(cursor: Cursor) -> bool:
+def _closes_at_end(cursor: TokenCursor) -> bool:
     """Return whether the parenthesis here encloses the rest of the text."""
     depth = 0
     for place in range(cursor.index, len(cursor.tokens)):

@@ -41,7 +41,7 @@ from dbt.adapters.vcs.statements.readers.partition_reader import read_partitions
 from dbt.adapters.vcs.statements.readers.table_reader import primary_key_property
 from dbt.adapters.vcs.statements.readers.type_reader import read_type
 from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor, ForeignError
+from dbt.adapters.vcs.statements.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.statements.syntax.names import Name, Target
 
 Altered = (
@@ -63,7 +63,7 @@ Commented = CommentOnTable | CommentOnSchema | AlterColumn
 
 
 @reads("alter")
-def read_alter(cursor: Cursor) -> Altered | None:
+def read_alter(cursor: TokenCursor) -> Altered | None:
     """Read what follows `alter`; None for objects other than relations and schemas.
 
     Raises:
@@ -79,7 +79,7 @@ def read_alter(cursor: Cursor) -> Altered | None:
 
 
 @reads("comment")
-def read_comment_on(cursor: Cursor) -> Commented:
+def read_comment_on(cursor: TokenCursor) -> Commented:
     """Read what follows `comment`."""
     cursor.expect("on")
     if cursor.take("table"):
@@ -95,12 +95,12 @@ def read_comment_on(cursor: Cursor) -> Commented:
     cursor.fail("`table`, `column` or `schema`")
 
 
-def _last(cursor: Cursor, value: str | None) -> str | None:
+def _last(cursor: TokenCursor, value: str | None) -> str | None:
     cursor.end()
     return value
 
 
-def _comment_on_column(cursor: Cursor) -> AlterColumn:
+def _comment_on_column(cursor: TokenCursor) -> AlterColumn:
     start = cursor.token.start
     parts = cursor.parts()
     if len(parts) == 1:
@@ -119,7 +119,7 @@ def _comment_on_column(cursor: Cursor) -> AlterColumn:
     )
 
 
-def _alter(cursor: Cursor, kind: RelationKind) -> Altered:
+def _alter(cursor: TokenCursor, kind: RelationKind) -> Altered:
     target = cursor.target()
     changed = _alter_either(cursor, kind, target)
     if changed is None and kind == "view" and (cursor.take("as") or cursor.token.word == "select"):
@@ -144,7 +144,7 @@ def _alter(cursor: Cursor, kind: RelationKind) -> Altered:
     return changed
 
 
-def _alter_either(cursor: Cursor, kind: RelationKind, target: Target) -> Altered | None:
+def _alter_either(cursor: TokenCursor, kind: RelationKind, target: Target) -> Altered | None:
     """Read the clauses that tables and views share."""
     if cursor.take("rename", "to"):
         new = Name.of(cursor.parts())
@@ -165,7 +165,7 @@ def _alter_either(cursor: Cursor, kind: RelationKind, target: Target) -> Altered
     return None
 
 
-def _alter_table(cursor: Cursor, target: Target) -> Altered | None:
+def _alter_table(cursor: TokenCursor, target: Target) -> Altered | None:
     if cursor.at("add", "column") or cursor.at("add", "columns"):
         cursor.index += 2
         return AddColumns(target=target, columns=_added_columns(cursor, target))
@@ -182,7 +182,7 @@ def _alter_table(cursor: Cursor, target: Target) -> Altered | None:
     return read_partitions(cursor, target) or _constraint(cursor, target)
 
 
-def _added_columns(cursor: Cursor, target: Target) -> tuple[ColumnDef, ...]:
+def _added_columns(cursor: TokenCursor, target: Target) -> tuple[ColumnDef, ...]:
     def read() -> ColumnDef:
         column, primary = read_column(cursor)
         if primary:
@@ -200,14 +200,14 @@ def _added_columns(cursor: Cursor, target: Target) -> tuple[ColumnDef, ...]:
     return cursor.items(read) if cursor.token.word == "(" else cursor.bare_items(read)
 
 
-def _drop_columns(cursor: Cursor, target: Target) -> DropColumns:
+def _drop_columns(cursor: TokenCursor, target: Target) -> DropColumns:
     if_exists = read_if_exists(cursor)
     bracketed = cursor.token.word == "("
     columns = read_names(cursor) if bracketed else cursor.bare_items(cursor.column)
     return DropColumns(target=target, columns=columns, if_exists=if_exists)
 
 
-def _alter_column(cursor: Cursor, target: Target) -> AlterColumn:
+def _alter_column(cursor: TokenCursor, target: Target) -> AlterColumn:
     column = cursor.column()
     changed = _column_action(cursor, target, column)
     if cursor.token.word == ",":
@@ -218,7 +218,7 @@ def _alter_column(cursor: Cursor, target: Target) -> AlterColumn:
     return changed
 
 
-def _column_action(cursor: Cursor, target: Target, column: str) -> AlterColumn:
+def _column_action(cursor: TokenCursor, target: Target, column: str) -> AlterColumn:
     if cursor.take("type"):
         return AlterColumn(target=target, column=column, type=read_type(cursor))
     if cursor.take("comment"):
@@ -237,7 +237,7 @@ def _column_action(cursor: Cursor, target: Target, column: str) -> AlterColumn:
     return _hive_change(cursor, target, column)
 
 
-def _hive_change(cursor: Cursor, target: Target, column: str) -> AlterColumn:
+def _hive_change(cursor: TokenCursor, target: Target, column: str) -> AlterColumn:
     """Read the rest of `change [column] a a bigint comment 'x' after b`."""
     if cursor.done:
         cursor.fail("`type`, `comment`, `set`, `drop`, `first` or `after`")
@@ -258,7 +258,7 @@ def _hive_change(cursor: Cursor, target: Target, column: str) -> AlterColumn:
 
 
 def _constraint(
-    cursor: Cursor, target: Target
+    cursor: TokenCursor, target: Target
 ) -> SetProperties | UnsetProperties | AddCheck | DropConstraint | None:
     """Read `add [constraint c] primary key (...)` (stored as a property) and similar clauses."""
     first = cursor.index
@@ -284,7 +284,7 @@ def _constraint(
     return None
 
 
-def _alter_schema(cursor: Cursor) -> SetSchemaProperties:
+def _alter_schema(cursor: TokenCursor) -> SetSchemaProperties:
     name = cursor.schema()
     if cursor.take("set", "dbproperties") or cursor.take("set", "properties"):
         properties = read_properties(cursor)

@@ -7,13 +7,13 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.syntax.column_clauses import Check
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 
 CHECK: Final = "vcs.check."
 """Table property: followed by a constraint's name, the condition of that check constraint."""
 
 
-def read_check(cursor: Cursor, name: str | None) -> Check:
+def read_check(cursor: TokenCursor, name: str | None) -> Check:
     """Read `check (expression) [enforced]`, whose name has been read.
 
     Raises:

@@ -11,11 +11,11 @@ from dbt.adapters.vcs.statements.syntax.column_clauses import (
     PartitionSpec,
     Position,
 )
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 
 
-def read_properties(cursor: Cursor) -> dict[str, str]:
+def read_properties(cursor: TokenCursor) -> dict[str, str]:
     """Read `(key = value, ...)`, values as text; the equals sign may be missing.
 
     A value other than a string, number or boolean is returned as written.
@@ -23,19 +23,19 @@ def read_properties(cursor: Cursor) -> dict[str, str]:
     return dict(cursor.items(lambda: _property(cursor)))
 
 
-def read_property_key(cursor: Cursor) -> str:
+def read_property_key(cursor: TokenCursor) -> str:
     """Read one key: a string, or names joined by dots."""
     if cursor.token.kind is Kind.STRING:
         return cursor.string()
     return ".".join(cursor.parts())
 
 
-def read_property_keys(cursor: Cursor) -> tuple[str, ...]:
+def read_property_keys(cursor: TokenCursor) -> tuple[str, ...]:
     """Read `(key, ...)`."""
     return cursor.items(lambda: read_property_key(cursor))
 
 
-def _property(cursor: Cursor) -> tuple[str, str]:
+def _property(cursor: TokenCursor) -> tuple[str, str]:
     if cursor.token.kind is Kind.STRING and cursor.ahead().kind is Kind.STRING:
         key = cursor.literal()  # without an equals sign, the second one is the value
     else:
@@ -51,30 +51,30 @@ def _property(cursor: Cursor) -> tuple[str, str]:
     return key, value.lower() if value.lower() in ("true", "false") else value
 
 
-def read_partition(cursor: Cursor) -> tuple[PartitionSpec, ...]:
+def read_partition(cursor: TokenCursor) -> tuple[PartitionSpec, ...]:
     """Read `partition (a = 1, b)` if present."""
     if not cursor.take("partition"):
         return ()
     return cursor.items(lambda: _partition_value(cursor))
 
 
-def _partition_value(cursor: Cursor) -> PartitionSpec:
+def _partition_value(cursor: TokenCursor) -> PartitionSpec:
     name = cursor.identifier("a partition column")
     value = cursor.sql_until(lambda: False) if cursor.symbol("=") else None
     return PartitionSpec(name=name, value_sql=value)
 
 
-def read_names(cursor: Cursor) -> tuple[str, ...]:
+def read_names(cursor: TokenCursor) -> tuple[str, ...]:
     """Read a list of top-level columns in parentheses."""
     return cursor.items(cursor.column)
 
 
-def read_if_exists(cursor: Cursor) -> bool:
+def read_if_exists(cursor: TokenCursor) -> bool:
     """Read `if exists` if present."""
     return cursor.take("if", "exists")
 
 
-def read_if_not_exists(cursor: Cursor, *, replace: bool = False) -> bool:
+def read_if_not_exists(cursor: TokenCursor, *, replace: bool = False) -> bool:
     """Read `if not exists` if present.
 
     Raises:
@@ -86,12 +86,12 @@ def read_if_not_exists(cursor: Cursor, *, replace: bool = False) -> bool:
     return found
 
 
-def read_comment_value(cursor: Cursor) -> str | None:
+def read_comment_value(cursor: TokenCursor) -> str | None:
     """Read the text of a comment, or `null`."""
     return None if cursor.take("null") else cursor.string()
 
 
-def read_position(cursor: Cursor) -> Position | None:
+def read_position(cursor: TokenCursor) -> Position | None:
     """Read `first` or `after <column>` if present."""
     if cursor.take("first"):
         return Position(place="first")
@@ -100,7 +100,7 @@ def read_position(cursor: Cursor) -> Position | None:
     return None
 
 
-def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
+def read_column(cursor: TokenCursor) -> tuple[ColumnDef, bool]:
     """Read a column's definition; return it and whether it has `primary key`.
 
     Raises:
@@ -142,7 +142,7 @@ def read_column(cursor: Cursor) -> tuple[ColumnDef, bool]:
     return column, primary
 
 
-def at_column_option(cursor: Cursor) -> bool:
+def at_column_option(cursor: TokenCursor) -> bool:
     """Return whether a column option begins here, which ends a default expression."""
     if cursor.at("not", "null"):
         return cursor.last.word != "is"
@@ -152,7 +152,7 @@ def at_column_option(cursor: Cursor) -> bool:
 _CONSTRAINT_WORDS = ("constraint", "primary", "unique", "references", "check")
 
 
-def _column_constraint(cursor: Cursor) -> Check | bool:
+def _column_constraint(cursor: TokenCursor) -> Check | bool:
     """Read one constraint; return a check, or whether it is a primary key."""
     name = read_constraint_name(cursor)
     if cursor.at("check"):
@@ -167,12 +167,12 @@ def _column_constraint(cursor: Cursor) -> Check | bool:
     return primary
 
 
-def read_constraint_name(cursor: Cursor) -> str | None:
+def read_constraint_name(cursor: TokenCursor) -> str | None:
     """Read `constraint name` if present."""
     return cursor.identifier("a constraint's name") if cursor.take("constraint") else None
 
 
-def read_characteristics(cursor: Cursor) -> None:
+def read_characteristics(cursor: TokenCursor) -> None:
     """Read `not enforced`, `rely` and the like after a constraint.
 
     Raises:

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.statements.readers.function_reader import (
 from dbt.adapters.vcs.statements.readers.table_reader import read_create_table
 from dbt.adapters.vcs.statements.readers.versioning_reader import read_create_snapshot
 from dbt.adapters.vcs.statements.syntax.column_clauses import ViewColumnDef
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 
 SCHEMA_WORDS = ("schema", "database", "namespace")
 
@@ -44,7 +44,7 @@ Created = (
 
 
 @reads("create")
-def read_create(cursor: Cursor) -> Created | None:
+def read_create(cursor: TokenCursor) -> Created | None:
     """Read what follows `create`; None for objects that a branch doesn't have.
 
     Raises:
@@ -76,7 +76,7 @@ def read_create(cursor: Cursor) -> Created | None:
     return None
 
 
-def _refuse(cursor: Cursor) -> None:
+def _refuse(cursor: TokenCursor) -> None:
     if cursor.at("materialized", "view") or cursor.at("streaming", "table") or cursor.at("flow"):
         raise UnsupportedError(
             f"`create {cursor.token.word} ...` is not supported on versioned tables. "
@@ -84,7 +84,7 @@ def _refuse(cursor: Cursor) -> None:
         )
 
 
-def _view(cursor: Cursor, replace: bool) -> CreateView:
+def _view(cursor: TokenCursor, replace: bool) -> CreateView:
     if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
     columns = _view_columns(cursor)
@@ -117,7 +117,7 @@ def _view(cursor: Cursor, replace: bool) -> CreateView:
     )
 
 
-def _schema_binding(cursor: Cursor) -> None:
+def _schema_binding(cursor: TokenCursor) -> None:
     """Read `with schema evolution` and the like, which has no effect here."""
     cursor.expect("with", "schema")
     cursor.take("type")
@@ -125,19 +125,19 @@ def _schema_binding(cursor: Cursor) -> None:
         cursor.fail("binding, compensation or evolution")
 
 
-def _view_columns(cursor: Cursor) -> tuple[ViewColumnDef, ...]:
+def _view_columns(cursor: TokenCursor) -> tuple[ViewColumnDef, ...]:
     if cursor.token.word != "(":
         return ()
     return cursor.items(lambda: _view_column(cursor))
 
 
-def _view_column(cursor: Cursor) -> ViewColumnDef:
+def _view_column(cursor: TokenCursor) -> ViewColumnDef:
     name = cursor.identifier("a column's name")
     comment = cursor.string() if cursor.take("comment") else None
     return ViewColumnDef(name=name, comment=comment)
 
 
-def _temporary_view(cursor: Cursor, replace: bool, global_: bool) -> CreateTemporaryView:
+def _temporary_view(cursor: TokenCursor, replace: bool, global_: bool) -> CreateTemporaryView:
     read_if_not_exists(cursor)
     target = cursor.target()
     query, start = None, 0
@@ -161,7 +161,7 @@ def _temporary_view(cursor: Cursor, replace: bool, global_: bool) -> CreateTempo
     )
 
 
-def _schema(cursor: Cursor) -> CreateSchema:
+def _schema(cursor: TokenCursor) -> CreateSchema:
     if_not_exists = read_if_not_exists(cursor)
     name = cursor.schema()
     comment: str | None = None

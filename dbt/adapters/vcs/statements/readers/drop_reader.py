@@ -9,12 +9,12 @@ from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import read_if_exists, read_partition
 from dbt.adapters.vcs.statements.readers.create_reader import SCHEMA_WORDS
 from dbt.adapters.vcs.statements.readers.versioning_reader import read_drop_snapshot
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 
 
 @reads("drop")
-def read_drop(cursor: Cursor) -> DropSchema | DropRelation | DropSnapshot | None:
+def read_drop(cursor: TokenCursor) -> DropSchema | DropRelation | DropSnapshot | None:
     """Read what follows `drop`; None for objects that a branch doesn't have."""
     if cursor.take_any(*SCHEMA_WORDS):
         if_exists = read_if_exists(cursor)
@@ -44,7 +44,7 @@ def read_drop(cursor: Cursor) -> DropSchema | DropRelation | DropSnapshot | None
 
 
 @reads("truncate")
-def read_truncate(cursor: Cursor) -> Truncate:
+def read_truncate(cursor: TokenCursor) -> Truncate:
     """Read what follows `truncate`."""
     cursor.expect("table")
     target = cursor.target()
@@ -54,7 +54,7 @@ def read_truncate(cursor: Cursor) -> Truncate:
 
 
 @reads("use")
-def read_use(cursor: Cursor) -> Use:
+def read_use(cursor: TokenCursor) -> Use:
     """Read what follows `use`."""
     if cursor.token.word in SCHEMA_WORDS and cursor.ahead().kind is not Kind.END:
         cursor.index += 1

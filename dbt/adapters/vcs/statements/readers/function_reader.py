@@ -24,7 +24,7 @@ from dbt.adapters.vcs.statements.families.function_statement import (
 )
 from dbt.adapters.vcs.statements.readers.clauses import read_if_not_exists
 from dbt.adapters.vcs.statements.readers.type_reader import read_type
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 from dbt.adapters.vcs.statements.syntax.mentions import mentions_of
 from dbt.adapters.vcs.statements.syntax.names import Name
@@ -50,7 +50,7 @@ class _Draft:
 
 
 def read_create_function(
-    cursor: Cursor, *, replace: bool, aggregate: bool = False
+    cursor: TokenCursor, *, replace: bool, aggregate: bool = False
 ) -> CreateFunction:
     """Read what follows `create [or replace] [aggregate] function`.
 
@@ -88,14 +88,14 @@ def read_create_function(
     )
 
 
-def read_temporary_function(cursor: Cursor) -> SparkCommand | None:
+def read_temporary_function(cursor: TokenCursor) -> SparkCommand | None:
     """Read what follows `create [or replace] temporary`; None if it is not a function."""
     if not cursor.take("function"):
         return None
     return SparkCommand(text=cursor.text, mentions=mentions_of(cursor.tokens))
 
 
-def _clause(cursor: Cursor, draft: _Draft) -> bool:
+def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
     """Read one clause; False if there is none."""
     if cursor.at("returns", "null", "on") or cursor.at("sql", "security"):
         raise UnsupportedError(
@@ -131,7 +131,7 @@ def _clause(cursor: Cursor, draft: _Draft) -> bool:
     return True
 
 
-def _returns(cursor: Cursor, draft: _Draft) -> None:
+def _returns(cursor: TokenCursor, draft: _Draft) -> None:
     if not cursor.take("table"):
         draft.returns = read_type(cursor)
         return
@@ -142,7 +142,7 @@ def _returns(cursor: Cursor, draft: _Draft) -> None:
         draft.columns = _listed(cursor, lambda: _column(cursor))
 
 
-def _language(cursor: Cursor, draft: _Draft) -> None:
+def _language(cursor: TokenCursor, draft: _Draft) -> None:
     language = cursor.identifier("a language").lower()
     if language not in ("sql", "python"):
         raise UnsupportedError(
@@ -152,7 +152,7 @@ def _language(cursor: Cursor, draft: _Draft) -> None:
     draft.language = cast(Language, language)
 
 
-def _body(cursor: Cursor, draft: _Draft, name: Name) -> Query:
+def _body(cursor: TokenCursor, draft: _Draft, name: Name) -> Query:
     if draft.language == "sql":
         if draft.shape == "aggregate":
             raise UnsupportedError(
@@ -179,14 +179,14 @@ def _body(cursor: Cursor, draft: _Draft, name: Name) -> Query:
     return Query(text=source)
 
 
-def _listed(cursor: Cursor, read: Callable[[], T]) -> tuple[T, ...]:
+def _listed(cursor: TokenCursor, read: Callable[[], T]) -> tuple[T, ...]:
     """Read a list in parentheses that may be empty."""
     if cursor.take("(", ")"):
         return ()
     return cursor.items(read)
 
 
-def _parameter(cursor: Cursor) -> Parameter:
+def _parameter(cursor: TokenCursor) -> Parameter:
     name = cursor.identifier("a parameter's name")
     type_ = read_type(cursor)
     default: str | None = None
@@ -201,14 +201,14 @@ def _parameter(cursor: Cursor) -> Parameter:
     return Parameter(name=name, type=type_, default=default, comment=comment)
 
 
-def _column(cursor: Cursor) -> ViewColumn:
+def _column(cursor: TokenCursor) -> ViewColumn:
     name = cursor.identifier("a column's name")
     type_ = read_type(cursor)
     comment = cursor.string() if cursor.take("comment") else None
     return ViewColumn(name=name, type=type_, comment=comment)
 
 
-def read_describe_function(cursor: Cursor) -> DescribeFunction | None:
+def read_describe_function(cursor: TokenCursor) -> DescribeFunction | None:
     """Read what follows `describe function`; None where an operator is described."""
     extended = cursor.ahead().kind is not Kind.END and cursor.take("extended")
     if not is_name(cursor.token):
@@ -218,7 +218,7 @@ def read_describe_function(cursor: Cursor) -> DescribeFunction | None:
     return DescribeFunction(target=target, extended=extended)
 
 
-def read_show_functions(cursor: Cursor) -> ShowFunctions | None:
+def read_show_functions(cursor: TokenCursor) -> ShowFunctions | None:
     """Read what follows `show` if it lists functions; None if it doesn't, or only Spark's own."""
     kind = cursor.take_any("user", "all") if cursor.ahead().word == "functions" else None
     if not cursor.take("functions"):

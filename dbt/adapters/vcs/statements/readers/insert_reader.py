@@ -15,7 +15,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
     read_partition,
 )
 from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.expressions import (
     BEFORE_AN_OPERAND,
     read_expression,
@@ -32,7 +32,7 @@ _NO_FUNCTIONS: Final = frozenset({"null", "true", "false", "end"})
 
 
 @reads("insert")
-def read_insert(cursor: Cursor, prefix: Sequence[Token] = ()) -> Insert | SparkCommand:
+def read_insert(cursor: TokenCursor, prefix: Sequence[Token] = ()) -> Insert | SparkCommand:
     """Read what follows `insert`.
 
     Args:
@@ -84,7 +84,7 @@ class _Header(NamedTuple):
     column_list: Slice
 
 
-def _header(cursor: Cursor) -> _Header:
+def _header(cursor: TokenCursor) -> _Header:
     if cursor.at("with") and cursor.ahead().word == "(":
         cursor.index += 1
         cursor.skip_group()
@@ -110,13 +110,13 @@ def _header(cursor: Cursor) -> _Header:
     )
 
 
-def _is_column_list(cursor: Cursor) -> bool:
+def _is_column_list(cursor: TokenCursor) -> bool:
     """Return whether a parenthesis opens a list of columns, not a query."""
     first, second = cursor.ahead(1), cursor.ahead(2)
     return is_name(first) and (first.word not in QUERY_WORDS or (second.word in (",", ")")))
 
 
-def _replace_where(cursor: Cursor) -> str:
+def _replace_where(cursor: TokenCursor) -> str:
     if not cursor.take("replace", "where"):
         raise UnsupportedError(
             "Only `insert into ... replace where <condition>` is supported on versioned tables. "
@@ -135,7 +135,7 @@ def _replace_where(cursor: Cursor) -> str:
     return cursor.text[place.start : place.end]
 
 
-def _is_query_in_parentheses(cursor: Cursor) -> bool:
+def _is_query_in_parentheses(cursor: TokenCursor) -> bool:
     """Return whether a parenthesis after part of a condition opens a query, not an operand."""
     before, depth = cursor.last, 1
     while cursor.ahead(depth).word == "(":
@@ -161,7 +161,7 @@ def _begins_a_query(first: Token, second: Token) -> bool:
     return first.word == "select" or (first.word in ("with", "from", "table") and is_name(second))
 
 
-def _check_query(cursor: Cursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:
+def _check_query(cursor: TokenCursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:
     if not rest:
         cursor.fail("a query or `values`")
     if any(token.word == "from" for token in _outer(prefix)):
@@ -186,7 +186,7 @@ def _outer(tokens: Sequence[Token]) -> list[Token]:
     return outer
 
 
-def _directory(cursor: Cursor, prefix: Sequence[Token]) -> SparkCommand:
+def _directory(cursor: TokenCursor, prefix: Sequence[Token]) -> SparkCommand:
     """Read `directory '...' [using f options (...)] <query>`: files, not a table."""
     first = cursor.index
     while not cursor.done and cursor.token.word not in QUERY_WORDS:

@@ -8,12 +8,12 @@ from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import (
     read_names,
 )
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.relations import is_name
 
 
 @reads("optimize")
-def read_optimize(cursor: Cursor) -> Optimize:
+def read_optimize(cursor: TokenCursor) -> Optimize:
     """Read what follows `optimize`.
 
     Raises:

@@ -6,11 +6,11 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.statements.families.partition import AddPartitions, RepairTable
 from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.readers.clauses import read_if_not_exists, read_partition
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.names import Target
 
 
-def read_partitions(cursor: Cursor, target: Target) -> AddPartitions | RepairTable | None:
+def read_partitions(cursor: TokenCursor, target: Target) -> AddPartitions | RepairTable | None:
     """Read what follows `alter table t`; None if it is about something else.
 
     Raises:
@@ -39,7 +39,7 @@ def read_partitions(cursor: Cursor, target: Target) -> AddPartitions | RepairTab
 
 
 @reads("msck", "repair")
-def read_repair(cursor: Cursor) -> RepairTable:
+def read_repair(cursor: TokenCursor) -> RepairTable:
     """Read what follows `msck`, or `repair`."""
     cursor.take("repair")
     cursor.expect("table")

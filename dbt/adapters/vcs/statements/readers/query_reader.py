@@ -7,13 +7,13 @@ from dbt.adapters.vcs.statements.families.insert import Insert
 from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.statements.readers.insert_reader import read_insert
 from dbt.adapters.vcs.statements.readers.row_change_reader import read_row_change
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.statements.syntax.scan import scan
 
 
-def read_query(cursor: Cursor) -> Query | Insert | Update | Delete | Merge | SparkCommand:
+def read_query(cursor: TokenCursor) -> Query | Insert | Update | Delete | Merge | SparkCommand:
     """Read a statement that begins with a query's first word.
 
     `with` may stand before a statement that changes rows, `from s` before an insert. The text
@@ -31,7 +31,7 @@ def read_query(cursor: Cursor) -> Query | Insert | Update | Delete | Merge | Spa
     return Query(text=cursor.text, reads=found.reads, files=found.files, diffs=found.diffs)
 
 
-def _verb(cursor: Cursor) -> int | None:
+def _verb(cursor: TokenCursor) -> int | None:
     """Return the index of the verb that makes the statement more than a query, or None."""
     tokens, depth = cursor.tokens, 0
     for index, token in enumerate(tokens):

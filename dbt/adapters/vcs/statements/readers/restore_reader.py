@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.statements.families.restore_statement import RestoreTable, UndropTable
 from dbt.adapters.vcs.statements.reader_registry import reads
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.names import TableAt
 
 
 @reads("restore")
-def read_restore(cursor: Cursor) -> RestoreTable:
+def read_restore(cursor: TokenCursor) -> RestoreTable:
     """Read what follows `restore`.
 
     Raises:
@@ -33,7 +33,7 @@ def read_restore(cursor: Cursor) -> RestoreTable:
 
 
 @reads("undrop")
-def read_undrop(cursor: Cursor) -> UndropTable:
+def read_undrop(cursor: TokenCursor) -> UndropTable:
     """Read what follows `undrop`."""
     cursor.expect("table")
     target = cursor.target()

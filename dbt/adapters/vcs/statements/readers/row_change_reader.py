@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.statements.families.staging_sql import Assignment, MergeClause, MergeSource
 from dbt.adapters.vcs.statements.reader_registry import reads
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.statements.syntax.expressions import read_expression
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
@@ -26,7 +26,7 @@ _SCHEMA_EVOLUTION: Final = (
 )
 
 
-def read_row_change(cursor: Cursor, prefix: Sequence[Token] = ()) -> Update | Delete | Merge:
+def read_row_change(cursor: TokenCursor, prefix: Sequence[Token] = ()) -> Update | Delete | Merge:
     """Read `update t ...`, `delete from t ...` or `merge into t ...`.
 
     Args:
@@ -46,7 +46,7 @@ def read_row_change(cursor: Cursor, prefix: Sequence[Token] = ()) -> Update | De
 
 
 @reads("update", "delete", "merge")
-def read_changed_rows(cursor: Cursor) -> Update | Delete | Merge:
+def read_changed_rows(cursor: TokenCursor) -> Update | Delete | Merge:
     """Read what follows `update`, `delete` or `merge`."""
     cursor.index -= 1
     return read_row_change(cursor)
@@ -58,7 +58,7 @@ class _Target(NamedTuple):
     target: Target
     alias: str | None
 
-    def column(self, cursor: Cursor) -> str:
+    def column(self, cursor: TokenCursor) -> str:
         """Read the name of one of its columns, qualified or not."""
         start = cursor.token
         parts = cursor.parts()
@@ -76,7 +76,7 @@ class _Target(NamedTuple):
         )
 
 
-def _read_target(cursor: Cursor, *ends: str) -> _Target:
+def _read_target(cursor: TokenCursor, *ends: str) -> _Target:
     """Read a table and its alias.
 
     Raises:
@@ -92,7 +92,7 @@ def _read_target(cursor: Cursor, *ends: str) -> _Target:
     return _Target(target, _read_alias(cursor, *ends))
 
 
-def _read_alias(cursor: Cursor, *ends: str) -> str | None:
+def _read_alias(cursor: TokenCursor, *ends: str) -> str | None:
     if cursor.take("as"):
         return cursor.identifier("an alias")
     if is_name(cursor.token) and cursor.token.word not in ends:
@@ -100,7 +100,7 @@ def _read_alias(cursor: Cursor, *ends: str) -> str | None:
     return None
 
 
-def _update(cursor: Cursor, prefix: Sequence[Token]) -> Update:
+def _update(cursor: TokenCursor, prefix: Sequence[Token]) -> Update:
     changed = _read_target(cursor, "set")
     first = cursor.index
     cursor.expect("set")
@@ -110,7 +110,7 @@ def _update(cursor: Cursor, prefix: Sequence[Token]) -> Update:
     return Update(**said, assignments=assignments, where=where)
 
 
-def _delete(cursor: Cursor, prefix: Sequence[Token]) -> Delete:
+def _delete(cursor: TokenCursor, prefix: Sequence[Token]) -> Delete:
     cursor.expect("from")
     changed = _read_target(cursor, "where")
     first = cursor.index
@@ -118,7 +118,7 @@ def _delete(cursor: Cursor, prefix: Sequence[Token]) -> Delete:
     return Delete(**_said(cursor, changed, prefix, cursor.tokens[first:-1]), where=where)
 
 
-def _merge(cursor: Cursor, prefix: Sequence[Token]) -> Merge:
+def _merge(cursor: TokenCursor, prefix: Sequence[Token]) -> Merge:
     if cursor.at("with", "schema", "evolution"):
         raise UnsupportedError(_SCHEMA_EVOLUTION)
     cursor.expect("into")
@@ -146,7 +146,7 @@ class _Said(TypedDict):
 
 
 def _said(
-    cursor: Cursor, changed: _Target, prefix: Sequence[Token], read: Sequence[Token]
+    cursor: TokenCursor, changed: _Target, prefix: Sequence[Token], read: Sequence[Token]
 ) -> _Said:
     """Return what every kind of statement says; `read` are the tokens that may read relations."""
     found = scan([*prefix, *read])
@@ -161,7 +161,7 @@ def _said(
     )
 
 
-def _source(cursor: Cursor) -> MergeSource:
+def _source(cursor: TokenCursor) -> MergeSource:
     start = cursor.token.start
     parts: Sequence[str] = ()
     if cursor.token.word == "(":
@@ -175,7 +175,7 @@ def _source(cursor: Cursor) -> MergeSource:
     return MergeSource(place=place, parts=tuple(parts), alias=_read_alias(cursor, "on"))
 
 
-def _clauses(cursor: Cursor, changed: _Target) -> tuple[MergeClause, ...]:
+def _clauses(cursor: TokenCursor, changed: _Target) -> tuple[MergeClause, ...]:
     clauses: list[MergeClause] = []
     while cursor.take("when"):
         when = _when(cursor)
@@ -197,7 +197,7 @@ def _clauses(cursor: Cursor, changed: _Target) -> tuple[MergeClause, ...]:
     return tuple(clauses)
 
 
-def _when(cursor: Cursor) -> When:
+def _when(cursor: TokenCursor) -> When:
     if cursor.take("matched"):
         return "matched"
     if not cursor.take("!", "matched"):
@@ -208,7 +208,7 @@ def _when(cursor: Cursor) -> When:
     return "not matched"
 
 
-def _clause(cursor: Cursor, changed: _Target, when: When) -> MergeClause:
+def _clause(cursor: TokenCursor, changed: _Target, when: When) -> MergeClause:
     condition = None
     if cursor.take("and"):
         condition = read_expression(cursor, lambda: cursor.at("then"))
@@ -226,7 +226,7 @@ def _clause(cursor: Cursor, changed: _Target, when: When) -> MergeClause:
     return MergeClause(when=when, action="update", condition=condition, assignments=assignments)
 
 
-def _insert(cursor: Cursor, changed: _Target, condition: Slice | None) -> MergeClause:
+def _insert(cursor: TokenCursor, changed: _Target, condition: Slice | None) -> MergeClause:
     if cursor.symbol("*"):
         return MergeClause(when="not matched", action="insert", condition=condition, star=True)
     columns = cursor.items(lambda: changed.column(cursor))
@@ -247,14 +247,14 @@ def _insert(cursor: Cursor, changed: _Target, condition: Slice | None) -> MergeC
 
 
 def _assignments(
-    cursor: Cursor, changed: _Target, stop: Callable[[], bool]
+    cursor: TokenCursor, changed: _Target, stop: Callable[[], bool]
 ) -> tuple[Assignment, ...]:
     assignments = cursor.bare_items(lambda: _assignment(cursor, changed, stop))
     _check_once(assignment.column for assignment in assignments)
     return assignments
 
 
-def _assignment(cursor: Cursor, changed: _Target, stop: Callable[[], bool]) -> Assignment:
+def _assignment(cursor: TokenCursor, changed: _Target, stop: Callable[[], bool]) -> Assignment:
     column = changed.column(cursor)
     cursor.expect_symbol("=")
     cursor.symbol("=")
@@ -271,13 +271,13 @@ def _check_once(columns: Iterable[str]) -> None:
         seen = {*seen, column.lower()}
 
 
-def _value(cursor: Cursor, stop: Callable[[], bool]) -> Slice | None:
+def _value(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice | None:
     """Read an expression, or `default`, which is None."""
     place = read_expression(cursor, stop)
     return None if cursor.text[place.start : place.end].lower() == "default" else place
 
 
-def _where(cursor: Cursor) -> Slice | None:
+def _where(cursor: TokenCursor) -> Slice | None:
     where = None
     if cursor.take("where"):
         where = read_expression(cursor, lambda: False)
@@ -285,5 +285,5 @@ def _where(cursor: Cursor) -> Slice | None:
     return where
 
 
-def _at_when(cursor: Cursor) -> bool:
+def _at_when(cursor: TokenCursor) -> bool:
     return any(cursor.at("when", *words, "matched") for words in ((), ("not",), ("!",)))

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.statements.readers.function_reader import (
     read_show_functions,
 )
 from dbt.adapters.vcs.statements.readers.versioning_reader import read_show_snapshots
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 from dbt.adapters.vcs.statements.syntax.names import Name, Target
 from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
@@ -43,7 +43,7 @@ Shown = (
 
 
 @reads("show")
-def read_show(cursor: Cursor) -> Shown | None:
+def read_show(cursor: TokenCursor) -> Shown | None:
     """Read what follows `show`; None if Spark answers it."""
     shown = _show(cursor)
     if shown is not None:
@@ -51,7 +51,7 @@ def read_show(cursor: Cursor) -> Shown | None:
     return shown
 
 
-def _show(cursor: Cursor) -> Shown | None:
+def _show(cursor: TokenCursor) -> Shown | None:
     if cursor.take_any("schemas", "databases", "namespaces"):
         _in_schema(cursor)
         return ShowSchemas(pattern=_pattern(cursor))
@@ -84,17 +84,17 @@ def _show(cursor: Cursor) -> Shown | None:
     return read_show_functions(cursor)
 
 
-def _in_schema(cursor: Cursor) -> str | None:
+def _in_schema(cursor: TokenCursor) -> str | None:
     return cursor.schema() if cursor.take_any("in", "from") else None
 
 
-def _pattern(cursor: Cursor) -> str | None:
+def _pattern(cursor: TokenCursor) -> str | None:
     if cursor.take("like") or not cursor.done:
         return cursor.string()
     return None
 
 
-def _columns(cursor: Cursor) -> ShowColumns:
+def _columns(cursor: TokenCursor) -> ShowColumns:
     if cursor.take_any("in", "from") is None:
         cursor.fail("`in` and a table")
     target = cursor.target()
@@ -105,7 +105,7 @@ def _columns(cursor: Cursor) -> ShowColumns:
     return ShowColumns(target=target)
 
 
-def _properties(cursor: Cursor) -> ShowTableProperties:
+def _properties(cursor: TokenCursor) -> ShowTableProperties:
     target = cursor.target()
     key = None
     if cursor.symbol("("):
@@ -115,7 +115,7 @@ def _properties(cursor: Cursor) -> ShowTableProperties:
 
 
 @reads("describe", "desc")
-def read_describe(cursor: Cursor) -> Describe | DescribeFunction | DescribeSchema | None:
+def read_describe(cursor: TokenCursor) -> Describe | DescribeFunction | DescribeSchema | None:
     """Read what follows `describe`; None if its object is not on the branch.
 
     Raises:
@@ -144,19 +144,19 @@ def read_describe(cursor: Cursor) -> Describe | DescribeFunction | DescribeSchem
     return Describe(target=target, extended=extended, column=column, json=json)
 
 
-def _describe_schema(cursor: Cursor) -> DescribeSchema:
+def _describe_schema(cursor: TokenCursor) -> DescribeSchema:
     extended = not _last(cursor) and cursor.take("extended")
     name = cursor.schema()
     cursor.end()
     return DescribeSchema(name=name, extended=extended)
 
 
-def _other_kind(cursor: Cursor) -> bool:
+def _other_kind(cursor: TokenCursor) -> bool:
     """Return whether the next word means that a query or an object of Spark is described."""
     kinds = {"function", "procedure", "query", "catalog", "("}
     return cursor.token.word in kinds | QUERY_WORDS - {"table"}
 
 
-def _last(cursor: Cursor) -> bool:
+def _last(cursor: TokenCursor) -> bool:
     """Return whether the next token is the last, and so a name whatever it looks like."""
     return cursor.ahead().kind is Kind.END

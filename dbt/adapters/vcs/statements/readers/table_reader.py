@@ -18,7 +18,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
 )
 from dbt.adapters.vcs.statements.readers.type_reader import read_type
 from dbt.adapters.vcs.statements.syntax.column_clauses import Check, ColumnDef
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.literals import quote_name
 from dbt.adapters.vcs.statements.syntax.names import Target
 from dbt.adapters.vcs.statements.syntax.query import Query
@@ -43,7 +43,9 @@ class _Draft:
     location: str | None = None
 
 
-def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTable | CreateTableLike | Clone:
+def read_create_table(
+    cursor: TokenCursor, *, replace: bool
+) -> CreateTable | CreateTableLike | Clone:
     """Read what follows `create [or replace] [external] table`.
 
     Raises:
@@ -69,7 +71,7 @@ def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTable | CreateT
     return _finish(target, draft, query, replace, if_not_exists)
 
 
-def _query_in_parentheses(cursor: Cursor) -> bool:
+def _query_in_parentheses(cursor: TokenCursor) -> bool:
     """Return whether a parenthesis opens a query, not a list of columns."""
     first, second = cursor.ahead(1), cursor.ahead(2)
     if first.word in ("values", "table", "map", "reduce", "from"):
@@ -77,7 +79,7 @@ def _query_in_parentheses(cursor: Cursor) -> bool:
     return first.word in ("select", "with") or first.word == "("
 
 
-def _query(cursor: Cursor, draft: _Draft) -> Query | None:
+def _query(cursor: TokenCursor, draft: _Draft) -> Query | None:
     taken = cursor.take("as")
     if not taken and cursor.done:
         if not draft.columns:
@@ -125,7 +127,7 @@ def _finish(
     )
 
 
-def _element(cursor: Cursor, draft: _Draft) -> None:
+def _element(cursor: TokenCursor, draft: _Draft) -> None:
     """Read a column or a constraint of the list in parentheses."""
     if not _at_constraint(cursor):
         column, primary = read_column(cursor)
@@ -155,7 +157,7 @@ def _element(cursor: Cursor, draft: _Draft) -> None:
     draft.constraints.append(cursor.text[cursor.tokens[first].start : cursor.last.end])
 
 
-def _at_constraint(cursor: Cursor) -> bool:
+def _at_constraint(cursor: TokenCursor) -> bool:
     kinds = ("primary", "unique", "foreign", "check")
     if cursor.at("constraint"):
         return cursor.ahead(2).word in kinds
@@ -169,7 +171,7 @@ def _set_primary_key(draft: _Draft, columns: tuple[str, ...]) -> None:
     draft.primary_key = columns
 
 
-def _clause(cursor: Cursor, draft: _Draft) -> bool:
+def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
     """Read one clause between the columns and the query; False if there is none."""
     if cursor.take("using"):
         draft.provider = ".".join(cursor.parts()).lower()
@@ -198,7 +200,7 @@ def _clause(cursor: Cursor, draft: _Draft) -> bool:
     return True
 
 
-def _partitioned_by(cursor: Cursor, draft: _Draft) -> None:
+def _partitioned_by(cursor: TokenCursor, draft: _Draft) -> None:
     columns: list[ColumnDef] = []
 
     def read() -> str:
@@ -224,7 +226,7 @@ def _partitioned_by(cursor: Cursor, draft: _Draft) -> None:
     draft.columns += columns
 
 
-def _cluster_by(cursor: Cursor, draft: _Draft) -> None:
+def _cluster_by(cursor: TokenCursor, draft: _Draft) -> None:
     if cursor.take("none"):
         return
     if cursor.at("auto"):
@@ -232,7 +234,7 @@ def _cluster_by(cursor: Cursor, draft: _Draft) -> None:
     draft.cluster_by = read_names(cursor)
 
 
-def _refuse_clause(cursor: Cursor) -> None:
+def _refuse_clause(cursor: TokenCursor) -> None:
     if cursor.at("clustered", "by"):
         raise UnsupportedError(
             "Buckets (`clustered by ... into ... buckets`) are not supported on versioned "
@@ -247,7 +249,7 @@ def _refuse_clause(cursor: Cursor) -> None:
         )
 
 
-def _like(cursor: Cursor, target: Target, if_not_exists: bool) -> CreateTableLike:
+def _like(cursor: TokenCursor, target: Target, if_not_exists: bool) -> CreateTableLike:
     source = cursor.target()
     draft = _Draft()
     while _clause(cursor, draft):
@@ -263,7 +265,7 @@ def _like(cursor: Cursor, target: Target, if_not_exists: bool) -> CreateTableLik
     )
 
 
-def _clone(cursor: Cursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
+def _clone(cursor: TokenCursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
     source, at = cursor.versioned_target()
     cursor.end()
     return Clone(target=target, source=source, replace=replace, if_not_exists=if_not_exists, at=at)

@@ -13,10 +13,10 @@ from dbt.adapters.vcs.core.model.data_type import (
     collated,
     decimal_type,
 )
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 
 
-def read_type(cursor: Cursor) -> str:
+def read_type(cursor: TokenCursor) -> str:
     """Read a type, and return it as `DataType.simpleString` of Spark would show it.
 
     Names of struct fields keep their case. `not null` and comments inside a struct are left
@@ -28,7 +28,7 @@ def read_type(cursor: Cursor) -> str:
     return str(_type(cursor))
 
 
-def _type(cursor: Cursor) -> Type:
+def _type(cursor: TokenCursor) -> Type:
     word = cursor.identifier("a data type").lower()
     kind = OTHER_NAMES.get(word, word)
     if kind in CONTAINERS:
@@ -53,7 +53,7 @@ def _type(cursor: Cursor) -> Type:
     )
 
 
-def _parts(cursor: Cursor, count: int) -> tuple[Type, ...]:
+def _parts(cursor: TokenCursor, count: int) -> tuple[Type, ...]:
     cursor.expect_symbol("<")
     types = [_type(cursor)]
     for _ in range(count - 1):
@@ -63,7 +63,7 @@ def _parts(cursor: Cursor, count: int) -> tuple[Type, ...]:
     return tuple(types)
 
 
-def _struct(cursor: Cursor) -> Type:
+def _struct(cursor: TokenCursor) -> Type:
     cursor.expect_symbol("<")
     if cursor.symbol(">"):
         return Type("struct")
@@ -73,7 +73,7 @@ def _struct(cursor: Cursor) -> Type:
     return Type("struct", names=names, parts=parts)
 
 
-def _field(cursor: Cursor) -> tuple[str, Type]:
+def _field(cursor: TokenCursor) -> tuple[str, Type]:
     name = cursor.identifier("a field's name")
     cursor.symbol(":")
     type_ = _type(cursor)
@@ -83,7 +83,7 @@ def _field(cursor: Cursor) -> tuple[str, Type]:
     return name, type_
 
 
-def _decimal(cursor: Cursor) -> Type:
+def _decimal(cursor: TokenCursor) -> Type:
     """Read `(p)` or `(p,s)` if present."""
     digits = _size(cursor)
     if len(digits) > 2 or not all(isinstance(digit, int) for digit in digits):
@@ -91,7 +91,7 @@ def _decimal(cursor: Cursor) -> Type:
     return decimal_type(tuple(int(digit) for digit in digits))
 
 
-def _sized(cursor: Cursor, kind: str) -> Type:
+def _sized(cursor: TokenCursor, kind: str) -> Type:
     size = _size(cursor)
     if kind == "time":
         cursor.take("without", "time", "zone")
@@ -108,7 +108,7 @@ def _sized(cursor: Cursor, kind: str) -> Type:
     return type_
 
 
-def _size(cursor: Cursor) -> tuple[int | str, ...]:
+def _size(cursor: TokenCursor) -> tuple[int | str, ...]:
     """Read the contents of parentheses if present."""
     if cursor.token.word != "(":
         return ()
@@ -116,12 +116,12 @@ def _size(cursor: Cursor) -> tuple[int | str, ...]:
     return tuple(int(word) if word.isdigit() else word for word in words)
 
 
-def _collation(cursor: Cursor) -> str | None:
+def _collation(cursor: TokenCursor) -> str | None:
     """Read `collate <name>` if present, and return it unless it is Spark's default."""
     return collated(".".join(cursor.parts())) if cursor.take("collate") else None
 
 
-def _units(cursor: Cursor) -> tuple[str, ...]:
+def _units(cursor: TokenCursor) -> tuple[str, ...]:
     first = cursor.take_any(*UNITS)
     if first is None:
         return ()

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
     read_if_not_exists,
     read_names,
 )
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.statements.syntax.expressions import read_expression
@@ -31,10 +31,10 @@ from dbt.adapters.vcs.statements.syntax.relations import is_name
 from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
 
 _SCHEMA_WORDS: Final = ("schema", "database", "namespace")
-Clauses = dict[str, Callable[[Cursor], Any]]
+Clauses = dict[str, Callable[[TokenCursor], Any]]
 
 
-def read_create_snapshot(cursor: Cursor) -> CreateSnapshot:
+def read_create_snapshot(cursor: TokenCursor) -> CreateSnapshot:
     """Read what follows `create snapshot`."""
     if_not_exists = read_if_not_exists(cursor)
     name = _snapshot_name(cursor)
@@ -50,7 +50,7 @@ def read_create_snapshot(cursor: Cursor) -> CreateSnapshot:
     return CreateSnapshot(name=name, table=table, if_not_exists=if_not_exists)
 
 
-def read_drop_snapshot(cursor: Cursor) -> DropSnapshot:
+def read_drop_snapshot(cursor: TokenCursor) -> DropSnapshot:
     """Read what follows `drop snapshot`."""
     if_exists = read_if_exists(cursor)
     name = _snapshot_name(cursor)
@@ -60,7 +60,7 @@ def read_drop_snapshot(cursor: Cursor) -> DropSnapshot:
     return DropSnapshot(name=name, target=target, if_exists=if_exists)
 
 
-def read_show_snapshots(cursor: Cursor) -> ShowSnapshots:
+def read_show_snapshots(cursor: TokenCursor) -> ShowSnapshots:
     """Read what follows `show snapshots`."""
     if not cursor.take_any("for", "in", "from", "on"):
         return ShowSnapshots()
@@ -75,7 +75,7 @@ def read_show_snapshots(cursor: Cursor) -> ShowSnapshots:
 
 
 @reads("snapshot")
-def read_snapshot(cursor: Cursor) -> SnapshotDiff | SnapshotMerge | SnapshotPick:
+def read_snapshot(cursor: TokenCursor) -> SnapshotDiff | SnapshotMerge | SnapshotPick:
     """Read what follows `snapshot`.
 
     Raises:
@@ -98,7 +98,7 @@ def read_snapshot(cursor: Cursor) -> SnapshotDiff | SnapshotMerge | SnapshotPick
     return _pick(cursor, target, source)
 
 
-def _pick(cursor: Cursor, target: Target, source: TableAt) -> SnapshotPick:
+def _pick(cursor: TokenCursor, target: Target, source: TableAt) -> SnapshotPick:
     """Read the clauses of `snapshot pick`."""
     told = _clauses(cursor, {**_MERGE, "where": _where, "keys": _keys, "between": _between})
     between = told.pop("between", None)
@@ -121,7 +121,7 @@ def _pick(cursor: Cursor, target: Target, source: TableAt) -> SnapshotPick:
     return SnapshotPick(target=target, source=source, **told)
 
 
-def _clauses(cursor: Cursor, readers: Clauses) -> dict[str, Any]:
+def _clauses(cursor: TokenCursor, readers: Clauses) -> dict[str, Any]:
     """Read clauses in any order, each at most once, to the statement's end."""
     told: dict[str, Any] = {}
     while not cursor.done:
@@ -140,36 +140,36 @@ def _clauses(cursor: Cursor, readers: Clauses) -> dict[str, Any]:
     return told
 
 
-def _snapshot_name(cursor: Cursor) -> str:
+def _snapshot_name(cursor: TokenCursor) -> str:
     if cursor.token.kind is Kind.STRING:
         return cursor.string()
     return cursor.identifier("a snapshot's name")
 
 
-def _expect_table(cursor: Cursor) -> None:
+def _expect_table(cursor: TokenCursor) -> None:
     if not (cursor.take("for", "table") or cursor.take("on", "table")):
         cursor.fail("`for table` and the snapshot's table")
 
 
-def _table_at(cursor: Cursor) -> TableAt:
+def _table_at(cursor: TokenCursor) -> TableAt:
     target, at = cursor.versioned_target()
     return TableAt(target.name, at)
 
 
-def _sql(cursor: Cursor, stop: Callable[[], bool]) -> str:
+def _sql(cursor: TokenCursor, stop: Callable[[], bool]) -> str:
     place = read_expression(cursor, stop)
     return cursor.text[place.start : place.end]
 
 
-def _columns(cursor: Cursor) -> tuple[str, ...] | None:
+def _columns(cursor: TokenCursor) -> tuple[str, ...] | None:
     return read_names(cursor) if cursor.take("columns") else None
 
 
-def _where(cursor: Cursor) -> str | None:
+def _where(cursor: TokenCursor) -> str | None:
     return _sql(cursor, lambda: _at_clause(cursor)) if cursor.take("where") else None
 
 
-def _at_clause(cursor: Cursor) -> bool:
+def _at_clause(cursor: TokenCursor) -> bool:
     """Return whether another clause begins here, which ends a condition."""
     word, following = cursor.token.word, cursor.ahead()
     if word == "between":
@@ -181,7 +181,7 @@ def _at_clause(cursor: Cursor) -> bool:
     return following.word in _BEHIND.get(word, ())
 
 
-def _shape(cursor: Cursor) -> DiffShape | None:
+def _shape(cursor: TokenCursor) -> DiffShape | None:
     if cursor.take("as"):
         for shape in get_args(DiffShape):
             if cursor.take(shape):
@@ -190,7 +190,7 @@ def _shape(cursor: Cursor) -> DiffShape | None:
     return None
 
 
-def _output(cursor: Cursor) -> str | None:
+def _output(cursor: TokenCursor) -> str | None:
     if not cursor.take("output"):
         return None
     return cursor.take_any("rows", "count", "summary", "schema") or cursor.fail(
@@ -198,7 +198,7 @@ def _output(cursor: Cursor) -> str | None:
     )
 
 
-def _limit(cursor: Cursor) -> int | None:
+def _limit(cursor: TokenCursor) -> int | None:
     if not cursor.take("limit"):
         return None
     if not cursor.token.word.isdigit():
@@ -207,11 +207,11 @@ def _limit(cursor: Cursor) -> int | None:
     return int(cursor.last.text)
 
 
-def _base(cursor: Cursor) -> TableAt | None:
+def _base(cursor: TokenCursor) -> TableAt | None:
     return _table_at(cursor) if cursor.take("based", "on") else None
 
 
-def _mode(cursor: Cursor) -> ConflictMode | None:
+def _mode(cursor: TokenCursor) -> ConflictMode | None:
     if cursor.take("when", "conflict"):
         for mode in get_args(ConflictMode):
             if cursor.take(mode):
@@ -220,11 +220,11 @@ def _mode(cursor: Cursor) -> ConflictMode | None:
     return None
 
 
-def _dry_run(cursor: Cursor) -> bool | None:
+def _dry_run(cursor: TokenCursor) -> bool | None:
     return cursor.take("dry", "run") or None
 
 
-def _between(cursor: Cursor) -> tuple[At, At] | None:
+def _between(cursor: TokenCursor) -> tuple[At, At] | None:
     if not cursor.at("between"):
         return None
     cursor.expect("between", "snapshot")
@@ -233,12 +233,12 @@ def _between(cursor: Cursor) -> tuple[At, At] | None:
     return At(kind="version", value=before), At(kind="version", value=_snapshot_name(cursor))
 
 
-def _at_between(cursor: Cursor) -> bool:
+def _at_between(cursor: TokenCursor) -> bool:
     """Return whether `between snapshot a and b` begins here, unlike `x between snapshot and 2`."""
     return cursor.at("between", "snapshot") and cursor.ahead(2).word != "and"
 
 
-def _keys(cursor: Cursor) -> tuple[tuple[str, ...], ...] | str | None:
+def _keys(cursor: TokenCursor) -> tuple[tuple[str, ...], ...] | str | None:
     """Read the keys, or the query for them."""
     if not cursor.take("keys"):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.expressions import read_expression
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 
@@ -29,7 +29,7 @@ def check_condition(text: str, what: str) -> None:
         InputError: It is empty, or closes a parenthesis that it hasn't opened.
     """
     tokens = tokenize(text)
-    cursor = Cursor(text, tokens)
+    cursor = TokenCursor(text, tokens)
     try:
         read_expression(cursor, lambda: False)
         cursor.end()

@@ -24,7 +24,7 @@ class ForeignError(Exception):
     """The statement is about another catalog and goes to Spark unchanged."""
 
 
-class Cursor:
+class TokenCursor:
     """Reads tokens from left to right.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from dbt.adapters.vcs.statements.syntax.cursor import Cursor
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 from dbt.adapters.vcs.statements.syntax.query import Slice
 
@@ -30,7 +30,7 @@ BEFORE_AN_OPERAND: Final = _GOES_ON | {
 # fmt: on
 
 
-def read_expression(cursor: Cursor, stop: Callable[[], bool]) -> Slice:
+def read_expression(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice:
     """Skip an expression, and return its place.
 
     It ends where `stop` returns true (outside of `case ... end`, and not after a dot), before
@@ -61,7 +61,7 @@ def read_expression(cursor: Cursor, stop: Callable[[], bool]) -> Slice:
     return Slice(start, cursor.last.end)
 
 
-def _begins_clause(cursor: Cursor, start: int) -> bool:
+def _begins_clause(cursor: TokenCursor, start: int) -> bool:
     """Return whether a word after an operand can't be part of an expression."""
     if cursor.token.word not in _CLAUSES or cursor.token.start == start:
         return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
-from dbt.adapters.vcs.core.plan.tree_merge import Triple, merge_trees
+from dbt.adapters.vcs.core.plan.tree_merge import Sides, merge_trees
 from dbt.adapters.vcs.core.repository import Branch, Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
@@ -147,7 +147,7 @@ def _plan(
 
 
 def _rows_undone(
-    repository: Repository, name: RelationName, triple: Triple[Entry], sessions: Readers
+    repository: Repository, name: RelationName, triple: Sides[Entry], sessions: Readers
 ) -> TableEntry | str:
     """Return the table without the commit's row changes, or the reason why that is impossible."""
     base, ours, theirs = triple.base, triple.ours, triple.theirs

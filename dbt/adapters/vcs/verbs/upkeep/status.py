@@ -22,7 +22,7 @@ DONE_WITH: Final = frozenset({"published", "resumed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class CommitContents:
     """The contents of a commit, counted from manifests only.
 
     Attributes:
@@ -71,7 +71,7 @@ class RepositoryStatus:
     author: str | None
     committed_at: datetime | None
     summary: str | None
-    contents: Contents | None
+    contents: CommitContents | None
     runs: tuple[RunSummary, ...]
     merges: tuple[OpenMergeReport, ...]
     damaged: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
 
 def count_contents(
     repository: Repository, commit: Commit, on_damage: Callable[[DamagedError], None]
-) -> Contents:
+) -> CommitContents:
     """Count the contents of a commit; damaged tables are reported, and have no rows."""
     objects = repository.objects
     refs = objects.tree(commit.tree).schemas.values()
@@ -126,7 +126,7 @@ def count_contents(
             return None
 
     snapshots = [found for found in each(read, ids) if found is not None]
-    return Contents(
+    return CommitContents(
         schemas=len(schemas),
         tables=len(ids),
         views=sum(1 for entry in entries if isinstance(entry, ViewEntry)),

@@ -128,6 +128,12 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"files"},
         {"compare", "key_check"},
     ),
+    "rows.files": (
+        {"blob_file", "bounds", "column_stats", "file_digests"},
+        {"footers", "parquet"},
+        {"block_reader", "file_check", "row_files", "tombstone_files"},
+        {"rewrite"},
+    ),
     "engines": (
         {"engine_errors", "model_frames", "temporaries", "version_mounts"},
         {"port"},
@@ -203,7 +209,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"upkeep"},
     ),
     "verbs.upkeep": (
-        {"copy_view", "fsck", "gc", "optimize", "status", "wholeness"},
+        {"copy_view", "data_check", "gc", "optimize", "status"},
+        {"fsck", "wholeness"},
         {"copy", "losses", "standing_up"},
         {"fetch"},
     ),
@@ -263,6 +270,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "options",
             "output",
             "pairs",
+            "progress_line",
             "rendering",
         },
         {"json_text", "operation_values", "profile"},

@@ -17,6 +17,7 @@ from dbt.adapters.vcs.cli.author import find_author
 from dbt.adapters.vcs.cli.json_text import is_listing, print_json, print_jsonl
 from dbt.adapters.vcs.cli.options import Settings, common_options, current_settings
 from dbt.adapters.vcs.cli.output import print_blocks
+from dbt.adapters.vcs.cli.progress_line import ProgressLine
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -174,6 +175,10 @@ class CommandSession:
         """Print warnings, separate from the result."""
         for text in lines:
             click.echo(text, err=True)
+
+    def progress(self) -> ProgressLine:
+        """Return where to show how far a long command is."""
+        return ProgressLine()
 
     @property
     def can_ask(self) -> bool:

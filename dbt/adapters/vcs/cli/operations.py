@@ -15,6 +15,7 @@ from dbt.adapters.vcs.cli.failure import Failure, ShownFailure
 from dbt.adapters.vcs.cli.operation_forms import FORMS, Form
 from dbt.adapters.vcs.cli.operation_values import value_for
 from dbt.adapters.vcs.cli.options import Settings
+from dbt.adapters.vcs.cli.progress_line import ProgressLine
 from dbt.adapters.vcs.cli.root import COMMANDS, main
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.repository import Repository
@@ -96,6 +97,10 @@ class OperationSession(CommandSession):
     def warn(self, lines: Iterable[str]) -> None:
         """Collect warnings."""
         self.lines.extend(lines)
+
+    def progress(self) -> ProgressLine:
+        """Return a quiet one: dbt shows what it does itself."""
+        return ProgressLine(is_quiet=True)
 
     @property
     def can_ask(self) -> bool:

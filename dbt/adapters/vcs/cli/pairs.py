@@ -1,4 +1,4 @@
-"""Option values with a special form: `NAME=VALUE`, and names separated by commas."""
+"""Option values with a special form: `NAME=VALUE`, names separated by commas, and `1%`."""
 
 from __future__ import annotations
 
@@ -49,3 +49,31 @@ class NameList(click.ParamType):  # type: ignore[type-arg]  # as above
         if isinstance(value, tuple):
             return value
         return tuple(name.strip() for name in str(value).split(",") if name.strip())
+
+
+class Percent(click.ParamType):  # type: ignore[type-arg]  # as above
+    """A share such as `1%` or `0.5%`, as a number of hundredths: more than 0%, at most 100%."""
+
+    name = "percent"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number before the percent sign.
+
+        Raises:
+            click.BadParameter: It is no such share.
+        """
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) if text.endswith("%") else 0.0
+        except ValueError:
+            share = 0.0
+        if not 0 < share <= 100:
+            self.fail(
+                f"expected a share such as 1% or 0.5%, more than 0% and at most 100%; found "
+                f"{text!r}",
+                param,
+                ctx,
+            )
+        return share

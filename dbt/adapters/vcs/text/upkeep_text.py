@@ -10,6 +10,7 @@ from dbt.adapters.vcs.layout.styled import Span, counted, line, size
 if TYPE_CHECKING:
     from dbt.adapters.vcs.layout.styled import Block
     from dbt.adapters.vcs.verbs.upkeep.copy import CopyReport
+    from dbt.adapters.vcs.verbs.upkeep.data_check import DataProgress, DataRead
     from dbt.adapters.vcs.verbs.upkeep.fsck import FsckReport
     from dbt.adapters.vcs.verbs.upkeep.gc import GcReport
     from dbt.adapters.vcs.verbs.upkeep.losses import Losses
@@ -95,10 +96,11 @@ def fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Blo
     for problem in report.problems if with_problems else ():
         yield from problem_text(problem)
     yield line(
-        f"Checked {counted(report.commits, 'commit')}, "
-        f"{counted(report.objects, 'manifest')} and {counted(report.files, 'data file')} "
-        f"({size(report.bytes)})."
+        f"Checked {counted(report.commits, 'commit')}, {counted(report.objects, 'manifest')} and "
+        f"the sizes of {counted(report.files, 'data file')} ({size(report.bytes)})."
     )
+    if report.read is not None:
+        yield line(_read_text(report.read))
     if report.orphans:
         yield line(
             f"{counted(report.orphans, 'file')} ({size(report.orphan_bytes)}) are not "
@@ -108,6 +110,23 @@ def fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Blo
         yield line(Span(f"{counted(len(report.problems), 'problem')}.", "bad"))
     else:
         yield line(Span("No problems found.", "good"))
+
+
+def _read_text(read: DataRead) -> str:
+    if read.seed is None:
+        return f"Read all bytes of {counted(read.files, 'data file')} ({size(read.bytes)})."
+    return (
+        f"Read all bytes of {counted(read.files, 'data file')} ({size(read.bytes)}), a sample of "
+        f"{read.percent:g}% with the seed {read.seed}."
+    )
+
+
+def progress_text(done: DataProgress) -> str:
+    """Return how far a check of data files is, as one line."""
+    return (
+        f"Read {done.files:,} of {counted(done.of, 'data file')}, {size(done.bytes)} of "
+        f"{size(done.of_bytes)}"
+    )
 
 
 def repair_text(report: RepairReport) -> Iterator[Block]:

@@ -12,18 +12,20 @@ So history, lineage and merge bases are kept, however old; rows are not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId
+from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId, TreeId
 from dbt.adapters.vcs.core.model import (
+    Block,
     Commit,
     SchemaTree,
     Segment,
     Snapshot,
     TableEntry,
+    Tombstone,
     Tree,
 )
 
@@ -65,17 +67,44 @@ class Roots:
     versions: Collection[SnapshotId] = ()
 
 
+class NeededFile(NamedTuple):
+    """A file of rows, as its entry in a segment describes it.
+
+    Attributes:
+        path: Relative to the repository.
+        bytes: Its size.
+        rows: Its rows; of a tombstone those that the entry makes use of.
+        is_tombstone: True for a tombstone, whose file may hold more rows.
+        footer: Digest of its footer; empty if the entry has none.
+        whole: Digest of the whole file; empty if the entry has none.
+        relation: A table that shows it, as `schema.table`; empty if no commit that is kept does.
+    """
+
+    path: str
+    bytes: int
+    rows: int
+    is_tombstone: bool = False
+    footer: str = ""
+    whole: str = ""
+    relation: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Needed:
     """The objects and files to keep.
 
     Attributes:
         objects: Kind and id of each object.
-        files: Paths of data files and their sizes in bytes.
+        files: Data files and tombstones by path.
     """
 
     objects: set[tuple[str, str]] = field(default_factory=set)
-    files: dict[str, int] = field(default_factory=dict)
+    files: dict[str, NeededFile] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the files."""
+        return sum(file.bytes for file in self.files.values())
 
 
 def needed(
@@ -97,8 +126,8 @@ def needed(
             commits += commit.parents
     for id in roots.whole:
         commit = marking.get(read.commit, id)
-        for version in marking.shown(commit.tree) if commit else ():
-            marking.files(version)
+        for relation, version in marking.shown(commit.tree) if commit else ():
+            marking.files(version, relation)
     for version in roots.versions:
         marking.version(version)
         marking.files(version)
@@ -113,17 +142,32 @@ def versions_of(read: Manifests, tree: TreeId) -> Iterable[SnapshotId]:
                 yield entry.snapshot
 
 
-def files_of(segment: Segment) -> dict[str, int]:
-    """Return the files that a segment names, and their sizes in bytes.
+def files_of(segment: Segment, relation: str = "") -> dict[str, NeededFile]:
+    """Return the files that a segment of a relation names.
 
     They include tombstones applied by a compaction: a diff from an earlier version reads the rows
     they hold.
     """
-    found = {block.path: block.bytes for block in segment.blocks}
-    found.update((stone.path, stone.bytes) for stone in segment.tombstones)
+    return {entry.path: _file(entry, relation) for entry in _entries(segment)}
+
+
+def _entries(segment: Segment) -> Iterator[Block | Tombstone]:
+    yield from segment.blocks
     for item in segment.derivations:
-        found.update((stone.path, stone.bytes) for stone in item.tombstones)
-    return found
+        yield from item.tombstones
+    yield from segment.tombstones
+
+
+def _file(entry: Block | Tombstone, relation: str) -> NeededFile:
+    return NeededFile(
+        path=entry.path,
+        bytes=entry.bytes,
+        rows=entry.rows,
+        is_tombstone=isinstance(entry, Tombstone),
+        footer=entry.footer,
+        whole=entry.whole,
+        relation=relation,
+    )
 
 
 class _Marking:
@@ -132,6 +176,7 @@ class _Marking:
         self._read = read
         self._on_damage = on_damage
         self._done: set[str] = set()
+        self._relations: dict[TableId, str] = {}
 
     def get(self, fetch: Callable[[Id], V], id: Id) -> V | None:
         """Return an object; None if it is damaged, which has been reported."""
@@ -162,17 +207,17 @@ class _Marking:
                 self.is_new("tree", schema.id)
                 self._schema(schema.id)
 
-    def shown(self, id: TreeId) -> list[SnapshotId]:
-        """Return the versions of the tables in a tree, as far as it can be read."""
+    def shown(self, id: TreeId) -> list[tuple[str, SnapshotId]]:
+        """Return the tables of a tree and their versions, as far as it can be read."""
         tree = self.get(self._read.tree, id)
         lower = [
-            self.get(self._read.schema_tree, schema.id)
-            for schema in (tree.schemas.values() if tree else ())
+            (name, self.get(self._read.schema_tree, schema.id))
+            for name, schema in (tree.schemas.items() if tree else ())
         ]
         return [
-            entry.snapshot
-            for schema in lower
-            for entry in (schema.relations.values() if schema else ())
+            (f"{name}.{relation}", entry.snapshot)
+            for name, schema in lower
+            for relation, entry in (schema.relations.items() if schema else ())
             if isinstance(entry, TableEntry)
         ]
 
@@ -189,13 +234,19 @@ class _Marking:
                     self.is_new("segment", ref.id)
                 versions += snapshot.parents
 
-    def files(self, id: SnapshotId) -> None:
-        """Mark the files that hold a version's rows."""
+    def files(self, id: SnapshotId, relation: str = "") -> None:
+        """Mark the files that hold a version's rows; `relation` shows it, if one is known."""
         snapshot = self.get(self._read.snapshot, id) if self._first(f"files {id}") else None
-        for ref in snapshot.segments if snapshot else ():
+        if snapshot is None:
+            return
+        if relation:
+            self._relations.setdefault(snapshot.table, relation)
+        owner = relation or self._relations.get(snapshot.table, "")
+        for ref in snapshot.segments:
             if self._first(f"segment {ref.id}"):
                 segment = self.get(self._read.segment, ref.id)
-                self.found.files.update(files_of(segment) if segment else {})
+                for path, file in (files_of(segment, owner) if segment else {}).items():
+                    self.found.files.setdefault(path, file)
 
     def _schema(self, id: TreeId) -> None:
         schema = self.get(self._read.schema_tree, id)

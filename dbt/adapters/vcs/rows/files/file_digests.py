@@ -12,7 +12,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import DamagedError, VcsError
 
 MAGIC: Final = b"PAR1"
-_DIGITS: Final = 32
+DIGITS: Final = 32
 
 
 class Entry(Protocol):
@@ -33,7 +33,7 @@ class Entry(Protocol):
 
 def digest(data: bytes) -> str:
     """Return the digest of some bytes: 32 hexadecimal digits of their SHA-256."""
-    return hashlib.sha256(data).hexdigest()[:_DIGITS]
+    return hashlib.sha256(data).hexdigest()[:DIGITS]
 
 
 def footer_of(tail: bytes) -> bytes | None:

@@ -127,6 +127,27 @@ def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
     """
     if size is None:
         size = blobs.size(path)
+    footer, whole = _end(blobs, path, size)
+    try:
+        # A footer can be parsed by itself; offsets into the rest are not followed.
+        metadata = pq.read_metadata(pa.BufferReader(MAGIC + footer))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _no_parquet(path, str(error)) from error
+    return Footer(size, metadata, digest(footer), whole)
+
+
+def footer_bytes(blobs: Blobs, path: str, size: int) -> bytes:
+    """Read the bytes that a file's footer digest covers.
+
+    Raises:
+        DamagedError: It is not a Parquet file.
+        NotFoundError: There is no such file.
+    """
+    return _end(blobs, path, size)[0]
+
+
+def _end(blobs: Blobs, path: str, size: int) -> tuple[bytes, str]:
+    """Return a file's footer, and the digest of the file if all of it was read."""
     tail = blobs.range(path, max(0, size - _TAIL), min(size, _TAIL))
     if len(tail) < 12 or tail[-4:] != MAGIC:
         raise _no_parquet(path, "it does not end as one does")
@@ -136,12 +157,7 @@ def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
     whole = digest(tail) if len(tail) == size else ""
     if length > len(tail):
         tail = blobs.range(path, size - length, length)
-    try:
-        # A footer can be parsed by itself; offsets into the rest are not followed.
-        metadata = pq.read_metadata(pa.BufferReader(MAGIC + tail[-length:]))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _no_parquet(path, str(error)) from error
-    return Footer(size, metadata, digest(tail[-length:]), whole)
+    return tail[-length:], whole
 
 
 def _stats(

@@ -30,6 +30,7 @@ from dbt.adapters.vcs.core.store.log_repair import apply_log, plan_log
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.core.store.set_aside import replace_file
+from dbt.adapters.vcs.rows.files.file_check import size_of
 from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, survey
 
 _KINDS: Final[Mapping[str, type[Value]]] = {
@@ -125,13 +126,10 @@ def _whole(blobs: Blobs, kind: str, id: str, path: str) -> bytes | None:
 
 def _files(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
     sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
-    for path, size in sorted(_needed(repository).files.items()):
-        if sizes.get(path) == size:
+    for path, file in sorted(_needed(repository).files.items()):
+        if sizes.get(path) == file.bytes:
             continue
-        try:
-            if copy.size(path) != size:
-                continue
-        except NotFoundError:
+        if size_of(copy, path) != file.bytes:
             continue
         if not dry_run:
             replace_file(repository.blobs, path, copy.get(path), id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 from dbt.adapters.vcs.core.codec import decode
@@ -13,13 +12,21 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Commit, Function, Segment, Snapshot, Tree, View
 from dbt.adapters.vcs.core.model.value import Value
-from dbt.adapters.vcs.core.plan.collect import Roots, needed
+from dbt.adapters.vcs.core.plan.collect import Needed, Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, PINS, read_retention
 from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import RefStore
+from dbt.adapters.vcs.rows.files.file_check import wrong_size
+from dbt.adapters.vcs.verbs.upkeep.data_check import (
+    DataCheck,
+    DataRead,
+    WrongFile,
+    chosen,
+    read_files,
+)
 
 _SPACES: Final = ("heads", "tags", "options", PINS)
 _KINDS: Final[Mapping[str, type[Value]]] = {
@@ -44,6 +51,8 @@ class FsckReport:
         problems: What is missing or damaged, one sentence each; empty if there are no problems.
         orphans: Number of files that are not needed; gc deletes them when they are old enough.
         orphan_bytes: Their size.
+        wrong_files: The data files among the problems.
+        read: Which data files were read; None if only their sizes were checked.
     """
 
     commits: int
@@ -53,15 +62,25 @@ class FsckReport:
     problems: tuple[str, ...]
     orphans: int
     orphan_bytes: int
+    wrong_files: tuple[WrongFile, ...] = ()
+    read: DataRead | None = None
 
 
 def check_repository(
-    repository: Repository, tell: Callable[[str], None] | None = None
+    repository: Repository,
+    tell: Callable[[str], None] | None = None,
+    *,
+    data: DataCheck | None = None,
 ) -> FsckReport:
     """Read every manifest that is needed, and check that every data file exists.
 
-    A manifest's bytes must hash to its id; a data file must have the recorded size. `tell` is
-    called with each problem when it is found.
+    A manifest's bytes must hash to its id; a data file must have the recorded size, and those that
+    are read must have the digests and checksums that were recorded when they were written.
+
+    Args:
+        repository: The repository.
+        tell: Called with each problem when it is found.
+        data: Which data files and tombstones to read; None for none of them.
     """
     problems: dict[str, None] = {}
 
@@ -71,39 +90,61 @@ def check_repository(
             if tell is not None:
                 tell(problem)
 
-    found = read_retention(repository)
-    cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
-    # Caches of this process are not used.
-    store = ObjectStore(repository.blobs)
     for damaged in _wrong_logs(RefStore(repository.blobs)):
         note(damaged)
+    kept = _kept(repository, note)
+    objects = each(lambda key: _wrong_object(repository, *key), sorted(kept.objects))
+    for problem in objects:
+        if problem is not None:
+            note(problem)
+    sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
+    wrong_files = [*_wrong_sizes(kept, sizes)]
+    for wrong in wrong_files:
+        note(wrong.sentence)
+    read = None
+    if data is not None:
+        known = {wrong.path for wrong in wrong_files}
+        some = [file for file in chosen(kept.files, data) if file.path not in known]
+        read = DataRead.of(some, data)
+        for wrong in read_files(repository.blobs, some, data.progress):
+            wrong_files.append(wrong)
+            note(wrong.sentence)
+    orphans = [*_orphans(repository, kept, sizes)]
+    return FsckReport(
+        commits=sum(1 for kind, _ in kept.objects if kind == "commit"),
+        objects=len(kept.objects),
+        files=len(kept.files),
+        bytes=kept.bytes,
+        problems=tuple(problems),
+        orphans=len(orphans),
+        orphan_bytes=sum(orphans),
+        wrong_files=tuple(wrong_files),
+        read=read,
+    )
+
+
+def _kept(repository: Repository, note: Callable[[str], None]) -> Needed:
+    """Return what is needed, as far as it can be followed; notes what is damaged."""
+    found = read_retention(repository)
+    cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
     try:
         roots = roots_of(repository, cutoff)
     except DamagedError as error:
         note(str(error))
         names = names_of(repository, cutoff, lambda error: note(str(error)))
         roots = Roots(commits=names.lately, whole=names.lately, versions=names.versions)
-    kept = needed(roots, store, lambda error: note(str(error)))
-    objects = each(lambda key: _wrong_object(repository, *key), sorted(kept.objects))
-    sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
-    files = (_wrong_file(path, size, sizes.get(path)) for path, size in sorted(kept.files.items()))
-    for wrong in chain(objects, files):
-        if wrong is not None:
-            note(wrong)
-    orphans = [size for path, size in sizes.items() if path not in kept.files]
+    # Caches of this process are not used.
+    store = ObjectStore(repository.blobs)
+    return needed(roots, store, lambda error: note(str(error)))
+
+
+def _orphans(repository: Repository, kept: Needed, sizes: Mapping[str, int]) -> Iterator[int]:
+    """Yield the sizes of files that are not needed."""
+    yield from (size for path, size in sizes.items() if path not in kept.files)
     for info in repository.blobs.walk("objects"):
         _, kind, *_, id = info.path.split("/")
         if (kind, id) not in kept.objects:
-            orphans.append(info.bytes)
-    return FsckReport(
-        commits=sum(1 for kind, _ in kept.objects if kind == "commit"),
-        objects=len(kept.objects),
-        files=len(kept.files),
-        bytes=sum(kept.files.values()),
-        problems=tuple(problems),
-        orphans=len(orphans),
-        orphan_bytes=sum(orphans),
-    )
+            yield info.bytes
 
 
 def _wrong_logs(refs: RefStore) -> Iterator[str]:
@@ -126,12 +167,8 @@ def _wrong_object(repository: Repository, kind: str, id: str) -> str | None:
     return None
 
 
-def _wrong_file(path: str, size: int, found: int | None) -> str | None:
-    if found is None:
-        return f"The data file {path} is missing. Restore it from a backup of the repository."
-    if found != size:
-        return (
-            f"The data file {path} has {found:,} bytes, expected {size:,}. Restore it "
-            "from a backup of the repository."
-        )
-    return None
+def _wrong_sizes(kept: Needed, sizes: Mapping[str, int]) -> Iterator[WrongFile]:
+    for path, file in sorted(kept.files.items()):
+        wrong = wrong_size(file, sizes.get(path))
+        if wrong is not None:
+            yield WrongFile.of(file, wrong)

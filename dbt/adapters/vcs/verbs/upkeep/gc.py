@@ -195,5 +195,5 @@ def _swept(
         young=garbage.young,
         kept_objects=len(garbage.needed.objects),
         kept_files=len(garbage.needed.files),
-        kept_bytes=sum(garbage.needed.files.values()),
+        kept_bytes=garbage.needed.bytes,
     )

@@ -65,7 +65,7 @@ def find_losses(repository: Repository, days: float) -> Losses | None:
     return Losses(
         days=days,
         files=len(gone),
-        bytes=sum(kept[path] for path in gone),
+        bytes=sum(kept[path].bytes for path in gone),
         branches=tuple(_deleted(repository, long, short)),
         runs=tuple(
             run.name

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RelationName, TableEntry
 from dbt.adapters.vcs.core.plan.collect import files_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.rows.files.file_check import size_of, wrong_size
 
 
 class Broken(NamedTuple):
@@ -64,11 +65,7 @@ def _wrong(blobs: Blobs, objects: ObjectStore, entry: Entry) -> str | None:
 
 def _wrong_files(blobs: Blobs, objects: ObjectStore, version: SnapshotId) -> Iterator[str]:
     for ref in objects.snapshot(version).segments:
-        for path, size in files_of(objects.segment(ref.id)).items():
-            try:
-                found = blobs.size(path)
-            except NotFoundError:
-                yield f"The data file {path} is missing."
-                continue
-            if found != size:
-                yield f"The data file {path} has {found:,} bytes, expected {size:,}."
+        for path, file in files_of(objects.segment(ref.id)).items():
+            wrong = wrong_size(file, size_of(blobs, path))
+            if wrong is not None:
+                yield f"The data file {path} {wrong}."

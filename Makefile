@@ -18,12 +18,12 @@ demo: java $(VENV)/.demo $(DATA) ## build, branch, break, fix and merge a dbt pr
 test: java $(VENV)/.test,demo $(DATA) ## run all tests, in two processes; WORKERS=1 for one
 	$(BIN)/python -m pytest tests --durations=25 --numprocesses $(WORKERS) --dist loadfile
 
-check: $(VENV)/.dev ## check style and types, and run the tests that need no Java, with few random cases
+check: $(VENV)/.dev ## check style and types, and run the tests that need no Java, with few random cases, in two processes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/property \
-	    -q -m "not spark and not conformance"
+	    -q -m "not spark and not conformance" --numprocesses $(WORKERS) --dist loadfile
 
 # Not with pytest -m, because dbt would find -m on the command line and parse it itself.
 conformance: java $(VENV)/.test,demo ## run all of dbt's own test suite for adapters, and write docs/conformance.md

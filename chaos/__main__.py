@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import random
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from chaos.campaign import Campaign, totals
+from chaos.plays import Plays
 from chaos.s3_server import OPTIONS, serving
 
 
@@ -17,18 +21,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="chaos", description=main.__doc__)
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--seconds", type=float, default=20, help="of each round")
-    parser.add_argument("--store", choices=["local", "s3"], default="local")
+    parser.add_argument(
+        "--store",
+        choices=["local", "s3", "memory"],
+        default="local",
+        help="memory: all workers in one process, which kills none with signals",
+    )
     parser.add_argument("--endpoint", help="of a running S3 server; a simulated one if not given")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--folder", type=Path, default=Path(".chaos"))
     given = parser.parse_args()
+    version = _version()
+    if given.store == "memory":
+        plays = Plays.at(given.folder.resolve() / "memory", given.seed, version)
+        print(f"seed {plays.seed}, from game {plays.number + 1}, {plays.folder}")
+        return run(plays.game, plays.folder, given.minutes)
     if given.store == "local":
         folder = given.folder.resolve() / "local"
         campaign = Campaign.at(
             folder, str(folder / "repository"), {"fsync": "false"}, given.seed, given.workers
         )
-        return run(campaign, given.minutes, given.seconds)
+        return run_rounds(campaign, given.minutes, given.seconds, version)
     with serving(given.endpoint) as (endpoint, is_new):
         # What a simulated server held is gone with it: each campaign there is a new one.
         folder = given.folder.resolve() / (f"s3-{given.seed}" if is_new else "s3")
@@ -37,23 +51,36 @@ def main() -> int:
         campaign = Campaign.at(folder, location, options, given.seed, given.workers)
         # A request takes longer than a call of the file system.
         campaign.life = 20.0
-        return run(campaign, given.minutes, given.seconds)
+        return run_rounds(campaign, given.minutes, given.seconds, version)
 
 
-def run(campaign: Campaign, minutes: float, seconds: float) -> int:
-    """Run rounds, print each and the totals, and return the exit code."""
+def run_rounds(campaign: Campaign, minutes: float, seconds: float, version: str) -> int:
+    """Run rounds of processes, each for some seconds."""
+    campaign.version = version
     print(f"seed {campaign.state.seed}, from round {campaign.state.round + 1}, {campaign.folder}")
+    return run(lambda: campaign.round(seconds), campaign.folder, minutes)
+
+
+def run(once: Callable[[], dict[str, Any]], folder: Path, minutes: float) -> int:
+    """Run rounds, print each and the totals, and return the exit code."""
     end, wrong = time.monotonic() + 60 * minutes, False
     while time.monotonic() < end and not wrong:
-        result = campaign.round(seconds)
+        result = once()
         wrong = bool(result["wrong"])
         shown = {key: value for key, value in result.items() if key not in ("wrong", "errors")}
         print("  ".join(f"{key} {value}" for key, value in shown.items()), flush=True)
         for problem in result["wrong"]:
             print(f"WRONG: {problem}", file=sys.stderr)
-    found = totals(campaign.folder / "results.jsonl")
+    found = totals(folder / "results.jsonl")
     print("in all:  " + "  ".join(f"{key} {value}" for key, value in found.items()))
     return int(wrong)
+
+
+def _version() -> str:
+    """Return the commit of the checkout, empty where there is none."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    return found.stdout.strip()
 
 
 if __name__ == "__main__":

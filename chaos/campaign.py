@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chaos.calendar import HOUR, NIGHT, Calendar, now
-from chaos.check import carried, check, drill
+from chaos.check import carried, check, drill, sorted_out
 from chaos.ground import Ground, Weather, counted
 from chaos.journal import Journal
 from chaos.life import Plan, live
@@ -73,6 +73,7 @@ class Campaign:
         state: How far it has come.
         workers: How many processes work at once.
         life: How many seconds most processes live at most; some live for four times as long.
+        version: What is recorded as the version that was tested.
     """
 
     folder: Path
@@ -81,6 +82,7 @@ class Campaign:
     state: State
     workers: int = 4
     life: float = 2.5
+    version: str = ""
 
     @classmethod
     def at(
@@ -113,6 +115,7 @@ class Campaign:
         result = {
             "round": state.round,
             "seed": state.seed,
+            "version": self.version,
             "store": self.location.partition(":")[0] if "://" in self.location else "local",
             "weather": weather,
             "seconds": round(time.monotonic() - began, 1),
@@ -200,12 +203,9 @@ class Campaign:
         lines = {name: self._journal(name).lines() for name in self._names}
         wrong = check(ground.repository(), worlds, lines, dice)
         wrong += drill(ground.blobs(), dice)
-        kinds = [problem.partition(":")[0] for problem in wrong]
         return {
             **counted(lines),
-            "lost": sum(kind in ("lost", "risen", "damaged") for kind in kinds),
-            "mixed": kinds.count("mixed"),
-            "silent": kinds.count("silent"),
+            **sorted_out(wrong),
             "wrong": wrong,
             "errors": [line["text"] for book in lines.values() for line in book if "raw" in line],
             "worlds": {name: packed(worlds[name]) for name in worlds},
@@ -257,10 +257,10 @@ def _told(work: Callable[[], object]) -> None:
 
 def totals(results: Path) -> dict[str, int]:
     """Return the sums over all rounds in a results file."""
-    names = ("kills", "operations", "publishes", "faults", "gc", "reads", "raw")
+    names = ("kills", "deaths", "operations", "publishes", "faults", "gc", "reads", "raw")
     found = dict.fromkeys(("rounds", *names, "lost", "mixed", "silent"), 0)
     for line in Journal(results).lines():
         found["rounds"] += 1
         for name in found.keys() - {"rounds"}:
-            found[name] += line[name]
+            found[name] += line.get(name, 0)
     return found

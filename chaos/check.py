@@ -8,7 +8,7 @@ from typing import Any
 
 from chaos.calendar import HOUR
 from chaos.journal import Line
-from chaos.shop import look
+from chaos.shop import Known, look
 from chaos.worker import own_batches
 from chaos.worlds import Worlds
 from dbt.adapters.vcs.core.errors import VcsError
@@ -20,6 +20,16 @@ _SAMPLES = 5
 _CARRIED = 15
 _RECENT = 12 * HOUR
 """What a branch showed before may have been collected by now."""
+
+
+def sorted_out(wrong: list[str]) -> dict[str, int]:
+    """Return how many problems are of each kind."""
+    kinds = [problem.partition(":")[0] for problem in wrong]
+    return {
+        "lost": sum(kind in ("lost", "risen", "damaged") for kind in kinds),
+        "mixed": kinds.count("mixed"),
+        "silent": kinds.count("silent"),
+    }
 
 
 def replayed(worlds: Worlds, lines: list[Line]) -> Worlds:
@@ -37,6 +47,7 @@ def check(
     worlds: Mapping[str, Worlds],
     journals: Mapping[str, list[Line]],
     dice: random.Random,
+    known: Known | None = None,
 ) -> list[str]:
     """Return all that is wrong, a sentence each; `worlds` are narrowed to what is there.
 
@@ -45,16 +56,18 @@ def check(
         worlds: What each worker's branches could show when its journal began.
         journals: What each worker told.
         dice: Chooses the commits that are read whole.
+        known: What files that were read before hold.
     """
+    known = {} if known is None else known
     wrong = [f"damaged: {problem}" for problem in check_repository(repository).problems]
     for worker, lines in journals.items():
         wrong += [line["what"] for line in lines if line["event"] == "wrong"]
         replayed(worlds[worker], lines)
-        seen, torn = own_batches(repository, worker)
+        seen, torn = own_batches(repository, worker, known)
         wrong += torn
         wrong += [f"{problem} (of {worker})" for problem in worlds[worker].narrow(seen)]
-        wrong += _wrong_tags(repository, lines)
-    wrong += _wrong_commits(repository, dice)
+        wrong += _wrong_tags(repository, lines, known)
+    wrong += _wrong_commits(repository, dice, known)
     return list(dict.fromkeys(wrong))
 
 
@@ -74,7 +87,7 @@ def held_tags(lines: list[Line]) -> dict[str, str]:
     return held
 
 
-def _wrong_tags(repository: Repository, lines: list[Line]) -> list[str]:
+def _wrong_tags(repository: Repository, lines: list[Line], known: Known) -> list[str]:
     """Return what is wrong with a worker's tags."""
     wrong: list[str] = []
     for name, commit in held_tags(lines).items():
@@ -83,13 +96,13 @@ def _wrong_tags(repository: Repository, lines: list[Line]) -> list[str]:
             wrong.append(f"lost: the tag {name} was acknowledged at {commit[:12]}, found {tag}")
             continue
         try:
-            wrong += look(repository, tag.commit).wrong
+            wrong += look(repository, tag.commit, known).wrong
         except VcsError as error:
             wrong.append(f"lost: the tag {name} can't be read: {error}")
     return wrong
 
 
-def _wrong_commits(repository: Repository, dice: random.Random) -> list[str]:
+def _wrong_commits(repository: Repository, dice: random.Random, known: Known) -> list[str]:
     """Return what is wrong with some of main's last states, as its log names them."""
     last = repository.branch("main").ref
     first = max(1, last.seq - 40)
@@ -99,7 +112,7 @@ def _wrong_commits(repository: Repository, dice: random.Random) -> list[str]:
     for move in dice.sample(moves, min(_SAMPLES, len(moves))):
         assert move.move.commit is not None
         try:
-            wrong += look(repository, move.move.commit).wrong
+            wrong += look(repository, move.move.commit, known).wrong
         except VcsError as error:
             wrong.append(f"damaged: move {move.seq} of main can't be read: {error}")
     return wrong

@@ -38,6 +38,12 @@ LIES: Final = frozenset({"not there", "stale"})
 """Answers that a store must never give."""
 
 
+_OVERTAKEN: Final = frozenset({"create", "create_all", "walk", "folders", "delete"})
+"""Calls before which others may work, besides moves of refs."""
+
+_OFTEN: Final = 0.1
+
+
 @dataclass
 class Trouble:
     """When a store fails, and how.
@@ -48,7 +54,8 @@ class Trouble:
         lies: Whether it also gives wrong answers.
         kill_at: The number of the call at which the process dies; 0 for none.
         die: Ends the process.
-        between: Called now and then before a write: what others do meanwhile.
+        between: Called before a ref is moved and, now and then, before other calls that
+            change or list something: what others do meanwhile.
         tell: Told each fault.
     """
 
@@ -62,11 +69,21 @@ class Trouble:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _calls: int = 0
 
+    def meanwhile(self, call: str, path: str) -> None:
+        """Let others work before a call."""
+        if self.between is None or threading.current_thread() is not threading.main_thread():
+            return
+        moves_ref = call == "create" and path.startswith("refs/")
+        if moves_ref or (call in _OVERTAKEN and self.dice.random() < _OFTEN):
+            self.between()
+
     def strike(self, call: str, path: str) -> str:
         """Return the fault that happens at a call, empty for none."""
         with self._lock:
             self._calls += 1
-            if self.kill_at and self._calls >= self.kill_at:
+            if self.kill_at and self._calls > self.kill_at:
+                return "die before"  # What the dead one's blocks do on leaving reaches nothing.
+            if self.kill_at and self._calls == self.kill_at:
                 return "die before" if self.dice.random() < 0.5 else "die after"
             if self.rate == 0 or self.dice.random() >= self.rate:
                 return ""
@@ -89,6 +106,7 @@ class TroubledBlobs:
     @contextmanager
     def _call(self, call: str, path: str) -> Iterator[str]:
         """Do what goes wrong before and after a call; yield what the call itself must do."""
+        self._trouble.meanwhile(call, path)
         kind = self._trouble.strike(call, path)
         if kind == "die before":
             self._die()
@@ -136,8 +154,6 @@ class TroubledBlobs:
 
     def create(self, path: str, data: bytes) -> bool:
         """Store a blob if none has this path."""
-        if self._trouble.between is not None and path.startswith("refs/"):
-            self._trouble.between()
         with self._call("create", path) as kind, _disk(kind):
             created = self._inner.create(path, data)
             # A client that repeats a request is answered what the second one met.

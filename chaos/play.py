@@ -6,10 +6,11 @@ import random
 from typing import NoReturn
 
 from chaos.calendar import HOUR, NIGHT, now
-from chaos.check import carried, check, drill
+from chaos.check import carried, check, drill, sorted_out
 from chaos.faults import Trouble
 from chaos.ground import Ground, Weather, counted
-from chaos.journal import Memo
+from chaos.journal import Line, Memo
+from chaos.shop import Known
 from chaos.worker import Worker
 from chaos.worlds import Worlds
 
@@ -25,6 +26,7 @@ class Play:
         wrong: All that the checks found.
         counts: How much was done.
         collected: How many files collections deleted.
+        told: All lines of the journals, each with its worker's name.
     """
 
     def __init__(self, ground: Ground, seed: int) -> None:
@@ -32,11 +34,13 @@ class Play:
         self.wrong: list[str] = []
         self.counts: dict[str, int] = {"kills": 0}
         self.collected = 0
+        self.told: list[Line] = []
         self._dice = random.Random(seed)
         self._worlds = {name: Worlds() for name in ground.workers}
         self._journals = {name: Memo() for name in ground.workers}
         self._round = 0
         self._at_work: set[str] = set()
+        self._known: Known = {}
 
     def round(self, weather: Weather, steps: int) -> list[str]:
         """Work, then check; return what is wrong."""
@@ -51,6 +55,10 @@ class Play:
             name = self._dice.choice(self.ground.workers)
             self._step(name, alive, weather)
         return self._checked()
+
+    def kinds(self) -> dict[str, int]:
+        """Return how much is wrong, by kind."""
+        return sorted_out(self.wrong)
 
     def _step(self, name: str, alive: dict[str, Worker], weather: Weather) -> None:
         if name in self._at_work:
@@ -92,7 +100,7 @@ class Play:
         repository = self.ground.repository(trouble, skew)
         trouble.rate = quiet
         start = {"worlds": Worlds(self._worlds[name].possible), "journal": journal}
-        return Worker(
+        worker = Worker(
             name,
             str(self._round),
             repository=repository,
@@ -100,15 +108,18 @@ class Play:
             dice=random.Random(dice.random()),
             **start,  # type: ignore[arg-type]
         )
+        worker.known = self._known
+        return worker
 
     def _checked(self) -> list[str]:
         lines = {name: journal.lines() for name, journal in self._journals.items()}
-        wrong = check(self.ground.repository(), self._worlds, lines, self._dice)
+        wrong = check(self.ground.repository(), self._worlds, lines, self._dice, self._known)
         wrong += drill(self.ground.blobs(), self._dice)
         for name, count in counted(lines).items():
             self.counts[name] = self.counts.get(name, 0) + count
-        told = [line for journal in lines.values() for line in journal]
+        told = [{"of": name, **line} for name, journal in lines.items() for line in journal]
         self.collected += sum(line.get("files", 0) for line in told)
+        self.told += told
         self._journals = {name: Memo() for name in lines}
         for name, journal in self._journals.items():
             for line in carried(lines[name]):

@@ -7,7 +7,7 @@ import traceback
 from typing import Any, Final, Protocol
 
 from chaos.journal import Line
-from chaos.shop import Seen, Shop, look
+from chaos.shop import Known, Seen, Shop, look
 from chaos.worlds import PLACES, World, Worlds
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
@@ -68,6 +68,9 @@ class Worker:
         journal: What it tells.
         worlds: What its branches may show when the journal begins.
         dice: Decides what it does.
+
+    Attributes:
+        known: What files that were read without trouble hold.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class Worker:
         dice: random.Random,
     ) -> None:
         self.name = name
+        self.known: Known | None = None
         self._stamp = stamp
         self._repository = repository
         self._plain = plain
@@ -102,7 +106,7 @@ class Worker:
 
     def settle(self) -> list[str]:
         """Look at the branches without trouble, and tell what they show; return what is wrong."""
-        seen, wrong = own_batches(self._plain, self.name)
+        seen, wrong = own_batches(self._plain, self.name, self.known)
         wrong += self._worlds.narrow(seen)
         self._journal.tell(event="seen", seen=seen)
         for problem in wrong:
@@ -273,13 +277,15 @@ def branch_of(place: str, worker: str) -> str:
     return "main" if place == "main" else f"{place}/{worker}"
 
 
-def own_batches(repository: Repository, worker: str) -> tuple[dict[str, list[str]], list[str]]:
+def own_batches(
+    repository: Repository, worker: str, known: Known | None = None
+) -> tuple[dict[str, list[str]], list[str]]:
     """Return what the branches show of a worker's batches, and what is wrong with any batch."""
     seen: dict[str, list[str]] = {}
     wrong: list[str] = []
     for place in PLACES:
         try:
-            found = look(repository, repository.branch(branch_of(place, worker)).head)
+            found = look(repository, repository.branch(branch_of(place, worker)).head, known)
         except VcsError as error:
             wrong.append(f"damaged: {branch_of(place, worker)} can't be read: {error}")
             found = Seen(frozenset(), ())

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from chaos.calendar import HOUR
+from chaos.calendar import HOUR, Calendar
+from chaos.campaign import totals
+from chaos.faults import Trouble, TroubledBlobs
 from chaos.ground import Ground, Weather
-from chaos.play import Play
+from chaos.play import Killed, Play
+from chaos.plays import Plays
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
@@ -54,3 +59,38 @@ def test_a_collection_beside_writers_deletes_what_is_old(tmp_path: Path) -> None
         assert play.round(Weather(races=0.2, kills=False), 80) == []
     assert play.counts["gc"] > 5
     assert play.collected > 10
+
+
+def test_a_campaign_in_one_process_goes_on_where_it_was(tmp_path: Path) -> None:
+    for number in (1, 2):
+        plays = Plays.at(tmp_path, seed=number)
+        plays.steps = 30
+        result = plays.game()
+        assert (result["round"], result["seed"], result["wrong"]) == (number, 1, [])
+    found = totals(tmp_path / "results.jsonl")
+    assert (found["rounds"], found["lost"], found["mixed"], found["silent"]) == (2, 0, 0, 0)
+    # No process was killed, and that is what the figures say.
+    assert found["kills"] == 0
+    assert found["deaths"] > 5
+    assert found["publishes"] > 10
+
+
+def test_nothing_of_a_worker_reaches_the_store_after_its_death() -> None:
+    blobs = MemoryBlobs()
+    trouble = Trouble(random.Random(1), kill_at=3, die=_die)
+    troubled = TroubledBlobs(blobs, Calendar(), trouble)
+    troubled.create("refs/heads/main/1", b"1")
+    troubled.create("refs/heads/main/2", b"2")
+    with pytest.raises(Killed):
+        troubled.create("refs/heads/main/3", b"3")
+    before = list(blobs.walk("refs"))
+    for number in range(20):
+        with pytest.raises(Killed):
+            troubled.create(f"turns/{number}", b"")
+    assert list(blobs.walk("refs")) == before
+    assert blobs.folders("turns") == []
+    assert not list(blobs.walk("turns"))
+
+
+def _die() -> NoReturn:
+    raise Killed

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from enum import IntFlag
 from itertools import takewhile
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 N = TypeVar("N", bound=str)
 
@@ -14,11 +13,11 @@ ParentsOf: TypeAlias = Callable[[N], Iterable[N]]
 AgeOf: TypeAlias = Callable[[N], int]
 
 
-class _Seen(IntFlag):
-    LEFT = 1
-    RIGHT = 2
-    BOTH = 3
-    STALE = 4
+# Marks of a node. Plain numbers: collections compare many pairs, and an enum takes most of that.
+_LEFT: Final = 1
+_RIGHT: Final = 2
+_BOTH: Final = 3
+_STALE: Final = 4
 
 
 def no_age(_: str) -> int:
@@ -81,34 +80,34 @@ def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = 
 
 def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -> list[N]:
     """Return common ancestors, including all best ones."""
-    seen: dict[N, _Seen] = {}
+    seen: dict[N, int] = {}
     live = 0
     queue: _Queue[N] = _Queue(age_of)
     common: list[N] = []
 
-    def mark(node: N, flags: _Seen) -> int:
+    def mark(node: N, flags: int) -> int:
         """Add marks; return the change in the number of queued nodes that are not stale."""
-        old = seen.get(node, _Seen(0))
+        old = seen.get(node, 0)
         if old | flags == old:
             return 0
         seen[node] = old | flags
         waiting = queue.push(node)
-        was_live = waiting and not old & _Seen.STALE
-        return (0 if seen[node] & _Seen.STALE else 1) - int(was_live)
+        was_live = waiting and not old & _STALE
+        return (0 if seen[node] & _STALE else 1) - int(was_live)
 
-    live += mark(left, _Seen.LEFT)
-    live += mark(right, _Seen.RIGHT)
+    live += mark(left, _LEFT)
+    live += mark(right, _RIGHT)
     while live:
         node = queue.pop()
         flags = seen[node]
-        if not flags & _Seen.STALE:
+        if not flags & _STALE:
             live -= 1
-            if flags & _Seen.BOTH == _Seen.BOTH:
+            if flags & _BOTH == _BOTH:
                 common.append(node)
-                flags |= _Seen.STALE
+                flags |= _STALE
         for parent in parents_of(node):
             live += mark(parent, flags)
-    return [node for node in common if not seen[node] & _Seen.STALE]
+    return [node for node in common if not seen[node] & _STALE]
 
 
 class _Queue(Generic[N]):

@@ -1,0 +1,120 @@
+"""Plays: a campaign in one process, which does more in an hour than processes that are killed.
+
+Workers take turns and overtake each other at calls of the store. Each dies at one of its calls,
+and another one is born from its journal: nothing that the dead one remembered is used again, and
+none of its calls reaches the store any more. Each game has a repository of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from chaos.calendar import HOUR
+from chaos.ground import Ground, Weather
+from chaos.journal import Journal
+from chaos.play import Play
+from dbt.adapters.vcs.core import turns
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
+
+WEATHERS: Final = {
+    "deaths": Weather(races=0.3),
+    "clocks": Weather(races=0.3, skew=3 * HOUR),
+    "faults": Weather(rate=0.01, races=0.3, skew=HOUR),
+    "calm": Weather(races=0.4, kills=False),
+    "storm": Weather(rate=0.05, races=0.2),
+    "lies": Weather(rate=0.01, lies=True, races=0.2),
+}
+_ROUNDS: Final = 3
+_WORKERS: Final = (("w0", "w1"), ("w0", "w1", "w2"))
+_LOCAL: Final = 5
+"""Every how many games the repository is on a disk."""
+
+
+@dataclass
+class Plays:
+    """A campaign of games in a folder.
+
+    Attributes:
+        folder: Where its state and results are.
+        seed: What all games are thrown with.
+        version: What is recorded as the version that was tested.
+        number: The number of the last game.
+        steps: How many steps workers do in each of a game's three rounds.
+    """
+
+    folder: Path
+    seed: int
+    version: str = ""
+    number: int = 0
+    steps: int = 80
+
+    @classmethod
+    def at(cls, folder: Path, seed: int, version: str = "") -> Plays:
+        """Return the campaign of a folder, which goes on where it was."""
+        # Whoever is overtaken stands still until the others are done: waiting helps nobody.
+        turns.PATIENCE = 0.0  # type: ignore[misc]
+        folder.mkdir(parents=True, exist_ok=True)
+        stored = folder / "state.json"
+        state = json.loads(stored.read_text()) if stored.exists() else {"seed": seed, "number": 0}
+        return cls(folder, state["seed"], version, state["number"])
+
+    def game(self) -> dict[str, Any]:
+        """Play the next game; return what was done and what is wrong."""
+        self.number += 1
+        weather = list(WEATHERS)[self.number % len(WEATHERS)]
+        place = self.folder / f"game-{self.number}"
+        is_local = self.number % _LOCAL == 0
+        reopen = _disk(place) if is_local else _memory()
+        began = time.monotonic()
+        ground = Ground(reopen, workers=_WORKERS[self.number // len(WEATHERS) % 2])
+        ground.found()
+        play = Play(ground, random.Random(f"{self.seed}/{self.number}").getrandbits(32))
+        for number in range(_ROUNDS):
+            # The last round finds what the others left behind.
+            last = number == _ROUNDS - 1
+            if play.round(
+                Weather(races=0.3, kills=False) if last else WEATHERS[weather], self.steps
+            ):
+                break
+        result = {
+            "round": self.number,
+            "seed": self.seed,
+            "version": self.version,
+            "store": "disk" if is_local else "memory",
+            "weather": weather,
+            "seconds": round(time.monotonic() - began, 1),
+            "kills": 0,
+            "deaths": play.counts.pop("kills"),
+            **play.counts,
+            **play.kinds(),
+            "wrong": play.wrong,
+            "errors": [line["text"] for line in play.told if "raw" in line],
+        }
+        if play.wrong:
+            book = Journal(self.folder / f"journal-{self.number}.jsonl")
+            for line in play.told:
+                book.tell(**line)
+        elif is_local:
+            shutil.rmtree(place)
+        Journal(self.folder / "results.jsonl").tell(**result)
+        state = {"seed": self.seed, "number": self.number}
+        (self.folder / "state.json").write_text(json.dumps(state))
+        return result
+
+
+def _memory() -> Callable[[], Blobs]:
+    blobs = MemoryBlobs()
+    return lambda: blobs
+
+
+def _disk(folder: Path) -> Callable[[], Blobs]:
+    return lambda: open_blobs(str(folder), {"fsync": "false"})

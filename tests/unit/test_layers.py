@@ -130,7 +130,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "rows.files": (
         {"blob_file", "bounds", "column_stats", "file_digests"},
-        {"footers", "parquet"},
+        {"footers"},
+        {"parquet"},
         {"block_reader", "file_check", "row_files", "tombstone_files"},
         {"rewrite"},
     ),

@@ -242,7 +242,7 @@ def test_arrows_files_are_as_sparks(bench: Bench) -> None:
     arrays = [pa.array(rows, arrow_type(type_)) for type_, rows in values.items()]
     table = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
     files = write_table(bench.blobs, table, folder="data/seed/w=x", schema=schema)
-    name = bench.mount(files, schema)
+    name = bench.mount(tuple(files), schema)
     rows = bench.session.query(f"select * from {name}")
     assert [column.type for column in rows.columns] == list(values)
     assert rows.arrow().to_pydict() == {f"c {type_}": value for type_, value in values.items()}

@@ -133,7 +133,7 @@ def test_partition_values_come_from_the_path() -> None:
     (block,) = read_blocks(blobs, paths, schema, ("c1",))
     assert block.partition == {"c1": "2026-01-01"}
     assert block.stats["c1"] == ColumnStats(20454, 20454, 0)
-    assert (block.rows, block.bytes) == (2, blobs.size(paths[0]))
+    assert (block.rows, block.bytes) == (2, blobs.size(block.path))
 
 
 def test_many_rows_go_to_many_files() -> None:

@@ -45,7 +45,7 @@ def rows(first: int, count: int) -> pa.Table:
 
 def block(blobs: Any, table: str, data: pa.Table, *, whole: bool = True) -> Block:
     paths = write_table(blobs, data, folder=f"data/{table}/w=x{table}", schema=SCHEMA)
-    (found,) = read_blocks(blobs, paths, SCHEMA, ())
+    (found,) = read_blocks(blobs, paths, SCHEMA, (), paths)
     return found if whole else msgspec.structs.replace(found, whole="")
 
 

@@ -73,7 +73,9 @@ class Narrowing:
             TooLargeError: There are too many of them to read.
         """
         session = self._sessions()
-        search = _Search(session, Files(self._blobs), (*triple[:3], graft), by)
+        search = _Search(
+            session, Files(self._blobs, triple.stones.values()), (*triple[:3], graft), by
+        )
         query = search.query(pieces, keys)
         if sum(piece.rows for piece in pieces) > self._limits.rows:
             counted = f"select count(distinct {_PLACE}) from ({query})"

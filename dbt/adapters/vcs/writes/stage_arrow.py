@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.equality import equal_rows
 from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.files.footers import WrittenFiles
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.rows.files.row_files import write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
@@ -71,7 +72,7 @@ class SmallChanges:
 
     def write(
         self, target: RowTarget, choice: BlockChoice, folder: str
-    ) -> tuple[tuple[str, ...], Tombstone | None]:
+    ) -> tuple[WrittenFiles, Tombstone | None]:
         """Write the new blocks and the tombstone."""
         new = [self._renamed(rows, self._stage.new) for rows in self._coming]
         rows = pa.concat_tables([*self._kept(target, choice), *new])

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.equality_sql import differs
-from dbt.adapters.vcs.rows.files.footers import read_footer
+from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_footer
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
@@ -64,20 +64,21 @@ class LargeChanges:
 
     def write(
         self, target: RowTarget, choice: BlockChoice, folder: str
-    ) -> tuple[tuple[str, ...], Tombstone | None]:
+    ) -> tuple[WrittenFiles, Tombstone | None]:
         """Write the new blocks and the tombstone."""
         ids = [field.id for field in self._stage.table.fields]
         query = f"{self._renamed(self._stage.new, ids)} {where_clause(self._comes)}"
         if choice.rewritten:
             query = f"{self._kept(target, choice, ids)} union all {query}"
-        files = self._session.write(
+        written = self._session.write(
             query,
             Destination(
                 folder=folder,
                 partition_by=target.snapshot.partition_by,
                 cluster_by=target.snapshot.cluster_by,
             ),
-        ).files
+        )
+        files = {path: written.footers.get(path) for path in written.files}
         return files, self._tombstone(choice, tombstone_folder(folder), ids)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import Block, SegmentRef, Snapshot, Tombstone
-from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.rows.files.row_files import can_write
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.writes.nullability import refuse_null
@@ -65,8 +65,8 @@ class Changes(Protocol):
 
     def write(
         self, target: RowTarget, choice: BlockChoice, folder: str
-    ) -> tuple[tuple[str, ...], Tombstone | None]:
-        """Write the new blocks and the tombstone; return the paths of each."""
+    ) -> tuple[WrittenFiles, Tombstone | None]:
+        """Write the new blocks and the tombstone, and return both."""
 
 
 def write_mode(snapshot: Snapshot) -> str:
@@ -148,7 +148,7 @@ def rewritten(
     try:
         files, tombstone = changes.write(target, choice, folder)
         schema, by = snapshot.schema, snapshot.partition_by
-        blocks = read_blocks(blobs, files, schema, by)
+        blocks = read_blocks(blobs, files, schema, by, files)
         refuse_null(blobs, blocks, schema)
     except BaseException:
         _discard(scope, folder)

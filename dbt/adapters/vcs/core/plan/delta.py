@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dbt.adapters.vcs.core.ids import SegmentId
-from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Snapshot
+from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Snapshot, Tombstone
 
 ReadSegment = Callable[[SegmentId], Segment]
 
@@ -18,11 +18,13 @@ class Deletion(NamedTuple):
         path: The tombstone's file, relative to the repository.
         block: Path of the block.
         rows: How many.
+        stone: The tombstone's entry, None if it is not known.
     """
 
     path: str
     block: str
     rows: int
+    stone: Tombstone | None = None
 
 
 class Delta(NamedTuple):
@@ -44,6 +46,12 @@ class Delta(NamedTuple):
     def is_empty(self) -> bool:
         """Whether both snapshots hold the same rows, as far as manifests show."""
         return not (self.added or self.removed or self.deleted or self.restored)
+
+    @property
+    def stones(self) -> tuple[Tombstone, ...]:
+        """The known entries of the tombstones, whose digests readers check."""
+        items = (*self.deleted, *self.restored)
+        return tuple(item.stone for item in items if item.stone is not None)
 
     @property
     def rows_added(self) -> int:
@@ -112,7 +120,7 @@ class _Side:
             self.blocks.update((block.path, block) for block in segment.blocks)
             for stone in segment.tombstones:
                 for block, rows in stone.targets.items():
-                    self.deletions[stone.path, block] = Deletion(stone.path, block, rows)
+                    self.deletions[stone.path, block] = Deletion(stone.path, block, rows, stone)
             self.derivations += segment.derivations
 
 
@@ -133,4 +141,5 @@ def _cancel_derived(written: _Side, other: _Side) -> None:
         for stone in item.tombstones:
             for block, rows in stone.targets.items():
                 if other.deletions.pop((stone.path, block), None) is None:
-                    written.deletions[stone.path, block] = Deletion(stone.path, block, rows)
+                    key = stone.path, block
+                    written.deletions[key] = Deletion(*key, rows, stone)

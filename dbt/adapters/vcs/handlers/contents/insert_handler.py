@@ -95,7 +95,7 @@ def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
     files = write_table(
         repository.blobs, rows, folder=folder_of(snapshot.table), schema=snapshot.schema
     )
-    blocks = read_blocks(repository.blobs, files, snapshot.schema, ())
+    blocks = read_blocks(repository.blobs, files, snapshot.schema, (), files)
     refuse_null(scope.overlay.repository.blobs, blocks, snapshot.schema)
     if blocks:
         segments = (*snapshot.segments, *put_segments(repository, blocks))

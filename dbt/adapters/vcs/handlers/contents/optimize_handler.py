@@ -36,7 +36,7 @@ from dbt.adapters.vcs.core.plan.compaction import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.handlers.handler_registry import handles
-from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -231,7 +231,7 @@ class _Writer:
                 return False
         return True
 
-    def _in_process(self, blocks: Sequence[Block], stones: Sequence[Tombstone]) -> tuple[str, ...]:
+    def _in_process(self, blocks: Sequence[Block], stones: Sequence[Tombstone]) -> WrittenFiles:
         return rewrite_blocks(
             self._repository.blobs,
             blocks,
@@ -244,24 +244,25 @@ class _Writer:
 
     def _by_engine(
         self, blocks: Sequence[Block], cluster_by: Sequence[str], size: int
-    ) -> tuple[str, ...]:
+    ) -> WrittenFiles:
         snapshot, session = self._snapshot, self._sessions()
         hint = "" if cluster_by else f"/*+ coalesce({math.ceil(size / self._target) or 1}) */ "
         columns = ", ".join(quoted(field.id) for field in snapshot.schema.fields)
-        return session.write(
+        written = session.write(
             f"select {hint}{columns} from {session.mount_physical(self._version.mount(blocks))}",
             Destination(
                 folder=folder_of(snapshot.table),
                 partition_by=snapshot.partition_by,
                 cluster_by=cluster_by,
             ),
-        ).files
+        )
+        return {path: written.footers.get(path) for path in written.files}
 
     def _done(
-        self, paths: tuple[str, ...], files: Sequence[str], stones: tuple[Tombstone, ...]
+        self, paths: tuple[str, ...], files: WrittenFiles, stones: tuple[Tombstone, ...]
     ) -> Rewrite:
-        snapshot = self._snapshot
-        blocks = read_blocks(self._repository.blobs, files, snapshot.schema, snapshot.partition_by)
+        snapshot, blobs = self._snapshot, self._repository.blobs
+        blocks = read_blocks(blobs, files, snapshot.schema, snapshot.partition_by, files)
         return Rewrite(inputs=paths, outputs=blocks, tombstones=stones)
 
 

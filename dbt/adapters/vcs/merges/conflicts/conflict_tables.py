@@ -139,7 +139,7 @@ class ConflictTable:
         table, schema = new_table_id(), Schema(fields=self.fields)
         folder = folder_of(table)
         files = write_table(repository.blobs, self.rows, folder=folder, schema=schema)
-        blocks = read_blocks(repository.blobs, files, schema, ())
+        blocks = read_blocks(repository.blobs, files, schema, (), files)
         snapshot = Snapshot(
             table=table,
             schema=schema,

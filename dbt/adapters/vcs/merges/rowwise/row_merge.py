@@ -180,7 +180,7 @@ class _Merging:
             return self._outcome(self._without_new_rows(), state)
         if narrow is None:
             self.limits.check(pieces)
-        files = Files(self.repository.blobs)
+        files = Files(self.repository.blobs, triple.stones.values())
         state = without_overlaps(files, triple, state)
         question = Question(
             files=files,

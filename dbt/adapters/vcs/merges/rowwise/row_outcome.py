@@ -156,10 +156,10 @@ class MergeOutcome:
             return (), ()
         blobs, definition = self.repository.blobs, self.definition
         folder = f"data/{self.ours.table}/w={write}"
-        paths = write_rows(
+        files = write_rows(
             blobs, self.repair.inserted, folder=folder, partition_by=definition.partition_by
         )
-        blocks = read_blocks(blobs, paths, definition.schema, definition.partition_by)
+        blocks = read_blocks(blobs, files, definition.schema, definition.partition_by, files)
         check_not_null(blocks, definition.schema)
         if not self.repair.deleted.num_rows:
             return blocks, ()
@@ -171,7 +171,8 @@ class MergeOutcome:
 
         def lost(one: State, other: State) -> tuple[Deletion, ...]:
             pairs = (item for item in one.deletions.items() if item[0] not in other.deletions)
-            return tuple(Deletion(*key, rows) for key, rows in pairs)
+            stones = self.triple.stones
+            return tuple(Deletion(*key, rows, stones.get(key[0])) for key, rows in pairs)
 
         return Delta(
             added=tuple(b for path, b in result.blocks.items() if path not in ours.blocks),

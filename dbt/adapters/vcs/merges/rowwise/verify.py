@@ -49,7 +49,7 @@ def verify(
         raise _wrong(f"it has {result.rows} rows where {expected} were expected")
     if repair is None or not len(repair.rows):
         return
-    files = Files(repository.blobs)
+    files = Files(repository.blobs, [*triple.stones.values(), *change.stones])
     live = _live(files, triple, repair, change)
     if not {block.path for block in written} <= {block.path for block in change.added}:
         raise _wrong("a file that was written is not in it")

@@ -50,7 +50,7 @@ def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> Signe
     signed = signed_pieces(delta)
     pieces = [item.piece for item in signed]
     limits.check(pieces)
-    files = Files(blobs)
+    files = Files(blobs, delta.stones)
     located = locate(files, pieces)
     sign = np.array([item.sign for item in signed], np.int64)[located.piece]
     live = np.ones(len(located), np.bool_)

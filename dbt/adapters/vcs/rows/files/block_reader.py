@@ -49,8 +49,15 @@ _OPTIONS: Final[Mapping[str, Any]] = {
 class Files:
     """Reads files; caches tombstones' contents, small files, and the footers of others."""
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: Blobs, entries: Iterable[Entry] = ()) -> None:
+        """Take a store, and entries for files that are read by path alone.
+
+        Args:
+            blobs: The repository's store.
+            entries: Entries whose digests the files must have.
+        """
         self._blobs = blobs
+        self._entries = {entry.path: entry for entry in entries}
         self._deletions: dict[str, dict[str, tuple[Positions, Positions]]] = {}
         self._opened: dict[str, tuple[str, Any]] = {}
         self._kept = 0
@@ -71,7 +78,8 @@ class Files:
             fields: The columns, with the types to widen them to.
             rows: Positions of the rows wanted, in the order wanted; None for all.
             partition: Partition values from the folders' names, by field id.
-            entry: The file's entry, whose digests the file must have.
+            entry: The file's entry, whose digests the file must have; by default the one that
+                the reader was given.
 
         Raises:
             UnsupportedError: Arrow has no such type, or can't read what the file holds.
@@ -185,6 +193,7 @@ class Files:
         return {block: (positions[rows], rows) for block, rows in zip(blocks, parts, strict=False)}
 
     def _open(self, path: str, entry: Entry | None = None) -> Any:
+        entry = entry or self._entries.get(path)
         expected = entry.footer if entry else ""
         checked, file = self._opened.get(path, ("", None))
         if file is not None and expected in ("", checked):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,8 +13,9 @@ from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.bounds import stats_of_chunks, stats_of_partition
-from dbt.adapters.vcs.rows.files.file_digests import MAGIC, digest
+from dbt.adapters.vcs.rows.files.file_digests import MAGIC, digest, footer_of
 from dbt.adapters.vcs.rows.partition_values import partition_values
 
 _TAIL: Final = 64 * 1024
@@ -43,12 +44,16 @@ class Footer(NamedTuple):
         return int(self.metadata.num_rows)
 
 
+WrittenFiles: TypeAlias = Mapping[str, Footer | None]
+"""Files that were written, by path, each with its footer if that is known."""
+
+
 def read_blocks(
     blobs: Blobs,
-    paths: Sequence[str],
+    paths: Collection[str],
     schema: Schema,
     partition_by: Sequence[str],
-    footers: Mapping[str, Footer] = {},
+    footers: Mapping[str, Footer | None] = {},
 ) -> tuple[Block, ...]:
     """Describe Parquet files as blocks, in the order of the paths.
 
@@ -57,7 +62,7 @@ def read_blocks(
         paths: The files, relative to the repository.
         schema: The table's columns; files name them by field id.
         partition_by: Field ids of the partition columns, whose values are in the paths.
-        footers: Footers already read, by path.
+        footers: Footers that are known, by path; the others are read.
 
     Raises:
         DamagedError: A file is not a Parquet file.
@@ -116,6 +121,21 @@ def _block(path: str, footer: Footer, schema: Schema, partition_by: Sequence[str
         footer=footer.digest,
         whole=footer.whole,
     )
+
+
+def write_file(blobs: Blobs, path: str, data: bytes) -> Footer:
+    """Store a Parquet file in a folder that only this write uses, and return its footer.
+
+    Nothing is read back, and all bytes are at hand: so the whole file has a digest.
+
+    Raises:
+        InputError: Another file is there: the folder is not new.
+        StorageError: The store failed.
+    """
+    write_new(blobs, path, data)
+    footer = footer_of(data) or b""
+    metadata = pq.read_metadata(pa.BufferReader(MAGIC + footer))
+    return Footer(len(data), metadata, digest(footer), digest(data))
 
 
 def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
+from dbt.adapters.vcs.rows.files.footers import Footer, write_file
 from dbt.adapters.vcs.rows.types import arrow_type
 
 _ROW_GROUP: Final = 1_000_000
@@ -35,7 +35,7 @@ def write_table(
     folder: str,
     schema: Schema,
     max_rows_per_file: int = 1_000_000,
-) -> tuple[str, ...]:
+) -> dict[str, Footer]:
     """Write the rows of an Arrow table, as Spark would write them.
 
     Args:
@@ -46,7 +46,7 @@ def write_table(
         max_rows_per_file: Rows after which to start another file.
 
     Returns:
-        Paths of the files, relative to the repository; empty if there are no rows.
+        Footers of the files by path, relative to the repository; empty if there are no rows.
 
     Raises:
         InputError: The columns don't fit the schema, or the folder is not new.
@@ -59,12 +59,12 @@ def write_table(
             f"{table.num_columns} were given."
         )
     table = _cast(table, wanted)
-    paths: list[str] = []
+    files: dict[str, Footer] = {}
     for number, start in enumerate(range(0, table.num_rows, max_rows_per_file)):
         path = f"{folder}/part-{number:05}-{write}.parquet"
-        write_new(blobs, path, parquet_bytes(table.slice(start, max_rows_per_file), folder))
-        paths.append(path)
-    return tuple(paths)
+        data = parquet_bytes(table.slice(start, max_rows_per_file), folder)
+        files[path] = write_file(blobs, path, data)
+    return files
 
 
 def _cast(table: pa.Table, wanted: pa.Schema) -> pa.Table:

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
+from dbt.adapters.vcs.rows.files.footers import Footer, write_file
 from dbt.adapters.vcs.rows.files.parquet import owner_of
 
 _GROUP_BYTES = 64 * 1024 * 1024
@@ -28,7 +28,7 @@ def rewrite_blocks(
     folder: str,
     target_bytes: int,
     sort_by: Sequence[str] = (),
-) -> tuple[str, ...]:
+) -> dict[str, Footer]:
     """Write the rows of blocks of one partition to new files of about a target size.
 
     Rows are streamed, a row group at a time, with one new file in memory. To sort, the rows of all
@@ -44,7 +44,7 @@ def rewrite_blocks(
         sort_by: Field ids to sort the rows by.
 
     Returns:
-        Paths of the files, in order; none if no row is left.
+        Footers of the files by path, in order; none if no row is left.
 
     Raises:
         UnsupportedError: Arrow lacks the type of a column (intervals, VARIANT).
@@ -61,7 +61,7 @@ def rewrite_blocks(
         if batch.num_rows
     )
     groups = _sorted(batches, sort_by) if sort_by else _groups(batches)
-    return tuple(_files(blobs, groups, _place(folder, blocks[0].path), target_bytes))
+    return dict(_files(blobs, groups, _place(folder, blocks[0].path), target_bytes))
 
 
 def _sorted(batches: Iterable[pa.RecordBatch], sort_by: Sequence[str]) -> Iterator[pa.Table]:
@@ -89,20 +89,20 @@ def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _files(
     blobs: Blobs, groups: Iterable[pa.Table], place: tuple[str, str], target_bytes: int
-) -> Iterator[str]:
+) -> Iterator[tuple[str, Footer]]:
     sink: pa.BufferOutputStream | None = None
     writer: pq.ParquetWriter | None = None
     measured: frozenset[str] = frozenset()
     number = 0
 
-    def finish() -> str:
+    def finish() -> tuple[str, Footer]:
         nonlocal number, writer, sink
         assert writer is not None and sink is not None
         writer.close()
         path = f"{place[0]}/part-{number:05}-{place[1]}.parquet"
-        write_new(blobs, path, sink.getvalue().to_pybytes())
+        footer = write_file(blobs, path, sink.getvalue().to_pybytes())
         number, writer, sink = number + 1, None, None
-        return path
+        return path, footer
 
     for rows in groups:
         held = measured_columns(rows)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.write_once import write_new
+from dbt.adapters.vcs.rows.files.footers import Footer, write_file
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, parquet_bytes
 from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_folder
 
@@ -32,7 +32,7 @@ def can_write(schema: Schema, partition_by: Sequence[str]) -> bool:
 
 def write_rows(
     blobs: Blobs, rows: pa.Table, *, folder: str, partition_by: Sequence[str] = ()
-) -> tuple[str, ...]:
+) -> dict[str, Footer]:
     """Write rows as blocks of a table, as Spark would.
 
     Args:
@@ -42,19 +42,18 @@ def write_rows(
         partition_by: Field ids of the partition columns, outermost first; see `can_write`.
 
     Returns:
-        Paths of the files, relative to the repository; empty if there are no rows.
+        Footers of the files by path, relative to the repository; empty if there are no rows.
 
     Raises:
         InputError: A folder's name can't hold a partition value, or the folder is not new.
     """
     write = folder.rpartition("=")[2]
-    paths: list[str] = []
+    files: dict[str, Footer] = {}
     for inside, part in _partitions(rows, partition_by):
         for piece in _pieces(part):
-            path = f"{folder}/{inside}part-{len(paths):05}-{write}.parquet"
-            write_new(blobs, path, parquet_bytes(piece, folder))
-            paths.append(path)
-    return tuple(paths)
+            path = f"{folder}/{inside}part-{len(files):05}-{write}.parquet"
+            files[path] = write_file(blobs, path, parquet_bytes(piece, folder))
+    return files
 
 
 def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:

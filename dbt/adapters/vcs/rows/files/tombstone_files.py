@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.write_once import write_new
-from dbt.adapters.vcs.rows.files.file_digests import digest, footer_of
+from dbt.adapters.vcs.rows.files.footers import write_file
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
 
 _ROW_GROUP: Final = 100_000
@@ -32,15 +31,14 @@ def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
     """
     rows = _sorted(rows)
     path = f"{folder}/deleted-{folder.rpartition('=')[2]}.parquet"
-    data = parquet_bytes(rows, folder, row_group=_ROW_GROUP)
-    write_new(blobs, path, data)
+    footer = write_file(blobs, path, parquet_bytes(rows, folder, row_group=_ROW_GROUP))
     counts = pc.value_counts(rows.column(FILE_COLUMN)).to_pylist()
     return Tombstone(
         path=path,
-        bytes=len(data),
+        bytes=footer.bytes,
         targets={item["values"]: item["counts"] for item in counts},
-        footer=digest(footer_of(data) or b""),
-        whole=digest(data),
+        footer=footer.digest,
+        whole=footer.whole,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 
 from chaos.calendar import Calendar
 from dbt.adapters.vcs.core.errors import NotFoundError, StorageError
+from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 
 _WRITES: Final = ("before", "after", "twice", "full", "cut off")
@@ -146,6 +147,11 @@ class TroubledBlobs:
         """Return the size of a blob."""
         with self._call("size", path) as kind:
             return self._inner.size(self._there(kind, path))
+
+    def modified_at(self, path: str) -> Micros | None:
+        """Return when a blob was written or renewed."""
+        with self._call("exists", path) as kind:
+            return None if kind == "not there" else self._inner.modified_at(path)
 
     def exists(self, path: str) -> bool:
         """Return whether there is a blob."""

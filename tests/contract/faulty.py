@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dbt.adapters.vcs.core.errors import StorageError
+from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.store import BlobInfo, Blobs
 
 
@@ -42,7 +43,11 @@ class FaultyBlobs:
 
     def create_all(self, blobs: Mapping[str, bytes]) -> None:
         for path, data in blobs.items():
-            self.create(path, data)
+            if not self.create(path, data):
+                self._inner.create_all({path: data})
+
+    def modified_at(self, path: str) -> Micros | None:
+        return self._inner.modified_at(path)
 
     def get(self, path: str) -> bytes:
         return self._inner.get(path)

@@ -1,6 +1,7 @@
 """What every store must do."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -37,6 +38,19 @@ TRICKS = [
     "a\x01b",
     "a\n",
 ]
+
+
+def test_storing_what_is_there_renews_it(blobs: Blobs) -> None:
+    blobs.create("a/b", b"one")
+    before = blobs.modified_at("a/b")
+    time.sleep(1.1)  # Some stores know whole seconds alone.
+    blobs.create_all({"a/b": b"one"})
+    after = blobs.modified_at("a/b")
+    assert before is not None
+    assert after is not None
+    assert after > before
+    assert [info.modified_at for info in blobs.walk("a")] == [after]
+    assert blobs.modified_at("a/c") is None
 
 
 def test_what_was_created_is_read(blobs: Blobs) -> None:

@@ -73,11 +73,16 @@ def change_retention(
     keep: Micros | None = None,
     horizon: Micros | None = None,
     at_work_until: Micros | None = None,
+    held_until: Micros | None = None,
 ) -> Retention:
     """Replace the given settings, and return the new retention.
 
+    With `held_until`, only if `at_work_until` still is that: a collection that lost its lease
+    changes nothing.
+
     Raises:
         InputError: The time to keep history is negative.
+        RetryError: Another collection took the lease.
     """
     if keep is not None and keep < 0:
         raise InputError("A retention can't be negative; 0 keeps what has a name alone.")
@@ -85,6 +90,11 @@ def change_retention(
     for _ in attempts("change the retention"):
         last = repository.refs.read(_SPACE, _NAME)
         old = _retention(last)
+        if held_until is not None and old.at_work_until != held_until:
+            raise RetryError(
+                f"Another garbage collection started in {repository.uri}: this one's lease is "
+                "lost, and it stopped. What it deleted was garbage. Run it again later."
+            )
         new = Retention(
             keep=old.keep if keep is None else keep,
             horizon=old.horizon if horizon is None else horizon,

@@ -49,11 +49,15 @@ class Blobs(Protocol):
         """
 
     def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs by path, skipping those that exist.
+        """Store blobs by path, and renew those that exist: they become as young as new ones.
 
+        A collection may be about to delete what is there, and looks at its age before it does.
         They are stored in no particular order, at about the cost of one. After a StorageError it
         is unknown which of them exist.
         """
+
+    def modified_at(self, path: str) -> Micros | None:
+        """Return when a blob was written or renewed; None if there is none."""
 
     def exists(self, path: str) -> bool:
         """Return whether there is a blob with this path."""

@@ -12,7 +12,7 @@ from obstore.exceptions import AlreadyExistsError
 from obstore.store import ObjectStore
 
 from dbt.adapters.vcs.core.errors import NotFoundError
-from dbt.adapters.vcs.core.ids import micros_of
+from dbt.adapters.vcs.core.ids import Micros, micros_of
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
 from dbt.adapters.vcs.core.store.cloud_failures import translated_cloud
 from dbt.adapters.vcs.core.store.each import Parallel
@@ -61,8 +61,23 @@ class CloudBlobs:
             return True
 
     def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs, leaving out those that are there."""
-        self._parallel.map(lambda item: self.create(*item), blobs.items())
+        """Store blobs, and renew those that are there by putting their bytes again."""
+        self._parallel.map(lambda item: self._create_or_renew(*item), blobs.items())
+
+    def _create_or_renew(self, path: str, data: bytes) -> None:
+        if not self.create(path, data):
+            # What is there is never replaced by other bytes.
+            with suppress(NotFoundError):
+                data = self.get(path)
+            with translated_cloud("write", path, self.uri):
+                obstore.put(self._store, path, data, use_multipart=False)
+
+    def modified_at(self, path: str) -> Micros | None:
+        """Return when a blob was written or renewed."""
+        check_path(path)
+        with suppress(NotFoundError), translated_cloud("read", path, self.uri):
+            return micros_of(obstore.head(self._store, path)["last_modified"])
+        return None
 
     def exists(self, path: str) -> bool:
         """Return whether there is a blob with this path."""

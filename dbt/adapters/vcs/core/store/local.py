@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from dbt.adapters.vcs.core.errors import StorageError
+from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
 from dbt.adapters.vcs.core.store.each import Parallel
 from dbt.adapters.vcs.core.store.failures import translated
@@ -144,11 +145,47 @@ class LocalBlobs:
         return self._put({path: data}, set())[path]
 
     def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs, leaving out those that are there."""
-        there = {path for path in blobs if self.exists(path)}
+        """Store blobs, and renew those that are there."""
+        there = {path for path in blobs if self._renew(path)}
         new = {path: data for path, data in blobs.items() if path not in there}
         # The writers of existing files may not have synced their names yet.
         self._put(new, {(self.root / path).parent for path in there})
+
+    def _renew(self, path: str) -> bool:
+        """Make a blob as young as a new one; False if there is none."""
+        if not self.exists(path):
+            return False
+        with translated("write", path, self.uri):
+            try:
+                os.utime(self.root / path)
+            except FileNotFoundError:
+                # A collection deleted it in the meantime, so it is stored again.
+                return False
+            except PermissionError:
+                # Only the owner of a file can set its times.
+                return self._replace_by_copy(path)
+        return True
+
+    def _replace_by_copy(self, path: str) -> bool:
+        """Put a new file with the same bytes in a blob's place; False if there is none."""
+        final = self.root / path
+        staged = _staged(final)
+        try:
+            staged.write_bytes(final.read_bytes())
+            if self._fsync:
+                _sync(staged)
+            staged.replace(final)
+        except FileNotFoundError:
+            return False
+        finally:
+            staged.unlink(missing_ok=True)
+        return True
+
+    def modified_at(self, path: str) -> Micros | None:
+        """Return when a blob was written or renewed."""
+        with translated("read", path, self.uri):
+            found = self._stat(path)
+        return None if found is None else Micros(found.st_mtime_ns // 1000)
 
     def sync(self, paths: Iterable[str]) -> None:
         """Sync the files and the folders that list them."""
@@ -167,8 +204,7 @@ class LocalBlobs:
                 final = self.root / check_path(path)
                 with translated("write", path, self.uri):
                     folders |= _make_folder(final.parent)
-                    # obstore leaves names that end in # and digits out of every listing.
-                    staged[path] = final.with_name(f"{final.name}#{uuid.uuid4().int}")
+                    staged[path] = _staged(final)
                     staged[path].write_bytes(data)
             self._sync_files(staged)
             created = {path: self._publish(path, file) for path, file in staged.items()}
@@ -211,6 +247,14 @@ class LocalBlobs:
 
         if self._fsync:
             self._parallel.map(sync, folders)
+
+
+def _staged(final: Path) -> Path:
+    """Return where a file is written before it gets its name.
+
+    obstore leaves names that end in # and digits out of every listing.
+    """
+    return final.with_name(f"{final.name}#{uuid.uuid4().int}")
 
 
 def _up_to_root(path: str, file: Path) -> Sequence[Path]:

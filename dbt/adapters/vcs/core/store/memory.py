@@ -44,9 +44,17 @@ class MemoryBlobs:
             return True
 
     def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs, leaving out those that are there."""
+        """Store blobs, and renew those that are there."""
         for path, data in blobs.items():
-            self.create(path, data)
+            if not self.create(path, data):
+                with self._lock:
+                    held, _ = self._blobs.get(path, (bytes(data), 0))
+                    self._blobs[path] = (held, self._clock())
+
+    def modified_at(self, path: str) -> Micros | None:
+        """Return when a blob was written or renewed."""
+        found = self._blobs.get(check_path(path))
+        return None if found is None else found[1]
 
     def exists(self, path: str) -> bool:
         """Return whether there is a blob with this path."""

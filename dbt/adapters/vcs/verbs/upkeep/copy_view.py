@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 
@@ -35,6 +36,10 @@ class CopyView:
     def exists(self, path: str) -> bool:
         """Return whether there is a blob with this path."""
         return self._of(path).exists(path)
+
+    def modified_at(self, path: str) -> Micros | None:
+        """Return when a blob was written or renewed."""
+        return self._of(path).modified_at(path)
 
     def folders(self, folder: str) -> list[str]:
         """Return the names of the direct sub-folders."""

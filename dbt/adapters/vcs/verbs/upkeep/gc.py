@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dbt.adapters.vcs.core.collection import EXPIRED, roots_of
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.collection import EXPIRED, NamedRoots, names_of, roots_of
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
 from dbt.adapters.vcs.core.repository import Repository
@@ -74,15 +74,16 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
     # One day more than promised: what was read within the retention period may be committed later.
     horizon = Micros(max(now - found.keep - GRACE, 0))
     if dry_run:
-        return _swept(repository, found, horizon, (), _garbage(repository, horizon), author=None)
-    _begin(repository, found, author)
+        return _swept(repository, found, horizon, (), _garbage(repository, horizon), None)
+    lease = _begin(repository, found, author)
     try:
         expired = tuple(_expire(repository, found, author))
         sweep = _garbage(repository, horizon)
+        lease.renew()
         change_retention(repository, author=author, action="collect", horizon=horizon)
-        return _swept(repository, found, horizon, expired, sweep, author=author)
+        return _swept(repository, found, horizon, expired, sweep, lease)
     finally:
-        change_retention(repository, author=author, action="end", at_work_until=Micros(0))
+        lease.end()
 
 
 def set_retention(repository: Repository, days: float, *, author: str) -> Retention:
@@ -107,25 +108,52 @@ def check_days(days: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Garbage:
+    names: NamedRoots
     needed: Needed
     objects: tuple[BlobInfo, ...]
     files: tuple[BlobInfo, ...]
     young: int
+    before: Micros
 
 
-def _begin(repository: Repository, found: Retention, author: str) -> None:
+def _begin(repository: Repository, found: Retention, author: str) -> _Lease:
     now = repository.clock()
     if found.at_work_until > now:
         raise RetryError(
             f"A garbage collection is running in {repository.uri}. Wait for it to end; one that "
             f"was killed counts as running until {datetime_of(found.at_work_until):%H:%M} UTC."
         )
-    _stay(repository, author)
+    lease = _Lease(repository, author, found.at_work_until)
+    lease.renew()
+    return lease
 
 
-def _stay(repository: Repository, author: str) -> None:
-    until = Micros(repository.clock() + LEASE)
-    change_retention(repository, author=author, action="begin", at_work_until=until)
+class _Lease:
+    """The right to delete: only who still holds it can renew it."""
+
+    def __init__(self, repository: Repository, author: str, until: Micros) -> None:
+        self._repository = repository
+        self._author = author
+        self._until = until
+
+    def renew(self) -> None:
+        """Announce that the collection is at work; RetryError if another one took over."""
+        self._change("begin", Micros(self._repository.clock() + LEASE))
+
+    def end(self) -> None:
+        """Let others start, unless another collection took over: then it is theirs."""
+        if read_retention(self._repository).at_work_until == self._until:
+            self._change("end", Micros(0))
+
+    def _change(self, action: str, until: Micros) -> None:
+        change_retention(
+            self._repository,
+            author=self._author,
+            action=action,
+            at_work_until=until,
+            held_until=self._until,
+        )
+        self._until = until
 
 
 def _expire(repository: Repository, found: Retention, author: str) -> Iterator[str]:
@@ -149,6 +177,7 @@ def _is_expired(run: RunBranch, found: Retention, now: Micros) -> bool:
 
 def _garbage(repository: Repository, horizon: Micros) -> _Garbage:
     before = repository.clock() - GRACE
+    names = _names(repository, horizon)
     kept = needed(roots_of(repository, horizon), repository.objects)
     objects = [
         info for info in repository.blobs.walk("objects") if _key(info.path) not in kept.objects
@@ -158,7 +187,33 @@ def _garbage(repository: Repository, horizon: Micros) -> _Garbage:
     done = [info for info in files if info.modified_at < before]
     pins = [i for i in repository.blobs.walk(f"refs/{PINS}") if i.modified_at < before]
     young = len(objects) - len(old) + len(files) - len(done)
-    return _Garbage(kept, (*old, *pins), tuple(done), young)
+    return _Garbage(names, kept, (*old, *pins), tuple(done), young, Micros(before))
+
+
+def _names(repository: Repository, horizon: Micros) -> NamedRoots:
+    """Return the names in use.
+
+    Raises:
+        DamagedError: The default branch is not among them, so a listing or a log is incomplete.
+    """
+    found = names_of(repository, horizon)
+    default = repository.default_branch
+    if default not in repository.refs.names("heads"):
+        raise DamagedError(
+            f"The listing of branches in {repository.uri} lacks the default branch, {default}: it "
+            "is incomplete, and what else it lacks would be deleted. Nothing more was deleted. "
+            "Check the store and run: dbt-vcs fsck"
+        )
+    head = repository.refs.read("heads", default)
+    if head is None or head.move.commit is None or head.move.commit not in found.lately:
+        # A branch that has just moved is in the next reading.
+        found = names_of(repository, horizon)
+        if head is None or head.move.commit not in found.lately:
+            raise DamagedError(
+                f"The default branch {default} of {repository.uri} is not among the branches that "
+                "were read. Nothing more was deleted. Check the store and run: dbt-vcs fsck"
+            )
+    return found
 
 
 def _key(path: str) -> tuple[str, str]:
@@ -173,27 +228,54 @@ def _swept(
     horizon: Micros,
     expired: tuple[str, ...],
     garbage: _Garbage,
-    *,
-    author: str | None,
+    lease: _Lease | None,
 ) -> GcReport:
-    """Delete garbage, unless `author` is None, as in a dry run."""
+    """Delete garbage, unless there is no lease, as in a dry run."""
     # Data files first: as long as a manifest exists, fsck can report its files.
-    for number, info in enumerate((*garbage.files, *garbage.objects)):
-        if author is None:
-            break
-        if number % _BATCH == _BATCH - 1:
-            _stay(repository, author)
-        repository.blobs.delete(info.path)
+    files, objects = list(garbage.files), list(garbage.objects)
+    if lease is not None:
+        gone = set(_delete(repository, horizon, garbage, lease))
+        files = [info for info in files if info.path in gone]
+        objects = [info for info in objects if info.path in gone]
     return GcReport(
-        dry_run=author is None,
+        dry_run=lease is None,
         keep_days=found.keep / DAY,
         horizon=datetime_of(horizon),
         runs=expired,
-        objects=len(garbage.objects),
-        files=len(garbage.files),
-        bytes=sum(info.bytes for info in (*garbage.files, *garbage.objects)),
+        objects=len(objects),
+        files=len(files),
+        bytes=sum(info.bytes for info in (*files, *objects)),
         young=garbage.young,
         kept_objects=len(garbage.needed.objects),
         kept_files=len(garbage.needed.files),
         kept_bytes=garbage.needed.bytes,
     )
+
+
+def _delete(
+    repository: Repository, horizon: Micros, garbage: _Garbage, lease: _Lease
+) -> Iterator[str]:
+    """Delete what is still garbage, and yield the paths.
+
+    Each batch first renews the lease, then reads the names again: whoever brings something back
+    either is seen here, or sees the lease.
+    """
+    names, kept = garbage.names, garbage.needed
+    garbage_infos = (*garbage.files, *garbage.objects)
+    for start in range(0, len(garbage_infos), _BATCH):
+        lease.renew()
+        now = _names(repository, horizon)
+        if now != names:
+            names, kept = now, needed(roots_of(repository, horizon), repository.objects)
+        for info in garbage_infos[start : start + _BATCH]:
+            if info.path in kept.files or _is_kept(info.path, kept):
+                continue
+            # A writer that found it there has renewed it.
+            modified = repository.blobs.modified_at(info.path)
+            if modified is not None and modified < garbage.before:
+                repository.blobs.delete(info.path)
+                yield info.path
+
+
+def _is_kept(path: str, kept: Needed) -> bool:
+    return path.startswith("objects/") and _key(path) in kept.objects

@@ -56,7 +56,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "core.model": (
         {"data_type", "value"},
-        {"block", "ref", "schema", "tombstone", "tree", "view"},
+        {"block", "forwarding", "ref", "schema", "tombstone", "tree", "view"},
         {"function", "segment"},
         {"snapshot"},
         {"commit"},
@@ -64,8 +64,9 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     "core.store": (
         {"blobs", "branch_names", "cache", "chain", "each", "reach"},
         {"failures", "header", "write_once"},
-        {"cloud_failures", "memory", "objects", "refs", "set_aside"},
-        {"cloud", "log_repair"},
+        {"cloud_failures", "forwards", "memory", "objects", "set_aside"},
+        {"cloud", "refs"},
+        {"log_repair"},
         {"local"},
         {"opening"},
     ),
@@ -133,7 +134,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"footers"},
         {"parquet"},
         {"block_reader", "file_check", "row_files", "tombstone_files"},
-        {"rewrite"},
+        {"filtering", "rewrite"},
     ),
     "engines": (
         {"engine_errors", "model_frames", "temporaries", "version_mounts"},
@@ -207,7 +208,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"left_runs", "revision_names", "row_set", "sessions"},
         {"reading", "sources"},
         {"changing", "refs"},
-        {"upkeep"},
+        {"erasing", "upkeep"},
     ),
     "verbs.upkeep": (
         {"copy_view", "data_check", "gc", "optimize", "status"},
@@ -226,6 +227,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "branch_text",
             "change_text",
             "optimize_text",
+            "purge_text",
             "reflog_text",
             "row_text",
             "run_text",

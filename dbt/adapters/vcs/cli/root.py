@@ -79,6 +79,10 @@ COMMANDS = {
     "gc": Lazy(
         "dbt.adapters.vcs.cli.upkeep.gc_command", "Delete files that are no longer needed."
     ),
+    "purge": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.purge_command",
+        "Erase rows of RELATION, schema.table, from all versions on all branches.",
+    ),
     "copy": Lazy(
         "dbt.adapters.vcs.cli.upkeep.copy_command",
         "Copy a repository, or bring a copy up to date.",

@@ -2,6 +2,7 @@
 
 from dbt.adapters.vcs.core.model.block import Block, ColumnStats, Scalar
 from dbt.adapters.vcs.core.model.commit import Commit, NodeRun, Run
+from dbt.adapters.vcs.core.model.forwarding import Forwarding
 from dbt.adapters.vcs.core.model.function import Function, Parameter
 from dbt.adapters.vcs.core.model.ref import RefMove
 from dbt.adapters.vcs.core.model.schema import Field, Schema
@@ -30,6 +31,7 @@ __all__ = [
     "Derivation",
     "Entry",
     "Field",
+    "Forwarding",
     "Function",
     "FunctionEntry",
     "Input",

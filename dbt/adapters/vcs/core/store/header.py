@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 
 PATH: Final = "vcs.json"
-_OURS: Final = frozenset({PATH, "objects", "refs", "data", "turns", "damaged"})
+_OURS: Final = frozenset({PATH, "objects", "refs", "data", "turns", "damaged", "rewritten"})
 
 
 class Header(Value, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
 from dbt.adapters.vcs.core.store.chain import check_follows, opened, sealed
 from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.forwards import Forwards
 from dbt.adapters.vcs.core.store.write_once import check_write_once
 
 Space: TypeAlias = str
@@ -23,6 +24,9 @@ Space: TypeAlias = str
 
 _HEADER: Final = "vcs.json"
 """A file that every repository has, from the end of its creation on."""
+
+PURGE: Final = "purge"
+"""The action of a move to the same history without some rows."""
 
 _STRIDE = 4
 """Factor of the gallop: short logs, the usual ones, take few probes."""
@@ -59,6 +63,8 @@ class RefStore:
         self._lock = threading.Lock()
         self._seen: dict[tuple[Space, str], _Seen] = {}
         self._checked_by = 0
+        self._forwards = Forwards(blobs)
+        self._forwarded: dict[tuple[Space, str], int] = {}
 
     def read(self, space: Space, name: str) -> Ref | None:
         """Return the last move, even a deletion; None if the ref never existed.
@@ -70,12 +76,12 @@ class RefStore:
         return None if seen is None else Ref(name, seen.seq, seen.move)
 
     def at(self, space: Space, name: str, seq: int) -> Ref:
-        """Return one move.
+        """Return one move; an earlier one than the last names what a purge replaced by its new id.
 
         Raises:
             DamagedError: There is no such move, or its file is damaged.
         """
-        return Ref(name, seq, self._opened(space, name, seq)[0])
+        return Ref(name, seq, self._forward(space, seq, self._opened(space, name, seq)[0]))
 
     def check(self, space: Space, name: str) -> Iterator[str]:
         """Yield what is wrong with a log, a sentence each, read from the first file to the last.
@@ -145,8 +151,11 @@ class RefStore:
         return new
 
     def created(self, space: Space, ref: Ref) -> Ref:
-        """Return the move that gave a ref its commit: those after it only changed its state."""
-        while ref.move.action == "state" and ref.seq > 1:
+        """Return the move that gave a ref its commit.
+
+        Those after it only changed its state, or were a purge's.
+        """
+        while ref.move.action in ("state", PURGE) and ref.seq > 1:
             ref = self.at(space, ref.name, ref.seq - 1)
         return ref
 
@@ -167,7 +176,7 @@ class RefStore:
             if later is not None:
                 check_follows(later, _path(space, name, seq + 1), data, _path(space, name, seq))
             later = move
-            yield Ref(name, seq, move)
+            yield Ref(name, seq, self._forward(space, seq, move))
 
     def read_all(
         self, space: Space, on_damage: Callable[[DamagedError], None] | None = None
@@ -283,6 +292,18 @@ class RefStore:
 
     def _exists(self, folder: str, seq: int) -> bool:
         return self._blobs.exists(_move(folder, seq))
+
+    def _forward(self, space: Space, seq: int, move: RefMove) -> RefMove:
+        """Return an earlier move with the new ids of what was rewritten since."""
+        known = self._remembered(space, move.name)
+        last = known.seq if known else 0
+        if seq == last:
+            return move
+        # A purge moves what it rewrites, so only a longer log can have other forwards.
+        if self._forwarded.get((space, move.name)) != last:
+            self._forwards.load()
+            self._forwarded[space, move.name] = last
+        return self._forwards.applied(move)
 
     def _opened(self, space: Space, name: str, seq: int) -> tuple[RefMove, bytes]:
         data = self._bytes_of(space, name, seq)

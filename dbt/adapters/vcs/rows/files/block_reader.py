@@ -160,6 +160,11 @@ class Files:
             found = self._deletions[tombstone] = self._read_deletions(tombstone, entry)
         return found.get(block, (np.empty(0, np.int64), np.empty(0, np.int64)))
 
+    def files_of(self, tombstone: Tombstone) -> frozenset[str]:
+        """Return the blocks of which a tombstone's file holds rows, used or not."""
+        self.deleted(tombstone.path, "", tombstone)
+        return frozenset(self._deletions[tombstone.path])
+
     def dead(self, tombstones: Sequence[str], block: str) -> Positions:
         """Return the positions that some tombstones delete from a block."""
         parts = [self.deleted(path, block)[0] for path in tombstones]

@@ -1,0 +1,1 @@
+"""Erasing rows from all versions of a table."""

@@ -1,0 +1,398 @@
+"""Purge: erase rows from all versions of a table, by rewriting the history that has them.
+
+New files are written first, then new manifests, then what tells which object took the place of
+which (`core.store.forwards`), then names are moved, one step each. A process that dies in between
+leaves each name in the old history or the new one, and purging again does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from dbt.adapters.vcs.core.branches import Branch, Names, is_protected
+from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError, RetryError
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of, new_write_id
+from dbt.adapters.vcs.core.model import (
+    Entry,
+    Forwarding,
+    FunctionEntry,
+    RelationName,
+    Snapshot,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import LEASE, change_retention, read_retention
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.forwards import Forwards
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.refs import PURGE
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.verbs.erasing.erased_files import FileEraser, Replacements, ToErase
+from dbt.adapters.vcs.verbs.erasing.matching_rows import Condition, Matcher
+from dbt.adapters.vcs.verbs.erasing.old_history import Swept, sweep
+from dbt.adapters.vcs.verbs.erasing.reached import ID, Named, Reached, reach, related
+from dbt.adapters.vcs.verbs.erasing.rewritten_history import EMPTY, History, mentions
+from dbt.adapters.vcs.verbs.erasing.rows_to_erase import find_rows
+from dbt.adapters.vcs.verbs.reading.log import parse_relation
+from dbt.adapters.vcs.verbs.sessions import sessions_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeRequest:
+    """What to erase.
+
+    Attributes:
+        relation: The table, `schema.identifier`.
+        where: A SQL condition over its columns; rows for which it is true are erased.
+        redact: Texts to take out of commit messages and what is stored with them.
+        dry_run: True to change nothing.
+    """
+
+    relation: str
+    where: str
+    redact: Sequence[str] = ()
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgedTable:
+    """A table whose history was rewritten.
+
+    Attributes:
+        relation: Its name, or its names, separated by commas.
+        versions: Number of versions that changed.
+    """
+
+    relation: str
+    versions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeReport:
+    """What a purge did, or would do.
+
+    Attributes:
+        relation: The table.
+        dry_run: True if nothing was changed.
+        tables: The tables whose history changed: the named one, and those that share its history.
+        rows: Number of stored rows that were erased; a row in several files counts several times.
+        before_images: Number of copies of deleted rows in tombstones that were erased.
+        rewritten_files: Number of files that were written again or left out.
+        commits: Number of commits that got another id.
+        moved: The names that moved to the new history.
+        unread_versions: Number of versions that lack a column of the condition.
+        mentions: Where texts of the condition are still written: messages, notes, views.
+        deleted_files: Number of data files deleted.
+        deleted_objects: Number of manifests deleted.
+        young: Number of files without a use that may belong to a running writer.
+        young_until: When `gc` deletes the last of these, in UTC; None if there are none.
+    """
+
+    relation: str
+    dry_run: bool
+    tables: tuple[PurgedTable, ...] = ()
+    rows: int = 0
+    before_images: int = 0
+    rewritten_files: int = 0
+    commits: int = 0
+    moved: tuple[str, ...] = ()
+    unread_versions: int = 0
+    mentions: tuple[str, ...] = ()
+    deleted_files: int = 0
+    deleted_objects: int = 0
+    young: int = 0
+    young_until: str | None = None
+
+
+def purge(
+    repository: Repository,
+    request: PurgeRequest,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+    guard: Callable[[str], object] = lambda branch: None,
+) -> PurgeReport:
+    """Erase rows from every version of a table on every branch, tag and named snapshot.
+
+    Every commit from the first that changes gets another id. Names move to the new commits, and
+    the old files are deleted. A name that somebody else moves meanwhile is taken up again. What
+    can't be reached: copies of the repository, and what readers hold.
+
+    Args:
+        repository: The repository.
+        request: What to erase.
+        author: Who does it.
+        engine: Creates the engine, for conditions that are more than comparisons; a local Spark
+            if None.
+        guard: Called with each branch that is to move; raises if the project's rules forbid it.
+
+    Raises:
+        NotFoundError: No version of such a table is in the repository.
+        InputError: The condition can't be used.
+        ProtectedError: A name that would have to move is protected; nothing was changed.
+        RetryError: A collection is at work, or others moved names on every attempt.
+        DamagedError: A file or manifest of the history is damaged.
+    """
+    condition, name = Condition(request.where), parse_relation(request.relation)
+    condition.check()
+    forwards = Forwards(repository.blobs)
+    forwards.load()
+    forwards.keep({EMPTY, *(i.path.rpartition("/")[2] for i in repository.blobs.walk("objects"))})
+    with (
+        sessions_of(engine, repository.blobs, PURGE) as sessions,
+        _at_work(repository, author, request.dry_run) as stay,
+    ):
+        matcher = Matcher(repository.blobs, condition, sessions)
+        work = _Work(repository, request, name, condition, matcher, forwards)
+        for _ in attempts(f"purge {name}"):
+            stay()
+            planned = work.plan(dry_run=True)
+            _check_open(planned.moves, guard)
+            if request.dry_run:
+                return planned.report
+            if not planned.is_needed:
+                break
+            work.carry_out(author)
+        stay()
+        swept = sweep(repository, planned.reached, planned.versions, forwards)
+    return _swept(replace(work.done, mentions=planned.report.mentions), swept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """A rewritten history, and how names move to it."""
+
+    reached: Reached
+    versions: Mapping[SnapshotId, Snapshot]
+    history: History
+    moves: tuple[tuple[Named, CommitId | None, dict[str, str]], ...]
+    report: PurgeReport
+
+    @property
+    def is_needed(self) -> bool:
+        found = self.history.changes()
+        return bool(self.moves or found.commits or found.snapshots)
+
+
+@dataclass(slots=True)
+class _Work:
+    """Rounds of one purge: the history is planned again if names moved meanwhile."""
+
+    repository: Repository
+    request: PurgeRequest
+    name: RelationName
+    condition: Condition
+    matcher: Matcher
+    forwards: Forwards
+    done: PurgeReport = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.done = PurgeReport(relation=str(self.name), dry_run=False)
+
+    def plan(self, *, dry_run: bool) -> _Plan:
+        """Rewrite the history; a dry run stores nothing of it."""
+        objects = self.repository.objects
+        reached = reach(self.repository, self.forwards)
+        versions = related(objects, reached, self.name, self.forwards)
+        if not versions:
+            raise NotFoundError(
+                f"No branch, tag or named snapshot ever showed a table {self.name}, as far as "
+                "the history is kept."
+            )
+        erase, unread = find_rows(self.repository, versions, self.condition, self.matcher)
+        eraser = FileEraser(self.repository.blobs, new_write_id(), dry_run=dry_run)
+        files = eraser.replaced(erase)
+        history = History(objects, files.segment, self.forwards.of, self.request.redact)
+        if not dry_run:
+            history.put = objects.put
+        for id in reached.snapshots:
+            history.rewrite_snapshot(id, has_files=id in versions)
+        for commit in reached.commits:
+            history.rewrite_commit(commit)
+        moves = tuple(_moves(reached, history))
+        report = self._report(reached, versions, history, files, erase)
+        report = replace(
+            report, unread_versions=unread, moved=tuple(named.title for named, *_ in moves)
+        )
+        return _Plan(
+            reached=reached, versions=versions, history=history, moves=moves, report=report
+        )
+
+    def carry_out(self, author: str) -> None:
+        """Store the new history, and move names to it."""
+        plan = self.plan(dry_run=False)
+        repository = self.repository
+        repository.objects.flush()
+        if (changes := plan.history.changes()) != Forwarding():
+            self.forwards.put(changes)
+        moved = []
+        for named, commit, state in plan.moves:
+            names = Names(
+                repository.objects, repository.refs, repository.clock, named.space, word="name"
+            )
+            name = named.ref.name
+            # If somebody else was first, the next round takes their commits up.
+            if names.follow(named.ref, name, commit, author=author, action=PURGE, state=state):
+                moved.append(named.title)
+        self.done = _added(self.done, replace(plan.report, moved=tuple(moved)))
+
+    def _report(
+        self,
+        reached: Reached,
+        versions: Mapping[SnapshotId, Snapshot],
+        history: History,
+        files: Replacements,
+        erase: ToErase,
+    ) -> PurgeReport:
+        tables: dict[str, int] = {}
+        for id in versions:
+            if history.snapshots[id] != id:
+                names = sorted(map(str, reached.names.get(id, ()))) or [str(self.name)]
+                tables[", ".join(names)] = tables.get(", ".join(names), 0) + 1
+        changes = history.changes()
+        return PurgeReport(
+            relation=str(self.name),
+            dry_run=self.request.dry_run,
+            tables=tuple(
+                PurgedTable(relation=name, versions=count)
+                for name, count in sorted(tables.items())
+            ),
+            rows=files.rows,
+            before_images=files.images,
+            rewritten_files=len(erase.blocks) + len(erase.stones),
+            commits=len(changes.commits),
+            mentions=tuple(self._mentions(reached, versions, history)),
+        )
+
+    def _mentions(
+        self, reached: Reached, versions: Mapping[SnapshotId, Snapshot], history: History
+    ) -> Iterator[str]:
+        """Yield where texts of the condition, or those to redact, are left."""
+        texts = tuple(dict.fromkeys((*self.condition.texts, *self.request.redact)))
+        objects = self.repository.objects
+        left = [text for text in texts if history.redacted(text) == text]
+        for id in reached.commits:
+            if mentions(objects.commit(id), left):
+                yield f"the message of commit {history.commits[id][:12]}"
+        yield from (where for where, note in reached.notes if _has(note, texts))
+        for entry, name in reached.texts.items():
+            if _has(_text(objects, entry), texts):
+                yield f"the text of the {entry.noun} {name}"
+        told = {text for item in versions.values() for text in item.properties.values()}
+        told |= {item.comment or "" for item in versions.values()}
+        if any(_has(text, texts) for text in told):
+            yield f"a comment or property of {self.name}"
+
+
+def _has(text: str, parts: Sequence[str]) -> bool:
+    return any(part in text for part in parts)
+
+
+def _text(objects: ObjectStore, entry: Entry) -> str:
+    """Return what somebody wrote to define a view or function."""
+    match entry:
+        case ViewEntry(view=id):
+            return objects.view(id).text
+        case FunctionEntry(function=id):
+            return objects.function(id).text
+    return ""
+
+
+def _moves(
+    reached: Reached, history: History
+) -> Iterator[tuple[Named, CommitId | None, dict[str, str]]]:
+    """Yield the names that move, with their new commit and state."""
+    for named in reached.named:
+        move = named.ref.move
+        commit = None if move.commit is None else CommitId(history.of(move.commit))
+        state = {
+            key: ID.sub(lambda found: history.of(found[0]), value)
+            for key, value in move.state.items()
+        }
+        if (commit, state) != (move.commit, move.state):
+            yield named, commit, state
+
+
+def _check_open(
+    moves: Sequence[tuple[Named, CommitId | None, dict[str, str]]],
+    guard: Callable[[str], object],
+) -> None:
+    """Check that every name that is to move may be moved.
+
+    Raises:
+        ProtectedError: One is protected.
+    """
+    for named, *_ in moves:
+        commit = named.ref.move.commit
+        if named.space == "heads" and commit is not None:
+            guard(named.ref.name)
+            Branch(named.ref.name, commit, named.ref).check_open(promotes=False)
+        elif is_protected(named.ref):
+            raise ProtectedError(
+                f"The {named.title} is protected and shows rows that are to be erased. Nothing "
+                "was changed. Lift its protection first."
+            )
+
+
+@contextmanager
+def _at_work(repository: Repository, author: str, dry_run: bool) -> Iterator[Callable[[], None]]:
+    """Keep collections and restores away within the block; yields what renews that."""
+    if dry_run:
+        yield lambda: None
+        return
+    until = read_retention(repository).at_work_until
+    if until > repository.clock():
+        raise RetryError(
+            f"A garbage collection or a purge is running in {repository.uri}. Wait for it to "
+            f"end; one that was killed counts as running until {datetime_of(until):%H:%M} UTC."
+        )
+
+    held = until
+
+    def change(action: str, later: Micros) -> None:
+        nonlocal held
+        change_retention(
+            repository, author=author, action=action, at_work_until=later, held_until=held
+        )
+        held = later
+
+    def stay() -> None:
+        change(PURGE, Micros(repository.clock() + LEASE))
+
+    stay()
+    try:
+        yield stay
+    finally:
+        if read_retention(repository).at_work_until == held:
+            change("end", Micros(0))
+
+
+def _added(one: PurgeReport, other: PurgeReport) -> PurgeReport:
+    """Return what two rounds did together."""
+    versions = {table.relation: table.versions for table in one.tables}
+    for table in other.tables:
+        versions[table.relation] = versions.get(table.relation, 0) + table.versions
+    return replace(
+        other,
+        tables=tuple(
+            PurgedTable(relation=name, versions=count) for name, count in sorted(versions.items())
+        ),
+        rows=one.rows + other.rows,
+        before_images=one.before_images + other.before_images,
+        rewritten_files=one.rewritten_files + other.rewritten_files,
+        commits=one.commits + other.commits,
+        moved=tuple(dict.fromkeys((*one.moved, *other.moved))),
+    )
+
+
+def _swept(report: PurgeReport, swept: Swept) -> PurgeReport:
+    until = swept.young_until
+    return replace(
+        report,
+        deleted_files=swept.files,
+        deleted_objects=swept.objects,
+        young=swept.young,
+        young_until=None if until is None else f"{until:%Y-%m-%d %H:%M} UTC",
+    )

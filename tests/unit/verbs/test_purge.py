@@ -1,0 +1,421 @@
+"""Erasure of rows from all versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+import pytest
+import zstandard
+
+from dbt.adapters.vcs.core.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    ProtectedError,
+    RetryError,
+)
+from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.model import ColumnStats, Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import Protection, Repository
+from dbt.adapters.vcs.core.retention import change_retention, hold
+from dbt.adapters.vcs.core.store import BlobInfo, MemoryBlobs
+from dbt.adapters.vcs.diffs.row_diff import diff
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
+from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
+from dbt.adapters.vcs.verbs.erasing.purge import PurgeReport, PurgeRequest, purge
+from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
+from tests.contract.faulty import Crash
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Clock, Warehouse
+
+JANE = "zz-jane@example.org"
+
+
+@pytest.fixture
+def tables() -> Tables:
+    clock = Clock()
+    return Tables(Warehouse(MemoryBlobs(clock), clock))
+
+
+def again(tables: Tables) -> Repository:
+    """The repository as another process sees it."""
+    repository = tables.warehouse.repository
+    return Repository.open(repository.blobs, clock=repository.clock)
+
+
+def erase(tables: Tables, where: str = f"name = '{JANE}'", **options: bool) -> PurgeReport:
+    request = PurgeRequest(relation="shop.a", where=where, **options)
+    return purge(again(tables), request, author="bob")
+
+
+def shown(repository: Repository, revision: str, name: str = "a") -> dict[int, str | None]:
+    commit = CommitId(repository.resolve(revision))
+    entry: Entry | None = repository.tree(commit).entry(RelationName("shop", name))
+    assert isinstance(entry, TableEntry)
+    rows = diff(repository, None, repository.objects.snapshot(entry.snapshot)).rows.to_pylist()
+    return {row["id"]: row["name"] for row in rows}
+
+
+def holding(repository: Repository, text: str) -> list[str]:
+    """The files of a repository that hold a text, as it is or compressed."""
+    found = []
+    for folder in ("objects", "refs", "data", "rewritten", "damaged", "turns"):
+        for info in repository.blobs.walk(folder):
+            data = repository.blobs.get(info.path)
+            if data.startswith(b"\x28\xb5\x2f\xfd"):
+                data = zstandard.ZstdDecompressor().decompress(data)
+            if text.encode() in data:
+                found.append(info.path)
+    return found
+
+
+def history(tables: Tables) -> None:
+    """A table with a row that was inserted, moved on, and deleted by a tombstone."""
+    first = tables.block({1: "ann", 2: JANE, 3: "bob"})
+    one = tables.entry([first])
+    tables.put(a=one, b=tables.entry([tables.block({7: "kim"})]))
+    two = tables.entry([first, tables.block({4: JANE})], parents=[one])
+    tables.put(a=two)
+    tables.warehouse.branch("dev")
+    tables.warehouse.repository.create_tag("v1", tables.warehouse.head(), author="ann")
+    stone = tables.tombstone(first, {1: (2, JANE), 2: (3, "bob")})
+    tables.put(a=tables.entry([first], [stone], parents=[two]))
+    tables.put("dev", c=tables.entry([tables.block({9: "zoe"})]))
+
+
+def test_rows_are_erased_from_all_versions(tables: Tables) -> None:
+    history(tables)
+    assert holding(tables.warehouse.repository, JANE)
+    report = erase(tables)
+    repository = again(tables)
+    assert holding(repository, JANE) == []
+    assert shown(repository, "main") == {1: "ann"}
+    assert shown(repository, "main~1") == {1: "ann", 3: "bob"} == shown(repository, "v1")
+    assert shown(repository, "main~2") == {1: "ann", 3: "bob"} == shown(repository, "dev~2")
+    assert shown(repository, "dev", "b") == {7: "kim"}
+    assert check_repository(repository).problems == ()
+    assert (report.rows, report.before_images, report.commits) == (2, 1, 4)
+    assert report.moved == ("branch dev", "branch main", "tag v1")
+    assert [(table.relation, table.versions) for table in report.tables] == [("shop.a", 3)]
+
+
+def test_lines_of_history_keep_their_common_ancestor(tables: Tables) -> None:
+    history(tables)
+    erase(tables)
+    repository = again(tables)
+    main, dev = repository.branch("main").head, repository.branch("dev").head
+    assert repository.merge_base(main, dev) == repository.resolve("main~1")
+    assert repository.resolve("v1") == repository.resolve("main~1")
+
+
+def test_what_nothing_touched_keeps_its_id(tables: Tables) -> None:
+    tables.put(b=tables.entry([tables.block({7: "kim"})]))
+    before = tables.warehouse.head()
+    tables.warehouse.branch("early")
+    tables.put(a=tables.entry([tables.block({1: JANE, 2: "ann"})]))
+    erase(tables)
+    repository = again(tables)
+    assert repository.branch("early").head == before == repository.resolve("main~1")
+    assert shown(repository, "main", "b") == {7: "kim"}
+
+
+def test_a_second_purge_finds_nothing(tables: Tables) -> None:
+    history(tables)
+    erase(tables)
+    heads = again(tables).branches()
+    report = erase(tables)
+    assert (report.rows, report.commits, report.moved) == (0, 0, ())
+    assert again(tables).branches() == heads
+
+
+def test_a_dry_run_reports_the_same_and_writes_nothing(tables: Tables) -> None:
+    history(tables)
+    blobs = tables.warehouse.blobs
+    folders = ("objects", "refs", "data", "rewritten")
+    before = {info.path for folder in folders for info in blobs.walk(folder)}
+    planned = erase(tables, dry_run=True)
+    assert {info.path for folder in folders for info in blobs.walk(folder)} == before
+    done = erase(tables)
+    for name in ("tables", "rows", "before_images", "commits", "moved", "rewritten_files"):
+        assert getattr(planned, name) == getattr(done, name), name
+
+
+def test_earlier_moves_lead_to_the_new_history(tables: Tables) -> None:
+    history(tables)
+    tables.warehouse.repository.delete_branch("dev", author="ann")
+    erase(tables)
+    repository = again(tables)
+    assert shown(repository, "main@{1}") == {1: "ann", 3: "bob"}
+    [before, _] = [move.move.commit for move in repository.refs.log("heads", "dev")][1:]
+    assert before is not None
+    assert shown(repository, before) == {1: "ann", 3: "bob"}
+    set_retention(repository, 1, author="ann")
+    collect(repository, author="ann")
+    assert shown(again(tables), "main@{1}") == {1: "ann", 3: "bob"}
+
+
+def test_messages_are_redacted_where_that_is_asked_for_and_reported_otherwise(
+    tables: Tables,
+) -> None:
+    tables.warehouse.put(
+        a=tables.entry([tables.block({1: JANE})]), message=f"update a set name = '{JANE}'"
+    )
+    planned = erase(tables, dry_run=True)
+    assert planned.mentions[0].startswith("the message of commit ")
+    report = purge(
+        again(tables),
+        PurgeRequest(relation="shop.a", where=f"name = '{JANE}'", redact=(JANE,)),
+        author="bob",
+    )
+    repository = again(tables)
+    head = repository.objects.commit(repository.branch("main").head)
+    assert head.message == "update a set name = '[redacted]'"
+    assert report.mentions == ("the log of branch main, move 2",)
+
+
+def test_a_protected_branch_is_not_rewritten(tables: Tables) -> None:
+    history(tables)
+    tables.warehouse.repository.protect("dev", Protection(), author="ann")
+    head = again(tables).branch("main").head
+    with pytest.raises(ProtectedError, match="'dev' is protected"):
+        erase(tables)
+    assert again(tables).branch("main").head == head
+    assert shown(again(tables), "main~1") == {1: "ann", 2: JANE, 3: "bob", 4: JANE}
+
+
+@pytest.mark.parametrize(
+    ("where", "kind", "match"),
+    [
+        ("id in (select id from b)", InputError, "can't read other tables"),
+        ("nope = 1", InputError, "It has: id, name"),
+        ("id = 1; drop table a", InputError, "one condition"),
+    ],
+)
+def test_what_is_no_condition_of_the_table_is_refused(
+    tables: Tables, where: str, kind: type[Exception], match: str
+) -> None:
+    history(tables)
+    with pytest.raises(kind, match=match):
+        erase(tables, where)
+
+
+def test_a_table_that_never_was_is_refused(tables: Tables) -> None:
+    history(tables)
+    with pytest.raises(NotFoundError, match="No branch, tag"):
+        purge(again(tables), PurgeRequest(relation="shop.x", where="id = 1"), author="bob")
+
+
+class Mortal(MemoryBlobs):
+    """A store whose process dies before or after the n-th write or deletion, and stays dead."""
+
+    def __init__(self, inner: MemoryBlobs, dies_at: int = 0, *, after: bool = False) -> None:
+        super().__init__()
+        self._blobs = inner._blobs
+        self._clock = inner._clock
+        self._lock = inner._lock
+        self.count = 0
+        self._dies_at = dies_at
+        self._after = after
+        self._is_dead = False
+
+    def create(self, path: str, data: bytes) -> bool:
+        if path == "vcs.json":
+            return super().create(path, data)
+        return self._done(lambda: super(Mortal, self).create(path, data))
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+        for path, data in blobs.items():
+            self.create(path, data)
+
+    def delete(self, path: str) -> None:
+        self._done(lambda: super(Mortal, self).delete(path))
+
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        if self._is_dead:
+            raise Crash
+        return super().walk(folder)
+
+    def get(self, path: str) -> bytes:
+        if self._is_dead:
+            raise Crash
+        return super().get(path)
+
+    def _done(self, act: Callable[[], object]) -> bool:
+        self.count += 1
+        self._is_dead |= self.count == self._dies_at and not self._after
+        if self._is_dead:
+            raise Crash
+        result = act()
+        self._is_dead = self.count == self._dies_at
+        if self._is_dead:
+            raise Crash
+        return bool(result)
+
+
+def copied(blobs: MemoryBlobs, clock: Clock) -> MemoryBlobs:
+    copy = MemoryBlobs(clock)
+    copy._blobs = dict(blobs._blobs)
+    return copy
+
+
+OLD = {"main": {1: "ann"}, "dev~1": {1: "ann", 2: JANE, 3: "bob", 4: JANE}}
+OLD["v1"] = OLD["dev~1"]
+NEW = {"main": {1: "ann"}, "dev~1": {1: "ann", 3: "bob"}, "v1": {1: "ann", 3: "bob"}}
+
+
+def test_a_purge_that_was_killed_at_any_write_is_completed_by_the_next_one(
+    tables: Tables,
+) -> None:
+    history(tables)
+    clock, stored = tables.warehouse.clock, tables.warehouse.blobs
+    assert isinstance(stored, MemoryBlobs)
+    request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'")
+
+    def attempt(blobs: MemoryBlobs) -> None:
+        purge(Repository.open(blobs, clock=clock), request, author="bob")
+
+    counting = Mortal(copied(stored, clock))
+    attempt(counting)
+    assert counting.count > 30
+    for number in range(1, counting.count + 1):
+        for after in (False, True):
+            blobs = copied(stored, clock)
+            with pytest.raises(Crash):
+                attempt(Mortal(blobs, number, after=after))
+            left = Repository.open(blobs, clock=clock)
+            for revision in ("main", "dev~1", "v1"):
+                assert shown(left, revision) in (OLD[revision], NEW[revision])
+            assert check_repository(left).problems == ()
+            # A purge that was killed counts as running for a while.
+            clock.now += 2 * 3_600 * 1_000_000
+            attempt(blobs)
+            done = Repository.open(blobs, clock=clock)
+            assert {name: shown(done, name) for name in NEW} == NEW
+            assert holding(done, JANE) == []
+            heads = [done.branch(name).head for name in ("main", "dev")]
+            assert done.merge_base(*heads) == done.resolve("v1")
+            assert check_repository(done).problems == ()
+
+
+class Busy(MemoryBlobs):
+    """A store in which somebody else writes just before the first name moves."""
+
+    def __init__(self, inner: MemoryBlobs, act: Callable[[], object]) -> None:
+        super().__init__()
+        self._blobs = inner._blobs
+        self._clock = inner._clock
+        self._act: Callable[[], object] | None = act
+
+    def create(self, path: str, data: bytes) -> bool:
+        if path.startswith("refs/heads/main/") and self._act is not None:
+            act, self._act = self._act, None
+            act()
+        return super().create(path, data)
+
+
+def test_commits_that_others_land_meanwhile_are_rewritten_too(tables: Tables) -> None:
+    history(tables)
+    blobs = tables.warehouse.blobs
+    assert isinstance(blobs, MemoryBlobs)
+
+    def land() -> None:
+        entry = tables.shown(RelationName("shop", "a"), "main~1")
+        added = tables.entry([tables.block({5: JANE, 6: "eve"})], parents=[entry])
+        tables.put(a=added)
+
+    busy = Busy(blobs, land)
+    request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'")
+    purge(Repository.open(busy, clock=tables.warehouse.clock), request, author="bob")
+    repository = again(tables)
+    assert shown(repository, "main") == {6: "eve"}
+    assert shown(repository, "main~1") == {1: "ann"}
+    assert shown(repository, "main~2") == {1: "ann", 3: "bob"}
+    assert holding(repository, JANE) == []
+    assert check_repository(repository).problems == ()
+
+
+def test_named_snapshots_and_pins_lose_the_rows(tables: Tables) -> None:
+    history(tables)
+    repository = tables.warehouse.repository
+    create_snapshot(repository, "shop.a", "base", "main~1", author="ann")
+    old = tables.shown(RelationName("shop", "a"), "main~2").snapshot
+    hold(repository, None, [old], author="ann", known=repository.branch("main").head)
+    report = erase(tables)
+    repository = again(tables)
+    [named] = repository.snapshots.all()
+    rows = diff(repository, None, repository.objects.snapshot(named.snapshot)).rows.to_pylist()
+    assert rows == [{"id": 1, "name": "ann"}, {"id": 3, "name": "bob"}]
+    assert "snapshot shop.a base" in report.moved
+    assert holding(repository, JANE) == []
+    collect(repository, author="ann")
+
+
+def test_conflicts_that_wait_lose_the_rows(tables: Tables) -> None:
+    base = tables.entry([tables.block({1: "ann", 2: "kim"})], key=True)
+    tables.put(a=base)
+    tables.warehouse.branch("dev")
+    for branch, names in (("main", {1: JANE, 2: "kit"}), ("dev", {1: "anna", 2: "kip"})):
+        tables.put(branch, a=tables.entry([tables.block(names)], parents=[base], key=True))
+    repository = tables.warehouse.repository
+    with pytest.raises(ConflictError):
+        merge(repository, "dev", "main", author="ann")
+    for row, choice in (("1", Choice.OURS), ("2", Choice.THEIRS)):
+        chosen = RowChoice(choice=choice, key={"id": row})
+        resolve(repository, "main", "shop.a", chosen, author="ann")
+    erase(tables, "id = 1")
+    repository = again(tables)
+    assert holding(repository, JANE) == []
+    continue_merge(repository, "main", author="ann")
+    assert shown(repository, "main") == {2: "kip"}
+
+
+def test_bounds_of_files_that_were_collected_are_erased(tables: Tables) -> None:
+    jane = tables.block({1: "ann", 2: JANE})
+    stats = {"id": (1, 2, 0), "name": ("ann", JANE, 0)}
+
+    bounded = msgspec.structs.replace(
+        jane, stats={key: ColumnStats(*value) for key, value in stats.items()}
+    )
+    other = msgspec.structs.replace(
+        tables.block({5: "eve"}),
+        stats={"id": ColumnStats(5, 5, 0), "name": ColumnStats("eve", "eve", 0)},
+    )
+    one = tables.entry([bounded, other])
+    tables.put(a=one)
+    tables.put(a=tables.entry([other], parents=[one]))
+    blobs = tables.warehouse.blobs
+    blobs.delete(jane.path)
+    assert holding(again(tables), JANE)
+    erase(tables)
+    repository = again(tables)
+    assert holding(repository, JANE) == []
+    assert shown(repository, "main") == {5: "eve"}
+    assert erase(tables).commits == 0
+
+
+def test_a_clone_loses_the_rows_that_it_shares(tables: Tables) -> None:
+    history(tables)
+    repository = tables.warehouse.repository
+    clone_from_snapshot(repository, "shop.a", "shop.n", "main~1", branch="main", author="ann")
+    report = erase(tables)
+    assert shown(again(tables), "main", "n") == {1: "ann", 3: "bob"}
+    assert holding(again(tables), JANE) == []
+    assert {name for t in report.tables for name in t.relation.split(", ")} == {
+        "shop.a",
+        "shop.n",
+    }
+
+
+def test_two_purges_at_once_are_refused(tables: Tables) -> None:
+    history(tables)
+    repository = tables.warehouse.repository
+    later = Micros(tables.warehouse.clock() + 3_600 * 1_000_000)
+    change_retention(repository, author="ann", action="purge", at_work_until=later)
+    with pytest.raises(RetryError, match="is running"):
+        erase(tables)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chaos.calendar import HOUR, NIGHT, Calendar, now
-from chaos.check import carried, check, drill, sorted_out
+from chaos.check import carried, check, drill, sorted_out, wrong_copies
 from chaos.ground import Ground, Weather, counted
 from chaos.journal import Journal
 from chaos.life import Plan, live
@@ -133,6 +133,10 @@ class Campaign:
     def _reopen(self) -> Blobs:
         return open_blobs(f"{self.location}/era{self.state.era}", dict(self.options))
 
+    def _copy_of(self, name: str) -> Blobs:
+        location = f"{self.location}/era{self.state.era}-copy-{name}"
+        return open_blobs(location, dict(self.options))
+
     def _dawn(self, seconds: float) -> Ground:
         """Return the ground two days later, with hours that pass during the round."""
         self.state.steps.append((now(), NIGHT))
@@ -141,7 +145,8 @@ class Campaign:
             for number in range(1, _STEPS + 1)
         ]
         self.state.steps += hours
-        return Ground(self._reopen, Calendar(tuple(map(tuple, self.state.steps))), self._names)  # type: ignore[arg-type]
+        calendar = Calendar(tuple(map(tuple, self.state.steps)))  # type: ignore[arg-type]
+        return Ground(self._reopen, calendar, self._names, self._copy_of)
 
     def _journal(self, name: str) -> Journal:
         return Journal(self.folder / f"journal-{self.state.round}-{name}.jsonl")
@@ -202,6 +207,7 @@ class Campaign:
         }
         lines = {name: self._journal(name).lines() for name in self._names}
         wrong = check(ground.repository(), worlds, lines, dice)
+        wrong += wrong_copies(ground)
         wrong += drill(ground.blobs(), dice)
         return {
             **counted(lines),
@@ -257,7 +263,19 @@ def _told(work: Callable[[], object]) -> None:
 
 def totals(results: Path) -> dict[str, int]:
     """Return the sums over all rounds in a results file."""
-    names = ("kills", "deaths", "operations", "publishes", "faults", "gc", "reads", "raw")
+    names = (
+        "kills",
+        "deaths",
+        "operations",
+        "publishes",
+        "faults",
+        "gc",
+        "reads",
+        "fsck",
+        "copies",
+        "repairs",
+        "raw",
+    )
     found = dict.fromkeys(("rounds", *names, "lost", "mixed", "silent"), 0)
     for line in Journal(results).lines():
         found["rounds"] += 1

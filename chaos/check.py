@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chaos.calendar import HOUR
+from chaos.copies import EVERYTHING, flipped
+from chaos.faults import Trouble
+from chaos.ground import Ground
 from chaos.journal import Line
-from chaos.shop import Known, look
+from chaos.shop import TABLES, Known, look
 from chaos.worker import own_batches
 from chaos.worlds import Worlds
 from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 _SAMPLES = 5
@@ -59,7 +64,9 @@ def check(
         known: What files that were read before hold.
     """
     known = {} if known is None else known
-    wrong = [f"damaged: {problem}" for problem in check_repository(repository).problems]
+    wrong = [
+        f"damaged: {problem}" for problem in check_repository(repository, data=EVERYTHING).problems
+    ]
     for worker, lines in journals.items():
         wrong += [line["what"] for line in lines if line["event"] == "wrong"]
         replayed(worlds[worker], lines)
@@ -118,6 +125,18 @@ def _wrong_commits(repository: Repository, dice: random.Random, known: Known) ->
     return wrong
 
 
+def wrong_copies(ground: Ground) -> list[str]:
+    """Return what is wrong with the copies that workers began to make, finished or not."""
+    wrong: list[str] = []
+    for worker in ground.workers:
+        copies = ground.copies(worker, Trouble(random.Random(0)), 0)
+        copy = copies and copies.opened()
+        if copy:
+            problems = check_repository(copy).problems
+            wrong += [f"damaged: the copy of {worker}: {problem}" for problem in problems]
+    return wrong
+
+
 class EditedBlobs:
     """Another store in which one file has other bytes, or is gone."""
 
@@ -129,6 +148,12 @@ class EditedBlobs:
     def get(self, path: str) -> bytes:
         """Return all bytes of a blob."""
         return self._data if path == self._path else self._inner.get(path)
+
+    def range(self, path: str, start: int, length: int) -> bytes:
+        """Return a part of a blob."""
+        if path == self._path:
+            return self._data[start : start + length]
+        return self._inner.range(path, start, length)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -144,10 +169,29 @@ def carried(lines: list[Line]) -> list[Line]:
 
 
 def drill(blobs: Blobs, dice: random.Random) -> list[str]:
-    """Edit the author of one move of a branch, in a view of the store: is it told?"""
-    paths = sorted(info.path for info in blobs.walk("refs/heads"))
-    path = dice.choice(paths)
-    data = blobs.get(path)
-    edited = data.replace(b'"by":"', b'"by":"not ', 1)
-    told = check_repository(Repository.open(EditedBlobs(blobs, path, edited))).problems
+    """Edit a move of a branch and a file of rows, in a view of the store: is it told?"""
+    path = dice.choice(sorted(info.path for info in blobs.walk("refs/heads")))
+    edited = blobs.get(path).replace(b'"by":"', b'"by":"not ', 1)
+    wrong = _untold(blobs, path, edited, None)
+    rows = sorted(_shown_files(Repository.open(blobs)))
+    if rows:
+        path = dice.choice(rows)
+        wrong += _untold(blobs, path, flipped(blobs.get(path), dice), EVERYTHING)
+    return wrong
+
+
+def _untold(blobs: Blobs, path: str, edited: bytes, data: DataCheck | None) -> list[str]:
+    view = Repository.open(EditedBlobs(blobs, path, edited))
+    told = check_repository(view, data=data).problems
     return [] if told else [f"silent: {path} was edited, and fsck said that all is well"]
+
+
+def _shown_files(repository: Repository) -> Iterator[str]:
+    """Yield the files of rows that main shows."""
+    for name in TABLES:
+        entry = repository.tree(repository.branch("main").head).entry(name)
+        if isinstance(entry, TableEntry):
+            for ref in repository.objects.snapshot(entry.snapshot).segments:
+                segment = repository.objects.segment(ref.id)
+                yield from (block.path for block in segment.blocks)
+                yield from (stone.path for stone in segment.tombstones)

@@ -42,7 +42,7 @@ LIES: Final = frozenset({"not there", "stale"})
 _OVERTAKEN: Final = frozenset({"create", "create_all", "walk", "folders", "delete"})
 """Calls before which others may work, besides moves of refs."""
 
-_OFTEN: Final = 0.1
+_OFTEN: Final = 0.03
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chaos.calendar import Calendar
+from chaos.copies import Copies
 from chaos.faults import Trouble, TroubledBlobs
 from chaos.shop import Shop
 from chaos.worker import branch_of
@@ -44,16 +45,30 @@ class Ground:
         reopen: Opens its store.
         calendar: The campaign's time.
         workers: Their names.
+        copy_of: Opens the store of a worker's copy; None if workers make none.
     """
 
     reopen: Callable[[], Blobs]
     calendar: Calendar = field(default_factory=Calendar)
     workers: Sequence[str] = ("w0", "w1", "w2")
+    copy_of: Callable[[str], Blobs] | None = None
 
     def blobs(self, trouble: Trouble | None = None) -> TroubledBlobs:
         """Return the store, as old as the calendar says and with trouble."""
         calm = trouble or Trouble(random.Random(0))
         return TroubledBlobs(self.reopen(), self.calendar, calm)
+
+    def copies(self, worker: str, trouble: Trouble, skew: int) -> Copies | None:
+        """Return where a worker's copy is, behind some trouble."""
+        if self.copy_of is None:
+            return None
+
+        def troubled(blobs: Blobs) -> Blobs:
+            return TroubledBlobs(blobs, self.calendar, trouble)
+
+        plain = TroubledBlobs(self.copy_of(worker), self.calendar, Trouble(random.Random(0)))
+        clock = self.calendar.clock(skew)
+        return Copies(troubled(self.copy_of(worker)), plain, troubled, clock)
 
     def repository(self, trouble: Trouble | None = None, skew: int = 0) -> Repository:
         """Return the repository as a new process finds it."""
@@ -83,6 +98,9 @@ def counted(journals: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, in
         "operations": sum(line["event"] == "intended" for line in lines),
         "publishes": sum(line.get("landed", False) for line in lines if line["event"] == "done"),
         "gc": done.count("gc"),
+        "fsck": done.count("fsck"),
+        "copies": done.count("copy"),
+        "repairs": done.count("mend"),
         "reads": done.count("read"),
         "faults": sum(line["event"] == "fault" for line in lines),
         "refused": sum(line["event"] == "refused" for line in lines),

@@ -61,7 +61,7 @@ def born(
     )
     repository = ground.repository(trouble, plan.skew)
     trouble.rate = plan.weather.rate
-    return Worker(
+    worker = Worker(
         name,
         stamp,
         repository=repository,
@@ -70,6 +70,8 @@ def born(
         worlds=worlds,
         dice=random.Random(plan.seed),
     )
+    worker.copies = ground.copies(name, trouble, plan.skew)
+    return worker
 
 
 def _die() -> NoReturn:

@@ -6,12 +6,12 @@ import random
 from typing import NoReturn
 
 from chaos.calendar import HOUR, NIGHT, now
-from chaos.check import carried, check, drill, sorted_out
+from chaos.check import carried, check, drill, sorted_out, wrong_copies
 from chaos.faults import Trouble
 from chaos.ground import Ground, Weather, counted
 from chaos.journal import Line, Memo
 from chaos.shop import Known
-from chaos.worker import Worker
+from chaos.worker import WEIGHTS, Worker
 from chaos.worlds import Worlds
 
 
@@ -26,6 +26,7 @@ class Play:
         wrong: All that the checks found.
         counts: How much was done.
         collected: How many files collections deleted.
+        weights: How often workers do what.
         told: All lines of the journals, each with its worker's name.
     """
 
@@ -35,6 +36,7 @@ class Play:
         self.counts: dict[str, int] = {"kills": 0}
         self.collected = 0
         self.told: list[Line] = []
+        self.weights = WEIGHTS
         self._dice = random.Random(seed)
         self._worlds = {name: Worlds() for name in ground.workers}
         self._journals = {name: Memo() for name in ground.workers}
@@ -90,7 +92,7 @@ class Play:
             random.Random(dice.random()),
             rate=weather.rate,
             lies=weather.lies,
-            kill_at=dice.randrange(10, 400) if weather.kills else 0,
+            kill_at=_last_call(dice) if weather.kills else 0,
             die=_die,
             between=between,
             tell=tell,
@@ -108,12 +110,15 @@ class Play:
             dice=random.Random(dice.random()),
             **start,  # type: ignore[arg-type]
         )
+        worker.weights = self.weights
         worker.known = self._known
+        worker.copies = self.ground.copies(name, trouble, skew)
         return worker
 
     def _checked(self) -> list[str]:
         lines = {name: journal.lines() for name, journal in self._journals.items()}
         wrong = check(self.ground.repository(), self._worlds, lines, self._dice, self._known)
+        wrong += wrong_copies(self.ground)
         wrong += drill(self.ground.blobs(), self._dice)
         for name, count in counted(lines).items():
             self.counts[name] = self.counts.get(name, 0) + count
@@ -126,6 +131,11 @@ class Play:
                 journal.tell(**line)
         self.wrong += wrong
         return wrong
+
+
+def _last_call(dice: random.Random) -> int:
+    """Return the call at which a worker dies: some live long enough to copy a repository."""
+    return dice.randrange(10, 400 if dice.random() < 0.8 else 2500)
 
 
 def _die() -> NoReturn:

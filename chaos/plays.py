@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chaos.calendar import HOUR
+from chaos.copies import named
 from chaos.ground import Ground, Weather
 from chaos.journal import Journal
 from chaos.play import Play
@@ -75,7 +76,8 @@ class Plays:
         is_local = self.number % _LOCAL == 0
         reopen = _disk(place) if is_local else _memory()
         began = time.monotonic()
-        ground = Ground(reopen, workers=_WORKERS[self.number // len(WEATHERS) % 2])
+        workers = _WORKERS[self.number // len(WEATHERS) % len(_WORKERS)]
+        ground = Ground(reopen, workers=workers, copy_of=_copies())
         ground.found()
         play = Play(ground, random.Random(f"{self.seed}/{self.number}").getrandbits(32))
         for number in range(_ROUNDS):
@@ -111,8 +113,20 @@ class Plays:
         return result
 
 
+def _copies() -> Callable[[str], Blobs]:
+    """Return where workers' copies are: in memory, one for each."""
+    found: dict[str, Blobs] = {}
+
+    def open_copy(name: str) -> Blobs:
+        if name not in found:
+            found[name] = named(MemoryBlobs(), f"copy-of-{name}")
+        return found[name]
+
+    return open_copy
+
+
 def _memory() -> Callable[[], Blobs]:
-    blobs = MemoryBlobs()
+    blobs = named(MemoryBlobs(), "repository")
     return lambda: blobs
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
+from chaos.copies import EVERYTHING as EVERY_FILE
+from chaos.copies import Copies
 from chaos.journal import Line
 from chaos.shop import Known, Seen, Shop, look
 from chaos.worlds import PLACES, World, Worlds
@@ -21,6 +24,7 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.restore import restore_branch
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect
 from dbt.adapters.vcs.verbs.upkeep.optimize import OptimizeRequest, optimize
 
@@ -32,7 +36,7 @@ _FULL: Final = 12
 """Batches on a branch from which on the worker rather deletes one."""
 
 _TAGS: Final = 2
-_WEIGHTS: Final = {
+WEIGHTS: Final[Mapping[str, int]] = {
     "insert": 30,
     "delete": 10,
     "publish": 14,
@@ -44,7 +48,11 @@ _WEIGHTS: Final = {
     "tag": 3,
     "untag": 2,
     "read": 9,
+    "fsck": 1,
+    "copy": 2,
+    "mend": 1,
 }
+"""How often workers do what, one operation against another."""
 
 
 class Book(Protocol):
@@ -70,7 +78,9 @@ class Worker:
         dice: Decides what it does.
 
     Attributes:
+        weights: How often it does what.
         known: What files that were read without trouble hold.
+        copies: Where its copy of the repository is; None if it makes none.
     """
 
     def __init__(
@@ -85,7 +95,9 @@ class Worker:
         dice: random.Random,
     ) -> None:
         self.name = name
+        self.weights = WEIGHTS
         self.known: Known | None = None
+        self.copies: Copies | None = None
         self._stamp = stamp
         self._repository = repository
         self._plain = plain
@@ -150,7 +162,7 @@ class Worker:
 
     def _chosen(self, world: World) -> dict[str, Any] | None:
         """Return an operation that makes sense now, None if the one that was thrown does not."""
-        what = self._dice.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+        what = self._dice.choices(list(self.weights), list(self.weights.values()))[0]
         place = self._dice.choice(["main", "main", "work", "lab"])
         here = sorted(getattr(world, place))
         if what == "insert" and len(here) >= _FULL:
@@ -170,6 +182,8 @@ class Worker:
         if what == "tag":
             name = self._new_name()
             return {"op": what, "name": name} if len(self._tags) < _TAGS else None
+        if what in ("copy", "mend") and self.copies is None:
+            return None
         if what == "untag":
             return {"op": what, "name": self._tags[0]} if self._tags else None
         return {"op": what}
@@ -262,6 +276,38 @@ class Worker:
 
     def _untag(self, operation: Line) -> dict[str, Any]:
         self._repository.delete_tag(operation["name"], author=self.name)
+        return {}
+
+    def _fsck(self, operation: Line) -> dict[str, Any]:
+        """Check everything; what is still wrong at a second look without trouble is damage."""
+        if check_repository(self._repository, data=EVERY_FILE).problems:
+            for problem in check_repository(self._plain, data=EVERY_FILE).problems:
+                self._journal.tell(event="wrong", what=f"damaged: beside writers: {problem}")
+        return {}
+
+    def _copy(self, operation: Line) -> dict[str, Any]:
+        """Bring the copy up to date: then it shows at least what this worker knows of itself."""
+        assert self.copies is not None
+        files = self.copies.bring_up_to_date(self._repository.blobs)
+        copy = self.copies.opened()
+        world = self._worlds.only()
+        if copy is None:
+            self._journal.tell(event="wrong", what=f"lost: the copy of {self.name} is not there")
+            return {}
+        seen, wrong = own_batches(copy, self.name, self.known)
+        if world is not None:
+            for place, batches in seen.items():
+                if frozenset(batches) != getattr(world, place):
+                    expected = sorted(getattr(world, place))
+                    wrong.append(f"lost: the copy shows {batches} on {place}, not {expected}")
+        for problem in wrong:
+            self._journal.tell(event="wrong", what=f"{problem} (in the copy of {self.name})")
+        return {"copied": files}
+
+    def _mend(self, operation: Line) -> dict[str, Any]:
+        assert self.copies is not None
+        for problem in self.copies.mend(self._repository, self._plain, self._dice):
+            self._journal.tell(event="wrong", what=problem)
         return {}
 
     def _read(self, operation: Line) -> dict[str, Any]:

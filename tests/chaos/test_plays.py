@@ -11,13 +11,18 @@ import pytest
 
 from chaos.calendar import HOUR, Calendar
 from chaos.campaign import totals
+from chaos.check import wrong_copies
+from chaos.copies import named
 from chaos.faults import Trouble, TroubledBlobs
 from chaos.ground import Ground, Weather
 from chaos.play import Killed, Play
 from chaos.plays import Plays
+from chaos.shop import Shop
+from chaos.worker import WEIGHTS
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.verbs.upkeep.copy import copy_repository
 
 DEATHS = Weather(races=0.3)
 FAULTS = Weather(rate=0.02, races=0.3, skew=3 * HOUR)
@@ -94,3 +99,46 @@ def test_nothing_of_a_worker_reaches_the_store_after_its_death() -> None:
 
 def _die() -> NoReturn:
     raise Killed
+
+
+@pytest.mark.parametrize(
+    "weather",
+    # A copy makes hundreds of calls, and one that fails stops it.
+    [
+        DEATHS,
+        Weather(rate=0.001, races=0.3, kills=False),
+        Weather(rate=0.001, lies=True, races=0.2, kills=False),
+    ],
+    ids=["deaths", "faults", "lies"],
+)
+def test_copies_that_are_made_beside_writers_show_what_was_acknowledged(weather: Weather) -> None:
+    blobs, stores = named(MemoryBlobs(), "repository"), dict[str, MemoryBlobs]()
+
+    def copy_of(worker: str) -> MemoryBlobs:
+        return stores.setdefault(worker, named(MemoryBlobs(), f"copy-of-{worker}"))
+
+    ground = Ground(lambda: blobs, workers=("w0", "w1"), copy_of=copy_of)
+    ground.found()
+    play = Play(ground, seed=5)
+    play.weights = {**WEIGHTS, "copy": 20, "mend": 15, "fsck": 10}
+    done: dict[str, int] = {}
+    for _ in range(10):
+        assert play.round(weather, 40) == []
+        done = {name: play.counts[name] for name in ("copies", "repairs", "fsck")}
+        if all(done.values()):
+            break
+    # How far each gets depends on where it dies, which no seed repeats exactly.
+    assert all(done.values()), done
+
+
+@pytest.mark.parametrize("kind", ["refs/heads", "objects", "data"])
+def test_a_damaged_copy_is_found(kind: str) -> None:
+    blobs, target = named(MemoryBlobs(), "repository"), named(MemoryBlobs(), "copy")
+    ground = Ground(lambda: blobs, workers=("w0",), copy_of=lambda worker: target)
+    ground.found()
+    Shop(ground.repository(), "main", "w0").insert("w0.1.1")
+    copy_repository(blobs, target)
+    assert wrong_copies(ground) == []
+    for info in list(target.walk(kind)):
+        target.delete(info.path)
+    assert {text[:8] for text in wrong_copies(ground)} == {"damaged:"}

@@ -336,6 +336,16 @@ def test_the_base_of_two_branches_stays_for_their_merge(tables: Tables) -> None:
     assert collect(repository, author="gc").files == 2
 
 
+def test_fsck_reports_that_the_default_branch_is_missing(tables: Tables) -> None:
+    warehouse = tables.warehouse
+    for info in list(warehouse.blobs.walk("refs/heads")):
+        warehouse.blobs.delete(info.path)
+    repository = Repository.open(warehouse.blobs, clock=warehouse.clock)
+    (problem,) = check_repository(repository).problems
+    assert problem.startswith("The default branch 'main' is missing from memory://")
+    assert "Restore the folder refs from a backup" in problem
+
+
 def test_fsck_names_what_is_missing_or_damaged(tables: Tables) -> None:
     replaced(tables)
     blobs = tables.warehouse.blobs

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.ids import Clock, system_clock
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
@@ -43,7 +44,7 @@ class CopyReport:
     moves: int
 
 
-def copy_repository(source: Blobs, target: Blobs) -> CopyReport:
+def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock) -> CopyReport:
     """Make a copy of a repository, or bring one up to date.
 
     The refs are read first, then everything else is copied, then what they need is checked in the
@@ -57,7 +58,7 @@ def copy_repository(source: Blobs, target: Blobs) -> CopyReport:
         RetryError: A garbage collection runs, or ran meanwhile.
         DamagedError: Something is missing or damaged; the target's refs did not move.
     """
-    repository = Repository.open(source)
+    repository = Repository.open(source, clock=clock)
     if source.uri == target.uri:
         raise InputError(f"{source.uri} can't be copied to itself. Name another location.")
     header = source.get(PATH)
@@ -70,7 +71,7 @@ def copy_repository(source: Blobs, target: Blobs) -> CopyReport:
     refs = _new_moves(source, target)
     copied = [info for folder in ("objects", "data") for info in _copied(source, target, folder)]
     view = CopyView(target, {**refs, PATH: header})
-    problems = check_repository(Repository.open(view)).problems
+    problems = check_repository(Repository.open(view, clock=clock)).problems
     if read_retention(repository) != before:
         raise RetryError(
             f"A garbage collection of {source.uri} ran meanwhile, and the copy may lack what it "

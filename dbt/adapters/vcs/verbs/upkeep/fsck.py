@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -90,7 +91,7 @@ def check_repository(
             if tell is not None:
                 tell(problem)
 
-    for damaged in _wrong_logs(RefStore(repository.blobs)):
+    for damaged in _wrong_names(repository):
         note(damaged)
     kept = _kept(repository, note)
     objects = each(lambda key: _wrong_object(repository, *key), sorted(kept.objects))
@@ -147,10 +148,20 @@ def _orphans(repository: Repository, kept: Needed, sizes: Mapping[str, int]) -> 
             yield info.bytes
 
 
-def _wrong_logs(refs: RefStore) -> Iterator[str]:
+def _wrong_names(repository: Repository) -> Iterator[str]:
+    refs = RefStore(repository.blobs)
     for space in (*_SPACES, *refs.spaces(ROOT)):
         for name in refs.names(space):
             yield from refs.check(space, name)
+    name = repository.default_branch
+    # Nobody can delete it. One whose log is damaged was told with the others.
+    with suppress(DamagedError):
+        if repository.find_branch(name) is None:
+            yield (
+                f"The default branch {name!r} is missing from {repository.uri}: every repository "
+                "has it, and nothing deletes it. Restore the folder refs from a backup of the "
+                "repository, before gc."
+            )
 
 
 def _wrong_object(repository: Repository, kind: str, id: str) -> str | None:

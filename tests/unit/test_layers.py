@@ -211,8 +211,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"erasing", "upkeep"},
     ),
     "verbs.upkeep": (
-        {"copy_view", "data_check", "gc", "optimize", "status"},
-        {"fsck", "wholeness"},
+        {"copy_view", "data_check", "optimize", "sighting", "status"},
+        {"fsck", "gc", "wholeness"},
         {"copy", "losses", "standing_up"},
         {"fetch"},
     ),

@@ -1,5 +1,6 @@
 """A copy of a repository: whole at each moment, and as good as the original."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -107,10 +108,13 @@ def test_what_is_written_meanwhile_is_in_the_copy_whole_or_not() -> None:
     warehouse, inner = filled(), MemoryBlobs()
     inner.uri = "memory://copy"
     blocks = iter("abcdefghijklmnopqrstuvw")
+    alone = threading.Lock()
 
     def write(number: int, path: str) -> None:
-        if number % 4 == 0 and (block := next(blocks, "")):
-            put(warehouse, block)
+        # Files are copied by several threads, and two writers of one table would conflict.
+        with alone:
+            if number % 4 == 0 and (block := next(blocks, "")):
+                put(warehouse, block)
 
     copy_repository(warehouse.blobs, FaultyBlobs(inner, before=write))
     assert not check_repository(Repository.open(inner)).problems

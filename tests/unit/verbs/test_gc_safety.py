@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, RetryError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.retention import DAY, change_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect
 from tests.unit.tables import Tables
@@ -22,6 +23,7 @@ class Interrupted(MemoryBlobs):
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
         self.hidden: str | None = None
+        self.unwalked: str | None = None
         self.before_delete: Callable[[], object] | None = None
         self.after_walk: Callable[[], object] | None = None
 
@@ -29,7 +31,7 @@ class Interrupted(MemoryBlobs):
         return [name for name in super().folders(folder) if name != self.hidden]
 
     def walk(self, folder: str):  # type: ignore[no-untyped-def]
-        yield from list(super().walk(folder))
+        yield from [info for info in super().walk(folder) if f"/{self.unwalked}/" not in info.path]
         if folder == "data" and self.after_walk is not None:
             happens, self.after_walk = self.after_walk, None
             happens()
@@ -55,14 +57,48 @@ def tables(blobs: Interrupted) -> Tables:
     return tables
 
 
+def expect_nothing_deleted(tables: Tables, blobs: Interrupted, found: str) -> None:
+    before = {path for path in blobs._blobs if not path.startswith("refs")}
+    with pytest.raises(DamagedError, match=found):
+        collect(tables.warehouse.repository, author="gc")
+    assert before <= set(blobs._blobs)
+
+
 def test_a_listing_without_the_default_branch_deletes_nothing(
     tables: Tables, blobs: Interrupted
 ) -> None:
-    before = set(blobs._blobs)
     blobs.hidden = "main"
-    with pytest.raises(DamagedError, match="lacks the default branch, main"):
-        collect(tables.warehouse.repository, author="gc")
-    assert {path for path in before if not path.startswith("refs")} <= set(blobs._blobs)
+    expect_nothing_deleted(tables, blobs, "lacks main, which another listing shows")
+
+
+def test_listings_that_contradict_each_other_delete_nothing(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    tables.warehouse.branch("feature")
+    tables.put("feature", b=tables.entry([tables.block({3: "c"})]))
+    tables.warehouse.clock.now += int(9 * DAY)
+    blobs.hidden = "feature"
+    expect_nothing_deleted(tables, blobs, "refs/heads .* lacks feature")
+
+
+def test_a_branch_that_no_listing_shows_any_more_is_missed(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    repository = tables.warehouse.repository
+    tables.warehouse.branch("feature")
+    tables.put("feature", b=tables.entry([tables.block({3: "c"})]))
+    create_snapshot(repository, "shop.a", "month-end", "main", author="ann")
+    collect(repository, author="gc")
+    tables.put(a=tables.entry([tables.block({4: "d"})]))
+    tables.warehouse.clock.now += int(9 * DAY)
+    blobs.hidden = blobs.unwalked = "feature"
+    expect_nothing_deleted(tables, blobs, "lacks feature, which an earlier look showed")
+    blobs.hidden = blobs.unwalked = "month-end"
+    expect_nothing_deleted(tables, blobs, "lacks month-end, which an earlier look showed")
+    blobs.hidden = blobs.unwalked = None
+    # A branch that was deleted has a log still.
+    repository.delete_branch("feature", author="ann")
+    assert collect(repository, author="gc").kept_files == 3
 
 
 def test_what_became_reachable_after_marking_is_kept(tables: Tables, blobs: Interrupted) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.errors import DamagedError
@@ -15,12 +15,16 @@ from dbt.adapters.vcs.core.plan.collect import Roots, versions_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, PINS
 from dbt.adapters.vcs.core.snapshotnames import ROOT, snapshot_of
-from dbt.adapters.vcs.core.store.refs import Ref
+from dbt.adapters.vcs.core.store.refs import Ref, Space
 
 _ID: Final = re.compile(r"[0-9a-f]{64}")
 
 EXPIRED: Final = "expired"
 """Note of the move that deletes a branch which nobody can want back."""
+
+
+Listed: TypeAlias = Mapping[Space, Collection[str]]
+"""The names of refs by space, including deleted ones."""
 
 
 class NamedRoots(NamedTuple):
@@ -39,8 +43,8 @@ class NamedRoots(NamedTuple):
     origins: frozenset[CommitId]
 
 
-def roots_of(repository: Repository, cutoff: Micros) -> Roots:
-    """Return what a repository must keep.
+def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = None) -> Roots:
+    """Return what a repository must keep; `named` are its names, if they were read already.
 
     All commits in the history of branches, tags and named snapshots are kept, including names
     deleted after `cutoff`. Rows are kept of
@@ -51,7 +55,7 @@ def roots_of(repository: Repository, cutoff: Micros) -> Roots:
     - every merge base of two branches or tags, and of two versions of one table that they show:
       without the base a merge would mistake an update for an insert.
     """
-    names = names_of(repository, cutoff)
+    names = names_of(repository, cutoff) if named is None else named
     graph = CommitGraph(repository.objects)
     commits = names.live | names.lately
     whole = commits | _young(repository, commits, cutoff)
@@ -68,41 +72,95 @@ def names_of(
     repository: Repository,
     cutoff: Micros,
     on_damage: Callable[[DamagedError], None] | None = None,
+    listed: Listed | None = None,
 ) -> NamedRoots:
     """Return the commits and versions that have a name, or had one after `cutoff`.
 
-    With `on_damage`, names whose log is damaged are reported to it and skipped.
+    Pins are read first: what a pin holds gets its name before the pin ends. With `on_damage`,
+    names whose log is damaged are reported to it and skipped.
+
+    Args:
+        repository: The repository.
+        cutoff: Names deleted before this moment don't count.
+        on_damage: Called with what is damaged.
+        listed: The refs to read; those that the store lists if None.
 
     Raises:
         DamagedError: A log is damaged, and there is no `on_damage`.
     """
-    refs = repository.refs
-    live: set[CommitId] = set()
-    lately: set[CommitId] = set()
-    versions: set[SnapshotId] = set()
-    origins: set[CommitId] = set()
+    listed = listed_refs(repository) if listed is None else listed
+    found = _Found(repository, cutoff, on_damage)
+    found.pins(listed.get(PINS, ()))
     for space in ("heads", "tags"):
-        for last in refs.read_all(space, on_damage):
-            moves = list(_since(repository, space, last, cutoff, on_damage))
+        found.commits(space, listed.get(space, ()))
+    for space in sorted(space for space in listed if space.startswith(f"{ROOT}/")):
+        found.snapshots(space, listed[space])
+    return NamedRoots(
+        live=frozenset(found.live),
+        lately=frozenset(found.lately),
+        versions=frozenset(found.versions),
+        origins=frozenset(found.origins),
+    )
+
+
+class _Found:
+    """The commits and versions found so far; each method reads one kind of refs."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        cutoff: Micros,
+        on_damage: Callable[[DamagedError], None] | None,
+    ) -> None:
+        self.live: set[CommitId] = set()
+        self.lately: set[CommitId] = set()
+        self.versions: set[SnapshotId] = set()
+        self.origins: set[CommitId] = set()
+        self._repository = repository
+        self._cutoff = cutoff
+        self._on_damage = on_damage
+
+    def pins(self, names: Collection[str]) -> None:
+        """Read pins."""
+        for pin in self._last(PINS, names):
+            if pin.move.commit is not None and pin.move.at > self._repository.clock() - GRACE:
+                self.origins.add(pin.move.commit)
+                self.versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))
+
+    def commits(self, space: Space, names: Collection[str]) -> None:
+        """Read branches or tags."""
+        for last in self._last(space, names):
+            moves = self._moves(space, last)
             positions = [move.move.commit for move in moves if move.move.commit is not None]
             if last.move.commit is None and last.move.note == EXPIRED:
                 continue
-            lately.update(positions)
-            live.update(positions[:1])
+            self.lately.update(positions)
+            self.live.update(positions[:1])
             if last.move.commit is not None:
                 # Such as the source of an open merge.
-                live.update(_named_in(repository, last))
-    for space in refs.spaces(ROOT):
-        for last in refs.read_all(space, on_damage):
-            for move in _since(repository, space, last, cutoff, on_damage):
+                self.live.update(_named_in(self._repository, last))
+
+    def snapshots(self, space: Space, names: Collection[str]) -> None:
+        """Read the named snapshots of one relation."""
+        for last in self._last(space, names):
+            for move in self._moves(space, last):
                 if move.move.commit is not None:
-                    versions.add(snapshot_of(move))
-                    origins.add(move.move.commit)
-    for pin in refs.read_all(PINS, on_damage):
-        if pin.move.commit is not None and pin.move.at > repository.clock() - GRACE:
-            origins.add(pin.move.commit)
-            versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))
-    return NamedRoots(frozenset(live), frozenset(lately), frozenset(versions), frozenset(origins))
+                    self.versions.add(snapshot_of(move))
+                    self.origins.add(move.move.commit)
+
+    def _last(self, space: Space, names: Collection[str]) -> list[Ref]:
+        return self._repository.refs.read_all(space, self._on_damage, names)
+
+    def _moves(self, space: Space, last: Ref) -> list[Ref]:
+        return list(_since(self._repository, space, last, self._cutoff, self._on_damage))
+
+
+def listed_refs(repository: Repository) -> Listed:
+    """Return the names of the refs that keep something, as the store lists their folders."""
+    refs = repository.refs
+    # Pins first, for the same reason as in `names_of`.
+    spaces = (PINS, "heads", "tags", *refs.spaces(ROOT))
+    return {space: refs.names(space) for space in spaces}
 
 
 def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:

@@ -86,7 +86,7 @@ def change_retention(
     """
     if keep is not None and keep < 0:
         raise InputError("A retention can't be negative; 0 keeps what has a name alone.")
-    names = _names(repository, _SPACE)
+    names = names_in(repository, _SPACE)
     for _ in attempts("change the retention"):
         last = repository.refs.read(_SPACE, _NAME)
         old = _retention(last)
@@ -129,7 +129,7 @@ def hold(
     if dry_run:
         _check(repository, snapshots)
         return
-    names = _names(repository, PINS)
+    names = names_in(repository, PINS)
     state = {"snapshots": " ".join(snapshots)}
     pin = names.create(
         uuid.uuid4().hex, commit or known, author=author, note="", state=state, check=False
@@ -231,7 +231,8 @@ def _gone(repository: Repository, id: SnapshotId, path: str) -> str:
     )
 
 
-def _names(repository: Repository, space: str) -> Names:
+def names_in(repository: Repository, space: str) -> Names:
+    """Return the records of a space that people neither name nor read."""
     return Names(
         repository.objects, repository.refs, repository.clock, space, word="record", of=space
     )

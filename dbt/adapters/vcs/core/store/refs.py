@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final, NamedTuple, TypeAlias
 
@@ -179,11 +179,15 @@ class RefStore:
             yield Ref(name, seq, self._forward(space, seq, move))
 
     def read_all(
-        self, space: Space, on_damage: Callable[[DamagedError], None] | None = None
+        self,
+        space: Space,
+        on_damage: Callable[[DamagedError], None] | None = None,
+        names: Iterable[str] | None = None,
     ) -> list[Ref]:
         """Return the last move of every ref that ever existed, sorted by name.
 
-        With `on_damage`, refs whose log is damaged are reported to it and skipped.
+        With `on_damage`, refs whose log is damaged are reported to it and skipped. With `names`,
+        these refs are read, and nothing is listed.
 
         Raises:
             DamagedError: A log is damaged, and there is no `on_damage`.
@@ -196,7 +200,7 @@ class RefStore:
                 return error
 
         found: list[Ref] = []
-        for ref in each(read, self.names(space)):
+        for ref in each(read, self.names(space) if names is None else sorted(names)):
             if isinstance(ref, DamagedError):
                 if on_damage is None:
                     raise ref
@@ -219,6 +223,12 @@ class RefStore:
         This may include one whose creation was not finished: it has no move yet.
         """
         return sorted(unquote(folder) for folder in self._blobs.folders(f"refs/{space}"))
+
+    def walked(self) -> Iterator[tuple[Space, str]]:
+        """Yield the space and name of every ref that has a move, by a listing of all files."""
+        for info in self._blobs.walk("refs"):
+            _, *space, folder, _ = info.path.split("/")
+            yield "/".join(space), unquote(folder)
 
     def _check_store(self) -> None:
         """Probe the store before the first move of this process: an upgrade can change it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dbt.adapters.vcs.core.collection import EXPIRED, NamedRoots, names_of, roots_of
+from dbt.adapters.vcs.core.collection import EXPIRED, Listed, NamedRoots, names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
@@ -23,6 +23,7 @@ from dbt.adapters.vcs.core.retention import (
 )
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, runs
+from dbt.adapters.vcs.verbs.upkeep.sighting import record, recorded, sight
 
 _BATCH: Final = 500
 """Number of deletions between two heartbeats."""
@@ -67,7 +68,8 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
 
     Raises:
         RetryError: Another garbage collection is running.
-        DamagedError: A manifest that is needed is missing or damaged; nothing was deleted.
+        DamagedError: A manifest that is needed is missing or damaged, or listings of refs
+            contradict each other; nothing more was deleted.
     """
     found = read_retention(repository)
     now = repository.clock()
@@ -80,6 +82,7 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
         expired = tuple(_expire(repository, found, author))
         sweep = _garbage(repository, horizon)
         lease.renew()
+        record(repository, sweep.listed, author=author)
         change_retention(repository, author=author, action="collect", horizon=horizon)
         return _swept(repository, found, horizon, expired, sweep, lease)
     finally:
@@ -108,6 +111,7 @@ def check_days(days: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Garbage:
+    listed: Listed
     names: NamedRoots
     needed: Needed
     objects: tuple[BlobInfo, ...]
@@ -177,8 +181,9 @@ def _is_expired(run: RunBranch, found: Retention, now: Micros) -> bool:
 
 def _garbage(repository: Repository, horizon: Micros) -> _Garbage:
     before = repository.clock() - GRACE
-    names = _names(repository, horizon)
-    kept = needed(roots_of(repository, horizon), repository.objects)
+    listed = sight(repository, recorded(repository))
+    names = _names(repository, horizon, listed)
+    kept = needed(roots_of(repository, horizon, names), repository.objects)
     objects = [
         info for info in repository.blobs.walk("objects") if _key(info.path) not in kept.objects
     ]
@@ -187,27 +192,21 @@ def _garbage(repository: Repository, horizon: Micros) -> _Garbage:
     done = [info for info in files if info.modified_at < before]
     pins = [i for i in repository.blobs.walk(f"refs/{PINS}") if i.modified_at < before]
     young = len(objects) - len(old) + len(files) - len(done)
-    return _Garbage(names, kept, (*old, *pins), tuple(done), young, Micros(before))
+    return _Garbage(listed, names, kept, (*old, *pins), tuple(done), young, Micros(before))
 
 
-def _names(repository: Repository, horizon: Micros) -> NamedRoots:
+def _names(repository: Repository, horizon: Micros, listed: Listed) -> NamedRoots:
     """Return the names in use.
 
     Raises:
-        DamagedError: The default branch is not among them, so a listing or a log is incomplete.
+        DamagedError: The default branch is not among them, so a log is incomplete.
     """
-    found = names_of(repository, horizon)
+    found = names_of(repository, horizon, None, listed)
     default = repository.default_branch
-    if default not in repository.refs.names("heads"):
-        raise DamagedError(
-            f"The listing of branches in {repository.uri} lacks the default branch, {default}: it "
-            "is incomplete, and what else it lacks would be deleted. Nothing more was deleted. "
-            "Check the store and run: dbt-vcs fsck"
-        )
     head = repository.refs.read("heads", default)
     if head is None or head.move.commit is None or head.move.commit not in found.lately:
         # A branch that has just moved is in the next reading.
-        found = names_of(repository, horizon)
+        found = names_of(repository, horizon, None, listed)
         if head is None or head.move.commit not in found.lately:
             raise DamagedError(
                 f"The default branch {default} of {repository.uri} is not among the branches that "
@@ -260,13 +259,14 @@ def _delete(
     Each batch first renews the lease, then reads the names again: whoever brings something back
     either is seen here, or sees the lease.
     """
-    names, kept = garbage.names, garbage.needed
+    listed, names, kept = garbage.listed, garbage.names, garbage.needed
     garbage_infos = (*garbage.files, *garbage.objects)
     for start in range(0, len(garbage_infos), _BATCH):
         lease.renew()
-        now = _names(repository, horizon)
+        listed = sight(repository, listed)
+        now = _names(repository, horizon, listed)
         if now != names:
-            names, kept = now, needed(roots_of(repository, horizon), repository.objects)
+            names, kept = now, needed(roots_of(repository, horizon, now), repository.objects)
         for info in garbage_infos[start : start + _BATCH]:
             if info.path in kept.files or _is_kept(info.path, kept):
                 continue

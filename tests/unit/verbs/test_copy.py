@@ -14,10 +14,12 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import change_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs, open_blobs
 from dbt.adapters.vcs.verbs.changing.restore import restore_relation
+from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from dbt.adapters.vcs.verbs.upkeep.copy import copy_repository
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.gc import collect
 from tests.contract.faulty import Crash, FaultyBlobs, at
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -62,6 +64,19 @@ def test_a_copy_has_everything_and_is_brought_up_to_date() -> None:
     assert 0 < more.files < first.files and more.moves == 1
     assert files(target) == files(warehouse.blobs)
     assert not check_repository(Repository.open(target)).problems
+
+
+def test_a_copy_of_a_purged_repository_leads_to_the_new_history() -> None:
+    warehouse, target = filled(), MemoryBlobs()
+    put(warehouse, "z")
+    target.uri = "memory://copy"
+    request = PurgeRequest(relation="shop.a", where="id = 1")
+    purge(warehouse.repository, request, author="ann")
+    copy_repository(warehouse.blobs, target)
+    copy = Repository.open(target, clock=warehouse.clock)
+    assert copy.resolve("main@{1}") in {commit for commit, _ in copy.log(copy.resolve("main"))}
+    assert check_repository(copy).problems == ()
+    collect(copy, author="ann")
 
 
 def test_a_dropped_table_is_restored_from_a_copy() -> None:

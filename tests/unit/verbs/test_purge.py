@@ -14,23 +14,28 @@ from dbt.adapters.vcs.core.errors import (
     NotFoundError,
     ProtectedError,
     RetryError,
+    VcsError,
 )
-from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId
 from dbt.adapters.vcs.core.model import ColumnStats, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.retention import change_retention, hold
 from dbt.adapters.vcs.core.store import BlobInfo, MemoryBlobs
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.protection import BranchRule, Rules
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeReport, PurgeRequest, purge
+from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
+from dbt.adapters.vcs.verbs.erasing.purge_report import PurgeReport
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from tests.contract.faulty import Crash
+from tests.unit.shelf import Shelf
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 
@@ -114,6 +119,17 @@ def test_lines_of_history_keep_their_common_ancestor(tables: Tables) -> None:
     assert repository.resolve("v1") == repository.resolve("main~1")
 
 
+def test_the_id_of_a_rewritten_commit_leads_to_the_new_one(tables: Tables) -> None:
+    history(tables)
+    old = again(tables).resolve("main~1")
+    erase(tables)
+    repository = again(tables)
+    new = repository.resolve("main~1")
+    for revision in (old, f"{old[:9]}", f"{old[:9]}~1"):
+        with pytest.raises(NotFoundError, match=f"rewritten by a purge. It is {new[:12]} now"):
+            repository.resolve(revision)
+
+
 def test_what_nothing_touched_keeps_its_id(tables: Tables) -> None:
     tables.put(b=tables.entry([tables.block({7: "kim"})]))
     before = tables.warehouse.head()
@@ -187,6 +203,33 @@ def test_a_protected_branch_is_not_rewritten(tables: Tables) -> None:
         erase(tables)
     assert again(tables).branch("main").head == head
     assert shown(again(tables), "main~1") == {1: "ann", 2: JANE, 3: "bob", 4: JANE}
+
+
+def test_the_rules_of_a_project_are_asked_before_anything_moves(tables: Tables) -> None:
+    history(tables)
+    repository = again(tables)
+    rules = Rules(branches=(BranchRule(pattern="main", protection=Protection()),))
+    heads = {branch.name: branch.head for branch in repository.branches()}
+    request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'")
+    with pytest.raises(ProtectedError, match="'main' is protected"):
+        purge(
+            repository,
+            request,
+            author="bob",
+            guard=lambda branch: rules.apply(repository, branch, author="bob"),
+        )
+    assert {branch.name: branch.head for branch in again(tables).branches()} == heads
+    assert repository.find_tag("v1") == again(tables).find_tag("v1")
+
+
+def test_notes_of_runs_are_redacted_and_their_earlier_moves_reported(tables: Tables) -> None:
+    history(tables)
+    tables.warehouse.run("r1", Status.FAILED, note=f"duplicate key {JANE}")
+    request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'", redact=(JANE,))
+    report = purge(again(tables), request, author="bob")
+    run = again(tables).branch("runs/r1")
+    assert "duplicate key [redacted]" in run.state.values()
+    assert report.mentions == ("the log of branch runs/r1, move 1",)
 
 
 @pytest.mark.parametrize(
@@ -419,3 +462,77 @@ def test_two_purges_at_once_are_refused(tables: Tables) -> None:
     change_retention(repository, author="ann", action="purge", at_work_until=later)
     with pytest.raises(RetryError, match="is running"):
         erase(tables)
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    shelf = Shelf()
+    shelf.run("create table t (id bigint, name string)")
+    shelf.run("create table u (id bigint)")
+    shelf.append("t", id=[1, 2, 3], name=["ann", JANE, "bob"])
+    shelf.append("u", id=[1])
+    return shelf
+
+
+def erase_elsewhere(shelf: Shelf) -> None:
+    other = Repository.open(shelf.blobs)
+    purge(other, PurgeRequest(relation="s.t", where="id = 2"), author="bob")
+
+
+def test_work_begun_before_a_purge_lands_on_the_new_history(shelf: Shelf) -> None:
+    overlay = shelf.begin()
+    shelf.append("u", overlay, id=[2])
+    erase_elsewhere(shelf)
+    shelf.line.land(overlay, "append")
+    assert shelf.rows("u") == [(1,), (2,)]
+    assert shelf.rows("t") == [(1, "ann"), (3, "bob")]
+    assert holding(Repository.open(shelf.blobs), JANE) == []
+
+
+def test_an_insert_begun_before_a_purge_is_added_to_the_new_history(shelf: Shelf) -> None:
+    overlay = shelf.begin()
+    shelf.append("t", overlay, id=[4], name=["kim"])
+    erase_elsewhere(shelf)
+    shelf.line.land(overlay, "append")
+    assert shelf.rows("t") == [(1, "ann"), (3, "bob"), (4, "kim")]
+    assert holding(Repository.open(shelf.blobs), JANE) == []
+    assert check_repository(Repository.open(shelf.blobs)).problems == ()
+
+
+def test_a_change_of_the_purged_table_begun_before_is_refused(shelf: Shelf) -> None:
+    overlay = shelf.begin()
+    shelf.delete("t", (0, 0), overlay=overlay)
+    erase_elsewhere(shelf)
+    with pytest.raises(VcsError, match="t"):
+        shelf.line.land(overlay, "delete")
+    shelf.delete("t", (0, 0))
+    assert shelf.rows("t") == [(3, "bob")]
+    assert check_repository(Repository.open(shelf.blobs)).problems == ()
+
+
+@pytest.mark.parametrize("column", ["name", "email"])
+def test_a_column_is_found_under_the_names_that_it_had(tables: Tables, column: str) -> None:
+    one = tables.entry([tables.block({1: "ann", 2: JANE})])
+    tables.put(a=one)
+    two = tables.renamed(tables.entry([tables.block({3: JANE, 4: "bob"})]), "name", "email")
+    tables.put(a=two)
+    report = erase(tables, f"{column} = '{JANE}'")
+    assert (report.unread_versions, report.rows) == (0, 2)
+    assert holding(again(tables), JANE) == []
+    assert shown(again(tables), "main~1") == {1: "ann"}
+
+
+def test_rows_of_a_dropped_column_are_found_by_the_versions_that_have_it(tables: Tables) -> None:
+    objects = tables.warehouse.repository.objects
+    one = tables.entry([tables.block({1: "ann", 2: JANE})])
+    tables.put(a=one)
+    before = objects.snapshot(one.snapshot)
+    after = msgspec.structs.replace(
+        before, schema=before.schema.drop(["name"]), parents=(one.snapshot,)
+    )
+    tables.put(a=TableEntry(snapshot=SnapshotId(objects.put(after))))
+    assert erase(tables).unread_versions == 1
+    assert holding(again(tables), JANE) == []
+    entry = again(tables).tree(again(tables).resolve("main")).entry(RelationName("shop", "a"))
+    assert isinstance(entry, TableEntry)
+    assert again(tables).objects.snapshot(entry.snapshot).rows == 1

@@ -205,4 +205,7 @@ class Resolver:
     def _unknown(self, name: str) -> str:
         if not is_name(name):
             return f"{name!r} is not a branch, tag or commit."
+        new = self._refs.rewritten(name.lower()) if _DIGITS.fullmatch(name.lower()) else None
+        if new is not None:
+            return f"The commit {name} was rewritten by a purge. It is {new[:12]} now."
         return f"{self._heads.unknown(name)} No tag and no commit has that name either."

@@ -303,6 +303,15 @@ class RefStore:
     def _exists(self, folder: str, seq: int) -> bool:
         return self._blobs.exists(_move(folder, seq))
 
+    def rewritten(self, start: str) -> str | None:
+        """Return the commit that took the place of the one whose id starts so, None if none did.
+
+        Nothing is returned for the start of several.
+        """
+        self._forwards.load()
+        found = [id for id in self._forwards.old("commit") if id.startswith(start)]
+        return self._forwards.of(found[0]) if len(found) == 1 else None
+
     def _forward(self, space: Space, seq: int, move: RefMove) -> RefMove:
         """Return an earlier move with the new ids of what was rewritten since."""
         known = self._remembered(space, move.name)

@@ -277,6 +277,29 @@ def mentioned(condition: Condition, schemas: Iterable[Sequence[Field]]) -> froze
     return condition.words & {field.name.lower() for fields in schemas for field in fields}
 
 
+def under(
+    fields: Sequence[Field], needed: frozenset[str], called: Mapping[str, str]
+) -> tuple[Field, ...]:
+    """Return a version's columns under the names that the condition uses.
+
+    A column that has another name in this version is the same column, by its id.
+
+    Args:
+        fields: The version's columns.
+        needed: The names that the condition mentions, in lower case.
+        called: Such names by id of the columns that have them in some version.
+    """
+    own = {field.name.lower() for field in fields}
+    renamed = {
+        field.id: called[field.id]
+        for field in fields
+        if field.name.lower() not in needed and called.get(field.id, "") in needed - own
+    }
+    return tuple(
+        _called(field, renamed[field.id]) if field.id in renamed else field for field in fields
+    )
+
+
 def readings(
     fields: Sequence[Field], needed: frozenset[str], *, is_conflict: bool
 ) -> Iterator[tuple[Field, ...]]:

@@ -11,29 +11,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from dbt.adapters.vcs.core.branches import Branch, Names, is_protected
+from dbt.adapters.vcs.core.branches import Names, is_protected
 from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError, RetryError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of, new_write_id
 from dbt.adapters.vcs.core.model import (
-    Entry,
     Forwarding,
-    FunctionEntry,
     RelationName,
     Snapshot,
-    ViewEntry,
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import LEASE, change_retention, read_retention
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.forwards import Forwards
-from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import PURGE
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.verbs.erasing.erased_files import FileEraser, Replacements, ToErase
+from dbt.adapters.vcs.verbs.erasing.left_mentions import left_mentions
 from dbt.adapters.vcs.verbs.erasing.matching_rows import Condition, Matcher
-from dbt.adapters.vcs.verbs.erasing.old_history import Swept, sweep
+from dbt.adapters.vcs.verbs.erasing.old_history import sweep
+from dbt.adapters.vcs.verbs.erasing.purge_report import PurgedTable, PurgeReport, added, with_swept
 from dbt.adapters.vcs.verbs.erasing.reached import ID, Named, Reached, reach, related
-from dbt.adapters.vcs.verbs.erasing.rewritten_history import EMPTY, History, mentions
+from dbt.adapters.vcs.verbs.erasing.rewritten_history import EMPTY, History
 from dbt.adapters.vcs.verbs.erasing.rows_to_erase import find_rows
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
 from dbt.adapters.vcs.verbs.sessions import sessions_of
@@ -54,56 +52,6 @@ class PurgeRequest:
     where: str
     redact: Sequence[str] = ()
     dry_run: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PurgedTable:
-    """A table whose history was rewritten.
-
-    Attributes:
-        relation: Its name, or its names, separated by commas.
-        versions: Number of versions that changed.
-    """
-
-    relation: str
-    versions: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PurgeReport:
-    """What a purge did, or would do.
-
-    Attributes:
-        relation: The table.
-        dry_run: True if nothing was changed.
-        tables: The tables whose history changed: the named one, and those that share its history.
-        rows: Number of stored rows that were erased; a row in several files counts several times.
-        before_images: Number of copies of deleted rows in tombstones that were erased.
-        rewritten_files: Number of files that were written again or left out.
-        commits: Number of commits that got another id.
-        moved: The names that moved to the new history.
-        unread_versions: Number of versions that lack a column of the condition.
-        mentions: Where texts of the condition are still written: messages, notes, views.
-        deleted_files: Number of data files deleted.
-        deleted_objects: Number of manifests deleted.
-        young: Number of files without a use that may belong to a running writer.
-        young_until: When `gc` deletes the last of these, in UTC; None if there are none.
-    """
-
-    relation: str
-    dry_run: bool
-    tables: tuple[PurgedTable, ...] = ()
-    rows: int = 0
-    before_images: int = 0
-    rewritten_files: int = 0
-    commits: int = 0
-    moved: tuple[str, ...] = ()
-    unread_versions: int = 0
-    mentions: tuple[str, ...] = ()
-    deleted_files: int = 0
-    deleted_objects: int = 0
-    young: int = 0
-    young_until: str | None = None
 
 
 def purge(
@@ -149,7 +97,7 @@ def purge(
         for _ in attempts(f"purge {name}"):
             stay()
             planned = work.plan(dry_run=True)
-            _check_open(planned.moves, guard)
+            _check_open(repository, planned.moves, guard)
             if request.dry_run:
                 return planned.report
             if not planned.is_needed:
@@ -157,7 +105,7 @@ def purge(
             work.carry_out(author)
         stay()
         swept = sweep(repository, planned.reached, planned.versions, forwards)
-    return _swept(replace(work.done, mentions=planned.report.mentions), swept)
+    return with_swept(replace(work.done, mentions=planned.report.mentions), swept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +138,11 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.done = PurgeReport(relation=str(self.name), dry_run=False)
+
+    @property
+    def _texts(self) -> tuple[str, ...]:
+        """The texts that messages should not mention."""
+        return tuple(dict.fromkeys((*self.condition.texts, *self.request.redact)))
 
     def plan(self, *, dry_run: bool) -> _Plan:
         """Rewrite the history; a dry run stores nothing of it."""
@@ -236,7 +189,7 @@ class _Work:
             # If somebody else was first, the next round takes their commits up.
             if names.follow(named.ref, name, commit, author=author, action=PURGE, state=state):
                 moved.append(named.title)
-        self.done = _added(self.done, replace(plan.report, moved=tuple(moved)))
+        self.done = added(self.done, replace(plan.report, moved=tuple(moved)))
 
     def _report(
         self,
@@ -263,41 +216,10 @@ class _Work:
             before_images=files.images,
             rewritten_files=len(erase.blocks) + len(erase.stones),
             commits=len(changes.commits),
-            mentions=tuple(self._mentions(reached, versions, history)),
+            mentions=tuple(
+                left_mentions(self.repository.objects, reached, versions, history, self._texts)
+            ),
         )
-
-    def _mentions(
-        self, reached: Reached, versions: Mapping[SnapshotId, Snapshot], history: History
-    ) -> Iterator[str]:
-        """Yield where texts of the condition, or those to redact, are left."""
-        texts = tuple(dict.fromkeys((*self.condition.texts, *self.request.redact)))
-        objects = self.repository.objects
-        left = [text for text in texts if history.redacted(text) == text]
-        for id in reached.commits:
-            if mentions(objects.commit(id), left):
-                yield f"the message of commit {history.commits[id][:12]}"
-        yield from (where for where, note in reached.notes if _has(note, texts))
-        for entry, name in reached.texts.items():
-            if _has(_text(objects, entry), texts):
-                yield f"the text of the {entry.noun} {name}"
-        told = {text for item in versions.values() for text in item.properties.values()}
-        told |= {item.comment or "" for item in versions.values()}
-        if any(_has(text, texts) for text in told):
-            yield f"a comment or property of {self.name}"
-
-
-def _has(text: str, parts: Sequence[str]) -> bool:
-    return any(part in text for part in parts)
-
-
-def _text(objects: ObjectStore, entry: Entry) -> str:
-    """Return what somebody wrote to define a view or function."""
-    match entry:
-        case ViewEntry(view=id):
-            return objects.view(id).text
-        case FunctionEntry(function=id):
-            return objects.function(id).text
-    return ""
 
 
 def _moves(
@@ -308,7 +230,7 @@ def _moves(
         move = named.ref.move
         commit = None if move.commit is None else CommitId(history.of(move.commit))
         state = {
-            key: ID.sub(lambda found: history.of(found[0]), value)
+            key: history.redacted(ID.sub(lambda found: history.of(found[0]), value))
             for key, value in move.state.items()
         }
         if (commit, state) != (move.commit, move.state):
@@ -316,6 +238,7 @@ def _moves(
 
 
 def _check_open(
+    repository: Repository,
     moves: Sequence[tuple[Named, CommitId | None, dict[str, str]]],
     guard: Callable[[str], object],
 ) -> None:
@@ -325,10 +248,12 @@ def _check_open(
         ProtectedError: One is protected.
     """
     for named, *_ in moves:
-        commit = named.ref.move.commit
-        if named.space == "heads" and commit is not None:
+        if named.space == "heads":
             guard(named.ref.name)
-            Branch(named.ref.name, commit, named.ref).check_open(promotes=False)
+            # Read again: the rules of the project may just have been stored on it.
+            branch = repository.find_branch(named.ref.name)
+            if branch is not None:
+                branch.check_open(promotes=False)
         elif is_protected(named.ref):
             raise ProtectedError(
                 f"The {named.title} is protected and shows rows that are to be erased. Nothing "
@@ -367,32 +292,3 @@ def _at_work(repository: Repository, author: str, dry_run: bool) -> Iterator[Cal
     finally:
         if read_retention(repository).at_work_until == held:
             change("end", Micros(0))
-
-
-def _added(one: PurgeReport, other: PurgeReport) -> PurgeReport:
-    """Return what two rounds did together."""
-    versions = {table.relation: table.versions for table in one.tables}
-    for table in other.tables:
-        versions[table.relation] = versions.get(table.relation, 0) + table.versions
-    return replace(
-        other,
-        tables=tuple(
-            PurgedTable(relation=name, versions=count) for name, count in sorted(versions.items())
-        ),
-        rows=one.rows + other.rows,
-        before_images=one.before_images + other.before_images,
-        rewritten_files=one.rewritten_files + other.rewritten_files,
-        commits=one.commits + other.commits,
-        moved=tuple(dict.fromkeys((*one.moved, *other.moved))),
-    )
-
-
-def _swept(report: PurgeReport, swept: Swept) -> PurgeReport:
-    until = swept.young_until
-    return replace(
-        report,
-        deleted_files=swept.files,
-        deleted_objects=swept.objects,
-        young=swept.young,
-        young_until=None if until is None else f"{until:%Y-%m-%d %H:%M} UTC",
-    )

@@ -58,7 +58,7 @@ class Reached:
 
     Attributes:
         named: The names that exist.
-        notes: Free text in logs, by where it is.
+        notes: Free text in logs, and where it is.
         commits: Commits, each behind its parents.
         snapshots: Versions of tables, each behind those that it came from.
         names: The names under which commits show each version.
@@ -168,7 +168,8 @@ def _starts(
                 found.named.append(Named(space, last))
             title = Named(space, last).title
             for ref in refs.moves(space, last.name):
-                found.notes.append((f"the log of {title}, move {ref.seq}", ref.move.note))
+                written = "\n".join((ref.move.note, *ref.move.state.values()))
+                found.notes.append((f"the log of {title}, move {ref.seq}", written))
                 into = now if is_there and ref.seq == last.seq else before
                 named = ids_in(ref.move.state.values())
                 into += [id for id in (ref.move.commit, *named) if id is not None]

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Segment, Snapshot, Tombstone
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
@@ -17,7 +17,13 @@ from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, comparisons
 from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.statements.syntax.query import Slice
 from dbt.adapters.vcs.verbs.erasing.erased_files import GONE, ToErase
-from dbt.adapters.vcs.verbs.erasing.matching_rows import Condition, Matcher, mentioned, readings
+from dbt.adapters.vcs.verbs.erasing.matching_rows import (
+    Condition,
+    Matcher,
+    mentioned,
+    readings,
+    under,
+)
 from dbt.adapters.vcs.verbs.erasing.reached import CONFLICTS
 from dbt.adapters.vcs.writes.pruning import matching
 
@@ -93,8 +99,9 @@ def _gathered(
     """Return the files of versions, and how many versions lack a column of the condition."""
     files, lacking = _Files(), 0
     segments: dict[str, Segment] = {}
+    called = _called(versions.values(), needed)
     for snapshot in versions.values():
-        fields = snapshot.schema.fields
+        fields = under(snapshot.schema.fields, needed, called[snapshot.table])
         is_conflict = snapshot.operation == CONFLICTS
         views = [
             (view, snapshot.partition_by)
@@ -106,6 +113,17 @@ def _gathered(
                 segments[ref.id] = repository.objects.segment(ref.id)
             _gather(files, segments[ref.id], snapshot, views)
     return files, lacking
+
+
+def _called(versions: Iterable[Snapshot], needed: frozenset[str]) -> dict[TableId, dict[str, str]]:
+    """Return for each table the names of the condition by id of the columns that had them."""
+    found: dict[TableId, dict[str, str]] = {}
+    for snapshot in versions:
+        names = found.setdefault(snapshot.table, {})
+        for column in snapshot.schema.fields:
+            if column.name.lower() in needed:
+                names[column.id] = column.name.lower()
+    return found
 
 
 def _gather(files: _Files, segment: Segment, snapshot: Snapshot, views: list[Reading]) -> None:

@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.forwards import FOLDER as FORWARDS
 from dbt.adapters.vcs.core.store.header import PATH, check_vacant
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.verbs.upkeep.copy_view import CopyView
@@ -22,6 +23,7 @@ _LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
 _AT_ONCE: Final = 64 * 2**20
 """Bytes that are in memory at the same time."""
 
+_COPIED: Final = ("objects", "data", FORWARDS)
 _SHOWN: Final = 3
 
 
@@ -69,7 +71,7 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
             f"A garbage collection of {source.uri} is running. Copy when it has ended."
         )
     refs = _new_moves(source, target)
-    copied = [info for folder in ("objects", "data") for info in _copied(source, target, folder)]
+    copied = [info for folder in _COPIED for info in _copied(source, target, folder)]
     view = CopyView(target, {**refs, PATH: header})
     problems = check_repository(Repository.open(view, clock=clock)).problems
     if read_retention(repository) != before:

@@ -41,6 +41,7 @@ Places = Mapping[str, Positions]
 """Positions in ascending order, by path of the block."""
 
 _WHOLE: Final = re.compile(r"-?\d{1,18}")
+_NONE: Final = np.empty(0, np.int64)
 _FILES: Final = 500
 """Files that one query of the engine reads."""
 
@@ -105,6 +106,7 @@ class Matcher:
         self._files = Files(blobs)
         self._condition = condition
         self._sessions = sessions
+        self._known: dict[tuple[str, tuple[Field, ...]], Positions] = {}
 
     def in_blocks(
         self, blocks: Sequence[Block], fields: Sequence[Field], partition_by: Sequence[str]
@@ -120,10 +122,17 @@ class Matcher:
             InputError: The condition may be true of a row now and false later.
             EngineError: The engine can't compute it.
         """
-        return in_process_first(
-            lambda: {block.path: self._read(block, fields) for block in blocks},
-            lambda: self._asked(blocks, fields, partition_by),
-        )
+        key = tuple(fields)
+        # Files never change, so each is read once however often names have moved meanwhile.
+        new = [block for block in blocks if (block.path, key) not in self._known]
+        if new:
+            found = in_process_first(
+                lambda: {block.path: self._read(block, fields) for block in new},
+                lambda: self._asked(new, fields, partition_by),
+            )
+            for block in new:
+                self._known[block.path, key] = found.get(block.path, _NONE)
+        return {block.path: self._known[block.path, key] for block in blocks}
 
     def in_images(
         self, stones: Sequence[Tombstone], files: Iterable[str], fields: Sequence[Field]

@@ -96,16 +96,18 @@ def purge(
         work = _Work(repository, request, name, condition, matcher, forwards)
         for _ in attempts(f"purge {name}"):
             stay()
-            planned = work.plan(dry_run=True)
+            planned = work.plan()
             _check_open(repository, planned.moves, guard)
             if request.dry_run:
                 return planned.report
             if not planned.is_needed:
                 break
-            work.carry_out(author)
+            work.carry_out(planned, author)
         stay()
         swept = sweep(repository, planned.reached, planned.versions, forwards)
-    return with_swept(replace(work.done, mentions=planned.report.mentions), swept)
+    last = planned.report
+    done = replace(work.done, mentions=last.mentions, unread_versions=last.unread_versions)
+    return with_swept(done, swept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,7 @@ class _Plan:
 
     reached: Reached
     versions: Mapping[SnapshotId, Snapshot]
+    erase: ToErase
     history: History
     moves: tuple[tuple[Named, CommitId | None, dict[str, str]], ...]
     report: PurgeReport
@@ -144,39 +147,23 @@ class _Work:
         """The texts that messages should not mention."""
         return tuple(dict.fromkeys((*self.condition.texts, *self.request.redact)))
 
-    def plan(self, *, dry_run: bool) -> _Plan:
-        """Rewrite the history; a dry run stores nothing of it."""
-        objects = self.repository.objects
+    def plan(self) -> _Plan:
+        """Rewrite the history as it is now, and store nothing of it."""
         reached = reach(self.repository, self.forwards)
-        versions = related(objects, reached, self.name, self.forwards)
+        versions = related(self.repository.objects, reached, self.name, self.forwards)
         if not versions:
             raise NotFoundError(
                 f"No branch, tag or named snapshot ever showed a table {self.name}, as far as "
                 "the history is kept."
             )
         erase, unread = find_rows(self.repository, versions, self.condition, self.matcher)
-        eraser = FileEraser(self.repository.blobs, new_write_id(), dry_run=dry_run)
-        files = eraser.replaced(erase)
-        history = History(objects, files.segment, self.forwards.of, self.request.redact)
-        if not dry_run:
-            history.put = objects.put
-        for id in reached.snapshots:
-            history.rewrite_snapshot(id, has_files=id in versions)
-        for commit in reached.commits:
-            history.rewrite_commit(commit)
-        moves = tuple(_moves(reached, history))
-        report = self._report(reached, versions, history, files, erase)
-        report = replace(
-            report, unread_versions=unread, moved=tuple(named.title for named, *_ in moves)
-        )
-        return _Plan(
-            reached=reached, versions=versions, history=history, moves=moves, report=report
-        )
+        plan = self._rewritten(reached, versions, erase, dry_run=True)
+        return replace(plan, report=replace(plan.report, unread_versions=unread))
 
-    def carry_out(self, author: str) -> None:
+    def carry_out(self, plan: _Plan, author: str) -> None:
         """Store the new history, and move names to it."""
-        plan = self.plan(dry_run=False)
-        repository = self.repository
+        report, repository = plan.report, self.repository
+        plan = self._rewritten(plan.reached, plan.versions, plan.erase, dry_run=False)
         repository.objects.flush()
         if (changes := plan.history.changes()) != Forwarding():
             self.forwards.put(changes)
@@ -189,7 +176,36 @@ class _Work:
             # If somebody else was first, the next round takes their commits up.
             if names.follow(named.ref, name, commit, author=author, action=PURGE, state=state):
                 moved.append(named.title)
-        self.done = added(self.done, replace(plan.report, moved=tuple(moved)))
+        self.done = added(self.done, replace(report, moved=tuple(moved)))
+
+    def _rewritten(
+        self,
+        reached: Reached,
+        versions: Mapping[SnapshotId, Snapshot],
+        erase: ToErase,
+        *,
+        dry_run: bool,
+    ) -> _Plan:
+        objects = self.repository.objects
+        eraser = FileEraser(self.repository.blobs, new_write_id(), dry_run=dry_run)
+        files = eraser.replaced(erase)
+        history = History(objects, files.segment, self.forwards.of, self.request.redact)
+        if not dry_run:
+            history.put = objects.put
+        for id in reached.snapshots:
+            history.rewrite_snapshot(id, has_files=id in versions)
+        for commit in reached.commits:
+            history.rewrite_commit(commit)
+        moves = tuple(_moves(reached, history))
+        report = self._report(reached, versions, history, files, erase)
+        return _Plan(
+            reached=reached,
+            versions=versions,
+            erase=erase,
+            history=history,
+            moves=moves,
+            report=replace(report, moved=tuple(named.title for named, *_ in moves)),
+        )
 
     def _report(
         self,

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from dbt.adapters.vcs.core.model import Field, Tombstone
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
@@ -75,7 +75,7 @@ def delta_parts(
     ):
         if paths:
             stones = _tombstones(item for item in holes if item.block in paths)
-            mount = files_mount(paths, fields, stones)
+            mount = files_mount(paths, fields, stones, (*delta.removed, *delta.added))
             yield signed_part(session.mount_physical(mount), sign, _same(fields))
         kept = [item for item in images if item.block not in whole]
         yield from read(session, kept, sign, fields)
@@ -146,16 +146,28 @@ def _by_depth(images: Iterable[Deletion]) -> Iterator[tuple[tuple[Tombstone, ...
 
 def _tombstones(deletions: Iterable[Deletion]) -> tuple[Tombstone, ...]:
     found: dict[str, dict[str, int]] = {}
+    footers: dict[str, str] = {}
     for item in deletions:
         found.setdefault(item.path, {})[item.block] = item.rows
-    return tuple(Tombstone(path=path, bytes=0, targets=rows) for path, rows in found.items())
+        footers[item.path] = item.stone.footer if item.stone else ""
+    return tuple(
+        Tombstone(path=path, bytes=0, targets=rows, footer=footers[path])
+        for path, rows in found.items()
+    )
 
 
 def files_mount(
-    files: Iterable[str], fields: Sequence[Field], tombstones: Sequence[Tombstone] = ()
+    files: Iterable[str],
+    fields: Sequence[Field],
+    tombstones: Sequence[Tombstone] = (),
+    entries: Iterable[Block] = (),
 ) -> TableMount:
-    """Return a mount of some files; its id covers the files, columns and deletions."""
+    """Return a mount of some files; its id covers the files, columns and deletions.
+
+    The entries may be of other blocks, too.
+    """
     files = tuple(sorted(files))
+    known = set(files)
     holes = sorted((stone.path, sorted(stone.targets.items())) for stone in tombstones)
     told = repr((files, [(field.id, field.type) for field in fields], holes))
     return TableMount(
@@ -164,6 +176,7 @@ def files_mount(
         files=files,
         fields=tuple(fields),
         tombstones=tuple(tombstones),
+        entries=tuple(entry for entry in entries if entry.path in known),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.vcs.core.model import Field, Tombstone
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +23,7 @@ class TableMount:
         fields: The columns, in order.
         partition_by: Field ids of the partition columns, outermost first.
         tombstones: The deleted rows of the files; targets are files of the version.
+        entries: Known entries of the files, whose digests the files must have.
     """
 
     id: str
@@ -31,6 +32,7 @@ class TableMount:
     fields: tuple[Field, ...]
     partition_by: tuple[str, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
+    entries: tuple[Block | Tombstone, ...] = ()
 
 
 class VersionMounts(Protocol):

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion
 from dbt.adapters.vcs.core.plan.pieces import Piece
@@ -119,6 +119,7 @@ class _Search:
         self._files = files
         self._states = states
         self._by = by
+        self._infos: list[Block] = []
         self._holes = [_by_block(state) for state in states]
         values = (canonical(quoted(field.id), field.type) for field in by)
         self._hash = f"xxhash64({', '.join(values)})"
@@ -128,6 +129,7 @@ class _Search:
         blocks: dict[_Kind, list[str]] = {}
         images: dict[_Kind, list[Deletion]] = {}
         mixed: set[str] = set()
+        self._infos = [piece.info for piece in pieces if piece.info]
         for piece in pieces:
             kind = self._kind(piece)
             if kind.states:
@@ -193,7 +195,8 @@ class _Search:
 
     def _of_blocks(self, paths: Sequence[str]) -> Iterator[str]:
         if paths:
-            relation = self._session.mount_located(files_mount(paths, self._by))
+            mount = files_mount(paths, self._by, entries=self._infos)
+            relation = self._session.mount_located(mount)
             yield f"select {_PLACE}, {self._hash} code from {relation}"
 
     def _of_images(self, images: Sequence[Deletion]) -> Iterator[str]:

@@ -79,7 +79,8 @@ class Version:
                 all of this version.
             fields: The only columns to read; None for all.
         """
-        paths = tuple(block.path for block in (self.blocks if blocks is None else blocks))
+        mounted = self.blocks if blocks is None else tuple(blocks)
+        paths = tuple(block.path for block in mounted)
         every = tuple(block.path for block in self.blocks) if blocks is not None else paths
         shown = self.snapshot.schema.fields if fields is None else tuple(fields)
         id = self.id[:32]
@@ -94,4 +95,5 @@ class Version:
             fields=shown,
             partition_by=tuple(item for item in self.snapshot.partition_by if item in ids),
             tombstones=self.tombstones if paths == every else carried_out(self.tombstones, paths),
+            entries=mounted,
         )

@@ -32,7 +32,7 @@ class Block(Value, frozen=True, kw_only=True):
         partition: Partition values by field id, as text; None is NULL.
         stats: Bounds by field id, without columns that have none.
         footer: Digest of the file's footer; empty in entries of before there were digests.
-        whole: Digest of the whole file; empty unless all its bytes passed through the writer.
+        whole: Digest of the whole file; empty unless all its bytes were at hand.
     """
 
     path: str

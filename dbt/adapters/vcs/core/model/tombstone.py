@@ -24,7 +24,7 @@ class Tombstone(Value, frozen=True, kw_only=True):
         bytes: Size of the file.
         targets: Rows that it deletes, by path of the block.
         footer: Digest of the file's footer; empty in entries of before there were digests.
-        whole: Digest of the whole file; empty unless all its bytes passed through the writer.
+        whole: Digest of the whole file; empty unless all its bytes were at hand.
     """
 
     path: str

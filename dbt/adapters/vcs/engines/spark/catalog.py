@@ -21,6 +21,7 @@ from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
 from dbt.adapters.vcs.engines.spark.mounting import Mounting
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows.files.footers import check_footers
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Catalog:
         self._locks: dict[str, threading.Lock] = {}
         self._schemas: set[str] = set()
         self._physical: set[str] = set()
+        self._checked: set[str] = set()
         self._shown: dict[RelationName, str | None] = {}
         self._functions: dict[RelationName, str] = {}
         self._signs: Signs | None = None
@@ -104,6 +106,7 @@ class Catalog:
         self.ensure_schema(spark, PRIVATE)
         with self._locked(f"mount {mount.id}"):
             if name.identifier not in self._physical:
+                self._check(mount)
                 self._mounting(spark, mount).create()
                 self._physical.add(name.identifier)
         return quoted_relation(name)
@@ -114,9 +117,29 @@ class Catalog:
         self.ensure_schema(spark, PRIVATE)
         with self._locked(f"mount {mount.id}"):
             if name.identifier not in self._physical:
+                self._check(mount)
                 self._mounting(spark, mount).create_located(name)
                 self._physical.add(name.identifier)
         return quoted_relation(name)
+
+    def _check(self, mount: TableMount) -> None:
+        """Check the footers of files that were not checked before; Spark takes any as it is.
+
+        Object stores check what they keep by themselves, and a request for each file would be
+        felt, so only files on a disk are checked.
+
+        Raises:
+            DamagedError: One is damaged, or another file is in its place.
+        """
+        if not self.root.startswith("file:"):
+            return
+        new = [
+            entry
+            for entry in (*mount.entries, *mount.tombstones)
+            if entry.path not in self._checked
+        ]
+        check_footers(self._blobs, new)
+        self._checked.update(entry.path for entry in new if entry.footer)
 
     def _mounting(self, spark: SparkSession, mount: TableMount) -> Mounting:
         name = RelationName(PRIVATE, f"s_{mount.id}")

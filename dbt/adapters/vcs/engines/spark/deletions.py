@@ -67,6 +67,7 @@ def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) ->
             Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
             *fields,
         ),
+        entries=tuple(tombstones),
     )
 
 

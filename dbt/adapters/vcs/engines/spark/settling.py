@@ -35,7 +35,11 @@ def settle(
     found = list(blobs.walk(folder))
     blocks = [info for info in found if _is_block(info.path, folder, partition_by)]
     with ThreadPoolExecutor(_THREADS) as pool:
-        read = pool.map(lambda info: read_footer(blobs, info.path, info.bytes), blocks)
+        # What was just written to a disk here is in memory; from a store it would be fetched.
+        is_near = place.startswith("file:")
+        read = pool.map(
+            lambda info: read_footer(blobs, info.path, info.bytes, with_whole=is_near), blocks
+        )
         footers = {info.path: footer for info, footer in zip(blocks, read, strict=True)}
         kept = {path: footers[path] for path in sorted(footers) if footers[path].rows}
         _check_rows(kept, rows, place)

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, shown_type
+from dbt.adapters.vcs.rows.files.file_digests import HELP
 
 Mask = npt.NDArray[np.bool_]
 
@@ -149,7 +150,7 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
             if len(rows) != item.rows:
                 raise DamagedError(
                     f"{item.image} deletes {len(rows)} rows from {item.block}; its entry says "
-                    f"{item.rows}. Restore it from a backup of the repository."
+                    f"{item.rows}. {HELP}"
                 )
             if places is not None:
                 wanted = is_among(positions, places.get(item.block, _NO_ROWS))

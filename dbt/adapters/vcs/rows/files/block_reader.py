@@ -20,6 +20,7 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.files.blob_file import BlobFile
 from dbt.adapters.vcs.rows.files.file_digests import (
+    HELP,
     Entry,
     check_footer,
     check_whole,
@@ -211,10 +212,7 @@ class Files:
                 known = {"metadata": file.metadata, "read_dictionary": [FILE_COLUMN]}
                 file = pq.ParquetFile(source, **_OPTIONS, **known)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise DamagedError(
-                f"{path} is not a Parquet file: {error}. Restore it from a backup of the "
-                "repository."
-            ) from error
+            raise DamagedError(f"{path} is not a Parquet file: {error}. {HELP}") from error
         kept = size if size <= _READ_WHOLE else file.metadata.serialized_size
         if self._kept + kept > _KEPT:
             self._opened.clear()
@@ -326,8 +324,7 @@ def _streamed(
 def _check_rows(path: str, found: int, expected: int) -> None:
     if found != expected:
         raise DamagedError(
-            f"{path} is damaged: it has {found} rows, and its footer says {expected}. Restore it "
-            "from a backup of the repository."
+            f"{path} is damaged: it has {found} rows, and its footer says {expected}. {HELP}"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Final
 
 import pyarrow as pa
@@ -11,9 +10,10 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.plan.collect import NeededFile
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.rows.files.blob_file import BlobFile
-from dbt.adapters.vcs.rows.files.file_digests import DIGITS, MAGIC, digest, footer_of
-from dbt.adapters.vcs.rows.files.footers import footer_bytes
+from dbt.adapters.vcs.rows.files.file_digests import MAGIC, digest, footer_of
+from dbt.adapters.vcs.rows.files.footers import digest_of_file, footer_bytes
 from dbt.adapters.vcs.rows.files.parquet import owner_of
 
 _AT_ONCE: Final = 4 * 2**20
@@ -66,6 +66,18 @@ def wrong_bytes(blobs: Blobs, file: NeededFile) -> str | None:
     return wrong
 
 
+def whole_bytes(blobs: Blobs, file: NeededFile) -> bytes | None:
+    """Return the bytes of a file; None if it is missing or damaged."""
+    try:
+        data = blobs.get(file.path)
+    except NotFoundError:
+        return None
+    # The bytes that are returned are those that are checked.
+    taken = MemoryBlobs()
+    taken.create(file.path, data)
+    return data if wrong_bytes(taken, file) is None else None
+
+
 def _check(blobs: Blobs, file: NeededFile) -> None:
     """Check the bytes of a file of the right size.
 
@@ -92,12 +104,7 @@ def _check(blobs: Blobs, file: NeededFile) -> None:
 
 
 def _whole(blobs: Blobs, file: NeededFile, data: bytes | None) -> str:
-    if data is not None:
-        return digest(data)
-    found = hashlib.sha256()
-    for start in range(0, file.bytes, _AT_ONCE):
-        found.update(blobs.range(file.path, start, min(_AT_ONCE, file.bytes - start)))
-    return found.hexdigest()[:DIGITS]
+    return digest(data) if data is not None else digest_of_file(blobs, file.path, file.bytes)
 
 
 def _metadata(footer: bytes | None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -12,7 +12,13 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import DamagedError, VcsError
 
 MAGIC: Final = b"PAR1"
-DIGITS: Final = 32
+_DIGITS: Final = 32
+
+HELP: Final = (
+    "Restore it from a backup of the repository: dbt-vcs repair shows how, and what else can be "
+    "done; dbt-vcs fsck --data finds all damaged files."
+)
+"""The next step where a file of rows is damaged."""
 
 
 class Entry(Protocol):
@@ -33,7 +39,15 @@ class Entry(Protocol):
 
 def digest(data: bytes) -> str:
     """Return the digest of some bytes: 32 hexadecimal digits of their SHA-256."""
-    return hashlib.sha256(data).hexdigest()[:DIGITS]
+    return digest_of_parts([data])
+
+
+def digest_of_parts(parts: Iterable[bytes]) -> str:
+    """Return the digest of some bytes that come in parts."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()[:_DIGITS]
 
 
 def footer_of(tail: bytes) -> bytes | None:
@@ -78,14 +92,11 @@ def damage_told(path: str) -> Iterator[None]:
     except VcsError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DamagedError(
-            f"{path} is damaged: {error}. Restore it from a backup of the repository."
-        ) from error
+        raise DamagedError(f"{path} is damaged: {error}. {HELP}") from error
 
 
 def _another(path: str, what: str, expected: str, found: str) -> DamagedError:
     return DamagedError(
         f"{path} is not the file that was written: the digest of its {what} is {found}, expected "
-        f"{expected}. It is damaged, or another file is in its place. Restore it from a backup "
-        "of the repository."
+        f"{expected}. It is damaged, or another file is in its place. {HELP}"
     )

@@ -9,16 +9,26 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.bounds import stats_of_chunks, stats_of_partition
-from dbt.adapters.vcs.rows.files.file_digests import MAGIC, digest, footer_of
+from dbt.adapters.vcs.rows.files.file_digests import (
+    HELP,
+    MAGIC,
+    Entry,
+    check_footer,
+    digest,
+    digest_of_parts,
+    footer_of,
+)
 from dbt.adapters.vcs.rows.partition_values import partition_values
 
 _TAIL: Final = 64 * 1024
+_PART: Final = 4 * 2**20
 _THREADS: Final = 16
 _MIN_PARALLEL: Final = 4
 
@@ -138,8 +148,16 @@ def write_file(blobs: Blobs, path: str, data: bytes) -> Footer:
     return Footer(len(data), metadata, digest(footer), digest(data))
 
 
-def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
-    """Read a file's footer; `size` is the file's, if it is known.
+def read_footer(
+    blobs: Blobs, path: str, size: int | None = None, *, with_whole: bool = False
+) -> Footer:
+    """Read a file's footer.
+
+    Args:
+        blobs: The store with the file.
+        path: The file, relative to the repository.
+        size: Its size, if it is known.
+        with_whole: Read all of a larger file, too, for the digest of the whole.
 
     Raises:
         DamagedError: It is not a Parquet file.
@@ -153,7 +171,31 @@ def read_footer(blobs: Blobs, path: str, size: int | None = None) -> Footer:
         metadata = pq.read_metadata(pa.BufferReader(MAGIC + footer))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _no_parquet(path, str(error)) from error
+    if with_whole and not whole:
+        whole = digest_of_file(blobs, path, size)
     return Footer(size, metadata, digest(footer), whole)
+
+
+def digest_of_file(blobs: Blobs, path: str, size: int) -> str:
+    """Read a file in parts, and return the digest of the whole."""
+    parts = (blobs.range(path, at, min(_PART, size - at)) for at in range(0, size, _PART))
+    return digest_of_parts(parts)
+
+
+def check_footers(blobs: Blobs, entries: Iterable[Entry]) -> None:
+    """Check the footers of files, several at a time; missing files are left to their reader.
+
+    Raises:
+        DamagedError: A file has another footer than its entry says.
+    """
+
+    def check(entry: Entry) -> None:
+        try:
+            check_footer(entry, digest(footer_bytes(blobs, entry.path, blobs.size(entry.path))))
+        except NotFoundError:
+            return
+
+    each(check, [entry for entry in entries if entry.footer])
 
 
 def footer_bytes(blobs: Blobs, path: str, size: int) -> bytes:
@@ -218,6 +260,4 @@ def _root_leaves(schema: Any) -> dict[str, int]:
 
 
 def _no_parquet(path: str, why: str) -> DamagedError:
-    return DamagedError(
-        f"{path} is not a Parquet file: {why}. Restore it from a backup of the repository."
-    )
+    return DamagedError(f"{path} is not a Parquet file: {why}. {HELP}")

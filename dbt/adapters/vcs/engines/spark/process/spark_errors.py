@@ -27,6 +27,7 @@ _OURS: Final = re.compile(r"`__vcs_\w*`, |, `__vcs_\w*`")
 _TRACEBACK: Final = (
     "An exception was thrown from the Python worker: Traceback (most recent call last):\n"
 )
+_UNREADABLE: Final = re.compile(r"\[FAILED_READ_FILE|page integrity|not a Parquet file")
 _S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 
 
@@ -98,6 +99,11 @@ def _spark_error(error: Any) -> StatementError:
         )
     if _NO_MEMORY.search(message):
         message += "\nGive Spark more memory: spark.driver.memory."
+    if _UNREADABLE.search(message):
+        message += (
+            "\nIf the file is one of the repository's, it is damaged: dbt-vcs fsck --data finds "
+            "all such files, and dbt-vcs repair shows what can be done."
+        )
     found = _CONDITION.match(message)
     return StatementError(message, found[1] if found else None)
 

@@ -250,6 +250,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("fsck", {"data": True, "sample": "much"}, "--data --sample much"),
     ("fsck", {"data": True, "sample": "0%"}, "--data --sample 0%"),
     ("repair", {}, ""),
+    ("repair", {"data": True}, "--data"),
+    ("repair", {"data": True, "to_last_whole": "dev"}, "--data --to-last-whole dev"),
     ("repair", {"to_last_whole": "dev"}, "--to-last-whole dev"),
     ("repair", {"to_last_whole": "dev", "dry_run": True}, "--to-last-whole dev --dry-run"),
     ("repair", {"to_last_whole": "nope"}, "--to-last-whole nope"),

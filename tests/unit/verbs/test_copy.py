@@ -3,25 +3,29 @@
 import threading
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 from dbt.adapters.vcs.cli.root import main
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import Block, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import change_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs, open_blobs
+from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.files.parquet import write_table
 from dbt.adapters.vcs.verbs.changing.restore import restore_relation
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from dbt.adapters.vcs.verbs.upkeep.copy import copy_repository
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect
 from tests.contract.faulty import Crash, FaultyBlobs, at
-from tests.unit.tables import Tables
+from tests.unit.tables import SCHEMA, Tables
 from tests.unit.warehouse import Warehouse
 
 
@@ -187,3 +191,41 @@ def test_the_command_copies_between_folders(tmp_path: Path) -> None:
     assert f"from {source} to {target}." in done.output
     assert "up to date" in CliRunner().invoke(main, ["copy", source, target]).output
     assert Repository.open(open_blobs(target)).branch("main")
+
+
+def with_digests() -> tuple[Shop, Block]:
+    warehouse = filled()
+    rows = pa.table({"id": list(range(9_000)), "name": [f"name {id}" for id in range(9_000)]})
+    files = write_table(warehouse.blobs, rows, folder="data/t/w=big", schema=SCHEMA)
+    (block,) = read_blocks(warehouse.blobs, files, SCHEMA, (), files)
+    warehouse.tables.put(b=warehouse.tables.entry([block]))
+    return warehouse, block
+
+
+def replaced(blobs: MemoryBlobs, path: str, data: bytes) -> None:
+    blobs.delete(path)
+    blobs.create(path, data)
+
+
+def test_a_file_that_is_damaged_inside_is_not_copied_as_if_it_were_whole() -> None:
+    (warehouse, block), target = with_digests(), MemoryBlobs()
+    target.uri = "memory://copy"
+    good = warehouse.blobs.get(block.path)
+    replaced(warehouse.blobs, block.path, good[:500] + bytes([good[500] ^ 1]) + good[501:])
+    with pytest.raises(DamagedError, match=f"{block.path} is not the file that was written"):
+        copy_repository(warehouse.blobs, target)
+    assert list(target.walk("refs")) == []
+    replaced(warehouse.blobs, block.path, good)
+    copy_repository(warehouse.blobs, target)
+    assert files(target) == files(warehouse.blobs)
+
+
+@pytest.mark.parametrize("left", [b"x", b""], ids=["same size", "shorter"])
+def test_what_an_earlier_copy_left_damaged_is_copied_again(left: bytes) -> None:
+    (warehouse, block), target = with_digests(), MemoryBlobs()
+    target.uri = "memory://copy"
+    good = warehouse.blobs.get(block.path)
+    target.create(block.path, good[:-9] + left * 9)
+    copy_repository(warehouse.blobs, target)
+    assert files(target) == files(warehouse.blobs)
+    assert check_repository(Repository.open(target), data=DataCheck()).problems == ()

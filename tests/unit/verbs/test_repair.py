@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import (
@@ -13,12 +14,16 @@ from dbt.adapters.vcs.core.errors import (
     ProtectedError,
     StorageError,
 )
+from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.files.parquet import write_table
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.standing_up import drop_damaged, go_back, survey
-from tests.unit.tables import Tables
+from tests.unit.tables import SCHEMA, Tables
 from tests.unit.verbs.test_beside_damage import DAMAGES, damaged, place_of
 from tests.unit.warehouse import Clock, Warehouse
 
@@ -244,3 +249,63 @@ def test_a_repair_that_dies_at_any_write_is_begun_again(
         if not died:
             return
         writes += 1
+
+
+def flipped(tables: Tables) -> Block:
+    """Give main another table, and flip a bit of its file."""
+    blobs = tables.warehouse.blobs
+    rows = pa.table({"id": list(range(9_000)), "name": [f"name {id}" for id in range(9_000)]})
+    files = write_table(blobs, rows, folder="data/t/w=big", schema=SCHEMA)
+    (block,) = read_blocks(blobs, files, SCHEMA, (), files)
+    tables.put(c=tables.entry([block]))
+    return block
+
+
+def flip(tables: Tables, path: str) -> bytes:
+    blobs = tables.warehouse.blobs
+    good = blobs.get(path)
+    blobs.delete(path)
+    blobs.create(path, good[:500] + bytes([good[500] ^ 1]) + good[501:])
+    return good
+
+
+def test_a_flipped_bit_is_named_where_data_files_are_read(tables: Tables) -> None:
+    block = flipped(tables)
+    flip(tables, block.path)
+    repository = again(tables.warehouse.repository)
+    sizes = survey(repository)
+    assert (sizes.damages, sizes.sizes_only) == ((), True)
+    report = survey(repository, DataCheck())
+    assert not report.sizes_only
+    assert [damage.where for damage in report.damages] == ["branch main, shop.c"]
+    assert block.path in report.damages[0].what
+
+
+def test_a_file_with_a_flipped_bit_is_fetched_from_a_copy(tables: Tables) -> None:
+    block = flipped(tables)
+    copy = copied(tables.warehouse.blobs)
+    good = flip(tables, block.path)
+    repository = again(tables.warehouse.repository)
+    # One that is damaged in the copy, too, is not taken.
+    other = copied(tables.warehouse.blobs)
+    assert fetch(repository, Repository.open(other), author="bob").done == ()
+    report = fetch(repository, Repository.open(copy), author="bob")
+    assert (report.done, report.damages) == ((f"The data file {block.path}.",), ())
+    assert repository.blobs.get(block.path) == good
+
+
+def test_a_relation_with_a_flipped_bit_is_dropped(tables: Tables) -> None:
+    block = flipped(tables)
+    flip(tables, block.path)
+    repository = again(tables.warehouse.repository)
+    report = drop_damaged(repository, "shop.c", branch="main", author="bob")
+    assert report.damages == ()
+    assert "shop.c" not in tables.warehouse.shown("main")
+
+
+def test_a_branch_goes_back_behind_a_flipped_bit(tables: Tables) -> None:
+    head = tables.warehouse.head()
+    block = flipped(tables)
+    flip(tables, block.path)
+    assert go_back(again(tables.warehouse.repository), "main", author="bob").damages == ()
+    assert again(tables.warehouse.repository).branch("main").head == head

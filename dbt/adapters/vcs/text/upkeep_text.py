@@ -144,6 +144,8 @@ def repair_text(report: RepairReport) -> Iterator[Block]:
         yield line(Span(f"{counted(len(report.damages), 'damage')} {left}.", "bad"))
     elif not report.done:
         yield line(Span("Nothing is damaged.", "good"))
+    if report.sizes_only:
+        yield line("Of data files only the sizes were looked at; dbt-vcs fsck can read them.")
 
 
 def copy_text(report: CopyReport) -> Iterator[Block]:

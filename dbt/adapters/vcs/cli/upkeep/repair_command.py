@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.text.upkeep_text import repair_text
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
 from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, drop_damaged, go_back, survey
 
@@ -26,6 +27,9 @@ from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, drop_damaged
 )
 @click.option("--drop-relation", metavar="RELATION", help="Drop a damaged relation.")
 @click.option("--branch", "-b", metavar="NAME", help="The branch to drop it from.")
+@click.option(
+    "--data", is_flag=True, help="Also read data files, to list those that are damaged inside."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
 @json_option
 @with_session
@@ -35,13 +39,15 @@ def repair(
     to_last_whole: str | None,
     drop_relation: str | None,
     branch: str | None,
+    data: bool,
     dry_run: bool,
 ) -> None:
     """Show what is damaged and what can be done about it, or do it.
 
-    Without an option that says what to do, nothing is changed. Files that a repair replaces are
-    kept in the repository's folder `damaged`. The exit code is 2 if anything is damaged, or still
-    is after a repair.
+    Without an option that says what to do, nothing is changed. Of data files only the sizes are
+    looked at then, unless --data reads them; a repair reads those that it is about. Files that a
+    repair replaces are kept in the repository's folder `damaged`. The exit code is 2 if anything
+    is damaged, or still is after a repair.
     """
     given = [way for way in (from_copy, to_last_whole, drop_relation) if way is not None]
     if len(given) > 1:
@@ -55,7 +61,14 @@ def repair(
             "--dry-run can only be used with --from-copy, --to-last-whole or --drop-relation; "
             "without these nothing is changed anyway."
         )
-    report = _report(session, from_copy, to_last_whole, drop_relation, branch, dry_run)
+    if data and given:
+        raise click.UsageError(
+            "--data can only be used alone: a repair reads the data files that it is about anyway."
+        )
+    if given:
+        report = _report(session, from_copy, to_last_whole, drop_relation, branch, dry_run)
+    else:
+        report = survey(session.repository, DataCheck() if data else None)
     session.show(report, repair_text(report), report.damages)
     if report.damages:
         raise ShownFailure(DamagedError)
@@ -75,7 +88,5 @@ def _report(
         return fetch(repository, other, author=who, dry_run=dry_run)
     if name is not None:
         return go_back(repository, name, author=who, dry_run=dry_run)
-    if relation is not None:
-        where = session.bound(branch or session.branch)
-        return drop_damaged(repository, relation, branch=where, author=who, dry_run=dry_run)
-    return survey(repository)
+    where = session.bound(branch or session.branch)
+    return drop_damaged(repository, relation or "", branch=where, author=who, dry_run=dry_run)

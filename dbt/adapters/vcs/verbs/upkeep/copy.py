@@ -16,8 +16,10 @@ from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.forwards import FOLDER as FORWARDS
 from dbt.adapters.vcs.core.store.header import PATH, check_vacant
 from dbt.adapters.vcs.core.store.write_once import write_new
+from dbt.adapters.vcs.rows.files.file_check import whole_bytes
 from dbt.adapters.vcs.verbs.upkeep.copy_view import CopyView
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository, needed_now
 
 _LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
 _AT_ONCE: Final = 64 * 2**20
@@ -72,8 +74,8 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
         )
     refs = _new_moves(source, target)
     copied = [info for folder in _COPIED for info in _copied(source, target, folder)]
-    view = CopyView(target, {**refs, PATH: header})
-    problems = check_repository(Repository.open(view, clock=clock)).problems
+    view = Repository.open(CopyView(target, {**refs, PATH: header}), clock=clock)
+    problems = _problems(source, target, view, is_new=is_new)
     if read_retention(repository) != before:
         raise RetryError(
             f"A garbage collection of {source.uri} ran meanwhile, and the copy may lack what it "
@@ -152,7 +154,7 @@ def _get(blobs: Blobs, path: str) -> bytes | None:
 
 def _copied(source: Blobs, target: Blobs, folder: str) -> Iterator[BlobInfo]:
     """Copy the files of a folder that the target lacks, and yield them."""
-    there = {info.path: info.bytes for info in target.walk(folder)}
+    there = {info.path for info in target.walk(folder)}
 
     def copy(info: BlobInfo) -> BlobInfo | None:
         data = _get(source, info.path)
@@ -161,14 +163,35 @@ def _copied(source: Blobs, target: Blobs, folder: str) -> Iterator[BlobInfo]:
         write_new(target, info.path, data)
         return info
 
-    # An object that is there is checked by its hash, however it was compressed.
-    lacking = (
-        info
-        for info in source.walk(folder)
-        if (info.path not in there if folder == "objects" else there.get(info.path) != info.bytes)
-    )
+    # What is there is checked later, by its hash or its digests.
+    lacking = (info for info in source.walk(folder) if info.path not in there)
     for some in _batches(lacking):
         yield from (info for info in each(copy, some) if info is not None)
+
+
+def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -> tuple[str, ...]:
+    """Check the copy as it will be, and return what is wrong.
+
+    All files that the copy did not need before are read, whoever wrote them there. Those that are
+    damaged are copied again, if they are whole at the source.
+    """
+    known = {} if is_new else needed_now(Repository.open(target, clock=view.clock), _ignored).files
+    needed = needed_now(view, _ignored).files
+    new = DataCheck(paths=frozenset(needed.keys() - known.keys()))
+    report = check_repository(view, data=new)
+    is_mended = False
+    for wrong in report.wrong_files:
+        file = needed[wrong.path]
+        data = None if wrong.path in known else whole_bytes(source, file)
+        if data is not None:
+            target.delete(wrong.path)
+            write_new(target, wrong.path, data)
+            is_mended = True
+    return check_repository(view, data=new).problems if is_mended else report.problems
+
+
+def _ignored(problem: str) -> None:
+    """Leave a problem to the check that follows."""
 
 
 def _batches(infos: Iterable[BlobInfo]) -> Iterator[list[BlobInfo]]:

@@ -42,11 +42,13 @@ class DataCheck:
     Attributes:
         percent: The share of the files, in percent.
         seed: Chooses the files; the same files of the same repository for the same seed.
+        paths: The only files to read; None for any.
         progress: Called now and then.
     """
 
     percent: float = 100
     seed: int = 0
+    paths: frozenset[str] | None = None
     progress: Callable[[DataProgress], None] | None = None
 
     def __post_init__(self) -> None:
@@ -57,7 +59,8 @@ class DataCheck:
             )
 
 
-class WrongFile(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WrongFile:
     """A file of rows that is missing or damaged.
 
     Attributes:
@@ -82,7 +85,7 @@ class WrongFile(NamedTuple):
         owner = self.relation or f"the table with the id {self.path.split('/')[1]}"
         return (
             f"The data file {self.path} {self.what}. It belongs to {owner}. Restore it from a "
-            "backup of the repository; dbt-vcs repair shows what else can be done."
+            "backup of the repository: dbt-vcs repair shows how, and what else can be done."
         )
 
 
@@ -115,6 +118,8 @@ class DataRead:
 
 def chosen(files: Mapping[str, NeededFile], check: DataCheck) -> list[NeededFile]:
     """Return the files to read, in order of their paths; at least one, if there are any."""
+    if check.paths is not None:
+        files = {path: file for path, file in files.items() if path in check.paths}
     if check.percent >= 100:
         return [files[path] for path in sorted(files)]
     count = math.ceil(len(files) * check.percent / 100)

@@ -30,7 +30,8 @@ from dbt.adapters.vcs.core.store.log_repair import apply_log, plan_log
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.core.store.set_aside import replace_file
-from dbt.adapters.vcs.rows.files.file_check import size_of
+from dbt.adapters.vcs.rows.files.file_check import whole_bytes
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck, read_files
 from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, survey
 
 _KINDS: Final[Mapping[str, type[Value]]] = {
@@ -45,7 +46,8 @@ def fetch(
     """Replace damaged and missing logs, objects and data files by those of a copy.
 
     Each is verified before it is taken: an object by its id, moves by their digests and their
-    place in the chain, a data file by its size. What is whole stays as it is.
+    place in the chain, a data file by its size, digests and checksums. To find the damaged ones,
+    all are read. What is whole stays as it is.
 
     Raises:
         InputError: It is no copy of this repository.
@@ -62,7 +64,7 @@ def fetch(
         if dry_run:
             break
     done += _files(repository, copy.blobs, id, dry_run)
-    left = () if dry_run else survey(Repository.open(repository.blobs)).damages
+    left = () if dry_run else survey(Repository.open(repository.blobs), DataCheck()).damages
     return RepairReport(dry_run=dry_run, done=tuple(done), damages=left)
 
 
@@ -125,12 +127,12 @@ def _whole(blobs: Blobs, kind: str, id: str, path: str) -> bytes | None:
 
 
 def _files(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
-    sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
-    for path, file in sorted(_needed(repository).files.items()):
-        if sizes.get(path) == file.bytes:
-            continue
-        if size_of(copy, path) != file.bytes:
-            continue
-        if not dry_run:
-            replace_file(repository.blobs, path, copy.get(path), id)
-        yield f"The data file {path}."
+    needed_files = _needed(repository).files
+    files = [needed_files[path] for path in sorted(needed_files)]
+    damaged = {file.path for file in read_files(repository.blobs, files)}
+    for file in files:
+        data = whole_bytes(copy, file) if file.path in damaged else None
+        if data is not None:
+            if not dry_run:
+                replace_file(repository.blobs, file.path, data, id)
+            yield f"The data file {file.path}."

@@ -93,7 +93,7 @@ def check_repository(
 
     for damaged in _wrong_names(repository):
         note(damaged)
-    kept = _kept(repository, note)
+    kept = needed_now(repository, note)
     objects = each(lambda key: _wrong_object(repository, *key), sorted(kept.objects))
     for problem in objects:
         if problem is not None:
@@ -124,8 +124,8 @@ def check_repository(
     )
 
 
-def _kept(repository: Repository, note: Callable[[str], None]) -> Needed:
-    """Return what is needed, as far as it can be followed; notes what is damaged."""
+def needed_now(repository: Repository, note: Callable[[str], None]) -> Needed:
+    """Return what is needed, as far as it can be followed; `note` is told what is damaged."""
     found = read_retention(repository)
     cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
     try:

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Absent, RefMove
+from dbt.adapters.vcs.core.plan.collect import NeededFile
 from dbt.adapters.vcs.core.repository import Repository, TreeChanges
 from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.log_repair import LogRepair, apply_log, plan_log
@@ -19,8 +20,9 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore
 from dbt.adapters.vcs.verbs.changing.restore import head_of
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.wholeness import Broken, broken_of
+from dbt.adapters.vcs.verbs.upkeep.wholeness import Broken, Look, broken_of, by_bytes, by_size
 
 _NOUNS = {"heads": "branch", "tags": "tag"}
 COPY = "dbt-vcs repair --from-copy LOCATION"
@@ -50,24 +52,39 @@ class RepairReport:
         dry_run: True if nothing was changed.
         done: What was done or would be done, a sentence each.
         damages: What is damaged; after a repair, what is left.
+        sizes_only: True if of data files only the sizes were looked at.
     """
 
     dry_run: bool
     done: tuple[str, ...] = ()
     damages: tuple[Damage, ...] = ()
+    sizes_only: bool = False
 
 
-def survey(repository: Repository) -> RepairReport:
-    """Return what is damaged and what can be done about it; nothing is changed."""
+def survey(repository: Repository, data: DataCheck | None = None) -> RepairReport:
+    """Return what is damaged and what can be done about it; nothing is changed.
+
+    Args:
+        repository: The repository.
+        data: Which data files to read; None to look at their sizes alone.
+    """
+    found = check_repository(repository, data=data)
+    wrong = {file.path: file for file in found.wrong_files}
+    sizes = by_size(repository.blobs)
+
+    def look_at(file: NeededFile) -> str | None:
+        return wrong[file.path].what if file.path in wrong else sizes(file)
+
     damages: list[Damage] = []
     for space in _NOUNS:
         for name in repository.refs.names(space):
-            damages += _damages_of(repository, space, name)
+            damages += _damages_of(repository, space, name, look_at)
     known = "\n".join(damage.what for damage in damages)
-    for problem in check_repository(repository).problems:
-        if problem.rstrip(".").split(". ")[0] not in known:
+    told = {file.sentence for file in wrong.values() if f"The data file {file.path} " in known}
+    for problem in found.problems:
+        if problem not in told and problem.rstrip(".").split(". ")[0] not in known:
             damages.append(Damage(where="history", what=problem, help=(COPY,)))
-    return RepairReport(dry_run=True, damages=tuple(damages))
+    return RepairReport(dry_run=True, damages=tuple(damages), sizes_only=data is None)
 
 
 def go_back(
@@ -86,8 +103,9 @@ def go_back(
     if space is None:
         raise NotFoundError(f"There is no branch or tag {name!r}.")
     blobs = repository.blobs
+    look_at = by_bytes(blobs)
     log = plan_log(blobs, f"refs/{space}/{quote(name)}", name, author=author)
-    number = None if log is None else _last_whole(repository, log)
+    number = None if log is None else _last_whole(repository, log, look_at)
     if log is None or number is None:
         raise DamagedError(
             f"No state of the {_NOUNS[space]} {name!r} is whole. Nothing was changed. Fetch what "
@@ -103,7 +121,7 @@ def go_back(
             apply_log(blobs, log, uuid.uuid4().hex)
         if moves:
             _move(repository, space, name, target, author, f"back to move {number}")
-    left = () if dry_run else tuple(_damages_of(repository, space, name))
+    left = () if dry_run else tuple(_damages_of(repository, space, name, look_at))
     return RepairReport(
         dry_run=dry_run, done=tuple(_told(space, name, log, number, moves)), damages=left
     )
@@ -120,10 +138,11 @@ def drop_damaged(
         ProtectedError: The branch takes only promotions.
     """
     head, name = head_of(repository, branch), parse_relation(relation)
+    look_at = by_bytes(repository.blobs)
     tree = repository.tree(head)
     if tree.entry(name) is None:
         raise NotFoundError(f"The branch {branch!r} shows no {name}.")
-    if not any(broken.relation == name for broken in _broken(repository, head)):
+    if not any(broken.relation == name for broken in _broken(repository, head, look_at)):
         raise InputError(f"{name} is whole on {branch!r}. To drop it anyway: drop table {name}")
     if not dry_run:
         changed = repository.edit(tree.id, TreeChanges(relations={name: Absent}))
@@ -137,11 +156,11 @@ def drop_damaged(
                 action="repair",
             )
         )
-    left = () if dry_run else tuple(_damages_of(repository, "heads", branch))
+    left = () if dry_run else tuple(_damages_of(repository, "heads", branch, look_at))
     return RepairReport(dry_run=dry_run, done=(f"{name} is dropped from {branch}.",), damages=left)
 
 
-def _damages_of(repository: Repository, space: str, name: str) -> Iterator[Damage]:
+def _damages_of(repository: Repository, space: str, name: str, look_at: Look) -> Iterator[Damage]:
     """Yield what is damaged of what a branch or tag shows."""
     where = f"{_NOUNS[space]} {name}"
     back = f"dbt-vcs repair --to-last-whole {shlex.quote(name)}"
@@ -152,7 +171,7 @@ def _damages_of(repository: Repository, space: str, name: str) -> Iterator[Damag
     last = RefStore(repository.blobs).read(space, name)
     if last is None or last.move.commit is None:
         return
-    for broken in _broken(repository, last.move.commit):
+    for broken in _broken(repository, last.move.commit, look_at):
         if broken.relation is None:
             yield Damage(where=where, what=broken.what, help=(COPY, back))
             continue
@@ -162,16 +181,16 @@ def _damages_of(repository: Repository, space: str, name: str) -> Iterator[Damag
         yield Damage(where=f"{where}, {broken.relation}", what=broken.what, help=(*ways, back))
 
 
-def _broken(repository: Repository, commit: CommitId) -> list[Broken]:
+def _broken(repository: Repository, commit: CommitId, look_at: Look) -> list[Broken]:
     # What this process remembers may be damaged by now.
-    return broken_of(repository.blobs, ObjectStore(repository.blobs), commit)
+    return broken_of(ObjectStore(repository.blobs), commit, look_at)
 
 
-def _last_whole(repository: Repository, log: LogRepair) -> int | None:
+def _last_whole(repository: Repository, log: LogRepair, look_at: Look) -> int | None:
     """Return the number of the last move that shows a whole commit, or is a deletion."""
     for number in sorted(log.moves, reverse=True):
         commit = log.moves[number].commit
-        if commit is None or not _broken(repository, commit):
+        if commit is None or not _broken(repository, commit, look_at):
             return number
     return None
 

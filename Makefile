@@ -64,6 +64,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/listing.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/contention.py
+	$(BIN)/python benchmarks/digests.py
 	$(BIN)/python benchmarks/query_readers.py
 
 bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark; MODELS=500 for a larger generated project

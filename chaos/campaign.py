@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from chaos.calendar import HOUR, NIGHT, Calendar, now
-from chaos.check import carried, check, drill, sorted_out, wrong_copies
+from chaos.check import carried, check, sorted_out, wrong_copies
+from chaos.drills import drill
 from chaos.ground import Ground, Weather, counted
 from chaos.journal import Journal
 from chaos.life import Plan, live
@@ -208,7 +209,9 @@ class Campaign:
         lines = {name: self._journal(name).lines() for name in self._names}
         wrong = check(ground.repository(), worlds, lines, dice)
         wrong += wrong_copies(ground)
-        wrong += drill(ground.blobs(), dice)
+        if not wrong:
+            # Drills need a whole repository.
+            wrong += drill(ground.blobs(), dice)
         return {
             **counted(lines),
             **sorted_out(wrong),

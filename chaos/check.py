@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from chaos.calendar import HOUR
-from chaos.copies import EVERYTHING, flipped
+from chaos.copies import EVERYTHING
 from chaos.faults import Trouble
 from chaos.ground import Ground
 from chaos.journal import Line
-from chaos.shop import TABLES, Known, look
+from chaos.shop import Known, look
 from chaos.worker import own_batches
 from chaos.worlds import Worlds
 from dbt.adapters.vcs.core.errors import VcsError
-from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 _SAMPLES = 5
@@ -137,28 +133,6 @@ def wrong_copies(ground: Ground) -> list[str]:
     return wrong
 
 
-class EditedBlobs:
-    """Another store in which one file has other bytes, or is gone."""
-
-    def __init__(self, inner: Blobs, path: str, data: bytes) -> None:
-        self._inner = inner
-        self._path = path
-        self._data = data
-
-    def get(self, path: str) -> bytes:
-        """Return all bytes of a blob."""
-        return self._data if path == self._path else self._inner.get(path)
-
-    def range(self, path: str, start: int, length: int) -> bytes:
-        """Return a part of a blob."""
-        if path == self._path:
-            return self._data[start : start + length]
-        return self._inner.range(path, start, length)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-
 def carried(lines: list[Line]) -> list[Line]:
     """Return what the next journal begins with: tags, and commits to return to."""
     held = held_tags(lines).items()
@@ -166,32 +140,3 @@ def carried(lines: list[Line]) -> list[Line]:
     brought = max((line["index"] for line in lines if "index" in line), default=-1)
     past = [line for line in lines if line["event"] == "past"]
     return [*tags, *past[brought + 1 :][-_CARRIED:]]
-
-
-def drill(blobs: Blobs, dice: random.Random) -> list[str]:
-    """Edit a move of a branch and a file of rows, in a view of the store: is it told?"""
-    path = dice.choice(sorted(info.path for info in blobs.walk("refs/heads")))
-    edited = blobs.get(path).replace(b'"by":"', b'"by":"not ', 1)
-    wrong = _untold(blobs, path, edited, None)
-    rows = sorted(_shown_files(Repository.open(blobs)))
-    if rows:
-        path = dice.choice(rows)
-        wrong += _untold(blobs, path, flipped(blobs.get(path), dice), EVERYTHING)
-    return wrong
-
-
-def _untold(blobs: Blobs, path: str, edited: bytes, data: DataCheck | None) -> list[str]:
-    view = Repository.open(EditedBlobs(blobs, path, edited))
-    told = check_repository(view, data=data).problems
-    return [] if told else [f"silent: {path} was edited, and fsck said that all is well"]
-
-
-def _shown_files(repository: Repository) -> Iterator[str]:
-    """Yield the files of rows that main shows."""
-    for name in TABLES:
-        entry = repository.tree(repository.branch("main").head).entry(name)
-        if isinstance(entry, TableEntry):
-            for ref in repository.objects.snapshot(entry.snapshot).segments:
-                segment = repository.objects.segment(ref.id)
-                yield from (block.path for block in segment.blocks)
-                yield from (stone.path for stone in segment.tombstones)

@@ -73,7 +73,13 @@ class Copies:
         left = check_repository(mended, data=EVERYTHING).problems
         if left and not report.damages:
             return [f"silent: {damaged} were damaged, and after the repair {left[0]}"]
-        return [f"damaged: {damaged} of a copy, and after the repair {text}" for text in left]
+        # What was collected meanwhile can't be had, and the repair said so.
+        return [
+            f"damaged: {path} of a copy, and after the repair {text}"
+            for path in damaged
+            for text in left
+            if path.rpartition("/")[2] in text and plain.blobs.exists(path)
+        ]
 
 
 def damage(blobs: Blobs, dice: random.Random) -> list[str]:

@@ -151,7 +151,8 @@ class TroubledBlobs:
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed."""
         with self._call("exists", path) as kind:
-            return None if kind == "not there" else self._inner.modified_at(path)
+            found = None if kind == "not there" else self._inner.modified_at(path)
+            return None if found is None else self._calendar.at(found)
 
     def exists(self, path: str) -> bool:
         """Return whether there is a blob."""

@@ -6,7 +6,8 @@ import random
 from typing import NoReturn
 
 from chaos.calendar import HOUR, NIGHT, now
-from chaos.check import carried, check, drill, sorted_out, wrong_copies
+from chaos.check import carried, check, sorted_out, wrong_copies
+from chaos.drills import drill
 from chaos.faults import Trouble
 from chaos.ground import Ground, Weather, counted
 from chaos.journal import Line, Memo
@@ -119,7 +120,9 @@ class Play:
         lines = {name: journal.lines() for name, journal in self._journals.items()}
         wrong = check(self.ground.repository(), self._worlds, lines, self._dice, self._known)
         wrong += wrong_copies(self.ground)
-        wrong += drill(self.ground.blobs(), self._dice)
+        if not wrong:
+            # Drills need a whole repository.
+            wrong += drill(self.ground.blobs(), self._dice)
         for name, count in counted(lines).items():
             self.counts[name] = self.counts.get(name, 0) + count
         told = [{"of": name, **line} for name, journal in lines.items() for line in journal]

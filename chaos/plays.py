@@ -75,6 +75,8 @@ class Plays:
         place = self.folder / f"game-{self.number}"
         is_local = self.number % _LOCAL == 0
         reopen = _disk(place) if is_local else _memory()
+        # A game that was stopped is played again.
+        shutil.rmtree(place, ignore_errors=True)
         began = time.monotonic()
         workers = _WORKERS[self.number // len(WEATHERS) % len(_WORKERS)]
         ground = Ground(reopen, workers=workers, copy_of=_copies())

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
+from dbt.adapters.vcs.core.model import Absent, Origin, RelationName, TableEntry, View, ViewColumn
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import Contents, contents_of
 from dbt.adapters.vcs.core.repository import Repository
@@ -43,6 +43,7 @@ class Shop:
 
     def __init__(self, repository: Repository, branch: str, author: str) -> None:
         self._repository = repository
+        self._author = author
         self._line = BranchLine(repository, branch, author)
         workspace = Workspace(repository, self._line, _no_engine, schema="shop")
         self._workspace = workspace
@@ -82,6 +83,20 @@ class Shop:
                 self._delete(scope, name, batch)
 
         return self._landed(change, f"Delete {batch}")
+
+    def sign(self, text: str | None) -> CommitId:
+        """Put up a view that says something, or take it down; equal ones are one object."""
+        name = RelationName("shop", f"sign_of_{self._author}")
+
+        def change(scope: Scope) -> None:
+            if text is None:
+                scope.overlay.put(name, Absent)
+            else:
+                column = ViewColumn(name="says", type="string")
+                view = View(text=f"select '{text}' as says", columns=(column,))
+                scope.overlay.put_view(name, view)
+
+        return self._landed(change, f"Sign: {text}")
 
     def _landed(self, change: Callable[[Scope], None], message: str) -> CommitId:
         # As a statement: run again if it conflicts with what others changed meanwhile.

@@ -48,6 +48,7 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "tag": 3,
     "untag": 2,
     "read": 9,
+    "sign": 6,
     "fsck": 1,
     "copy": 2,
     "mend": 1,
@@ -177,6 +178,8 @@ class Worker:
             return batch and {"op": what, "place": place, "batch": batch}
         if what in ("restore", "bring"):
             return self._chosen_past(what)
+        if what == "sign":
+            return {"op": what, "text": self._dice.choice([None, "open", "closed"])}
         if what == "optimize":
             return {"op": what, "place": place}
         if what == "tag":
@@ -309,6 +312,11 @@ class Worker:
         for problem in self.copies.mend(self._repository, self._plain, self._dice):
             self._journal.tell(event="wrong", what=problem)
         return {}
+
+    def _sign(self, operation: Line) -> dict[str, Any]:
+        """Change a sign on main: few texts, so that what was collected is made again."""
+        commit = self._shop("main").sign(operation["text"])
+        return {"commit": commit, "landed": True}
 
     def _read(self, operation: Line) -> dict[str, Any]:
         """Read main through the trouble: an error is fine, a wrong answer is not."""

@@ -98,7 +98,8 @@ def test_a_landing_that_replaces_the_work_of_others_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Lander, "_merged", lambda self, proposal, base, branch: proposal.tree)
-    assert "lost" in kinds(played(RACES, 4, memory(), seed=7))
+    # What others added is gone, or what they deleted is back.
+    assert kinds(played(RACES, 4, memory(), seed=7)) & {"lost", "risen"}
 
 
 def test_collected_rows_that_are_brought_back_unchecked_are_found(
@@ -120,6 +121,14 @@ def test_a_log_without_digests_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(refs, "check_follows", nothing)
     monkeypatch.setattr(refs, "opened", lambda data, path: decode_record(RefMove, data, path))
     assert kinds(played(CALM, 1, memory(), seed=7)) == {"silent"}
+
+
+def test_a_reader_that_looks_behind_no_end_of_a_log_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(refs.RefStore, "_end", refs.RefStore._bisected)
+    play = played(CALM, 6, memory(), seed=7)
+    assert any("main showed an older state" in problem for problem in play.wrong)
 
 
 def test_a_collection_that_spares_no_young_files_is_found(

@@ -16,12 +16,14 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.repository import Protection, Repository
+from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import write_table
 from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.gc import collect
 from dbt.adapters.vcs.verbs.upkeep.standing_up import drop_damaged, go_back, survey
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.verbs.test_beside_damage import DAMAGES, damaged, place_of
@@ -73,6 +75,23 @@ def test_damage_is_named_with_what_can_be_done(tables: Tables, what: str) -> Non
     drops = [way for way in found[0].help if "--drop-relation shop.b --branch main" in way]
     assert len(drops) == (what in IN_TABLE)
     assert contents(repository.blobs) == before
+
+
+@pytest.mark.parametrize("what", IN_TABLE)
+def test_what_only_a_merge_needs_is_fetched_from_a_copy(tables: Tables, what: str) -> None:
+    warehouse = tables.warehouse
+    base = place_of(warehouse.repository, "dev", "b", what)
+    tables.put(b=tables.entry([tables.block({1: "main's"})]))
+    tables.put("dev", b=tables.entry([tables.block({1: "dev's"})]))
+    warehouse.clock.now += 400 * DAY
+    collect(again(warehouse.repository), author="bob")
+    assert warehouse.blobs.exists(base)
+    copy = Repository.open(copied(warehouse.blobs), clock=warehouse.clock)
+    warehouse.blobs.delete(base)
+    assert check_repository(again(warehouse.repository)).problems != ()
+    report = fetch(again(warehouse.repository), copy, author="bob")
+    assert (len(report.done), report.damages) == (1, ())
+    assert check_repository(again(warehouse.repository)).problems == ()
 
 
 @pytest.mark.parametrize("what", DAMAGES)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dbt.adapters.vcs.core.codec import decode, kind_of
-from dbt.adapters.vcs.core.collection import names_of
+from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import (
@@ -96,10 +96,13 @@ def _needed(repository: Repository) -> Needed:
         cutoff = Micros(max(fresh.clock() - kept.keep - GRACE, kept.horizon))
     except DamagedError:
         cutoff = Micros(0)
-    names = names_of(fresh, cutoff, lambda _: None)
-    roots = Roots(
-        commits=names.lately | names.origins, whole=names.lately, versions=names.versions
-    )
+    try:
+        roots = roots_of(fresh, cutoff)
+    except DamagedError:
+        # What only merges need is found when the history is whole again.
+        names = names_of(fresh, cutoff, lambda _: None)
+        commits = names.lately | names.origins
+        roots = Roots(commits=commits, whole=names.lately, versions=names.versions)
     return needed(roots, ObjectStore(repository.blobs), lambda _: None)
 
 

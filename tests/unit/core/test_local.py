@@ -164,3 +164,17 @@ def test_the_folder_of_a_write_goes_with_its_last_file(tmp_path: Path) -> None:
     blobs.delete("refs/heads/m/1")
     assert sorted(path.name for path in (tmp_path / "data/t").iterdir()) == ["w=2"]
     assert (tmp_path / "refs/heads/m").exists(), "others may be about to write there"
+
+
+def test_folders_of_partitions_go_with_their_last_file(root: Path) -> None:
+    blobs = LocalBlobs(root)
+    for path in ("data/t/w=1/p=jane/q=1/a", "data/t/w=1/p=jane/q=2/a", "data/t/w=1/p=kim/b"):
+        blobs.create(path, b"x")
+    blobs.delete("data/t/w=1/p=jane/q=1/a")
+    assert blobs.folders("data/t/w=1/p=jane") == ["q=2"]
+    blobs.delete("data/t/w=1/p=jane/q=2/a")
+    blobs.delete("data/t/w=1/p=jane/q=2/a")
+    assert blobs.folders("data/t/w=1") == ["p=kim"]
+    blobs.delete("data/t/w=1/p=kim/b")
+    assert (root / "data" / "t").is_dir()
+    assert blobs.folders("data/t") == []

@@ -130,15 +130,18 @@ class LocalBlobs:
         return found if stat.S_ISREG(found.st_mode) else None
 
     def delete(self, path: str) -> None:
-        """Remove a blob, and the folder of a write that it leaves empty."""
+        """Remove a blob, and the folders of a write and its partitions that it leaves empty."""
         file = self.root / check_path(path)
         with translated("delete", path, self.uri), suppress(FileNotFoundError, NotADirectoryError):
             file.unlink()
-        folder = file.parent
-        # No other write uses it. A shared folder could disappear while somebody writes to it.
-        if folder.name.startswith(_OF_A_WRITE):
-            with suppress(OSError):
-                folder.rmdir()
+        folders = path.split("/")[:-1]
+        start = next((n for n, name in enumerate(folders) if name.startswith(_OF_A_WRITE)), None)
+        if start is None:
+            return
+        # No other write uses them. A shared folder could disappear while somebody writes to it.
+        with suppress(OSError):
+            for end in range(len(folders), start, -1):
+                self.root.joinpath(*folders[:end]).rmdir()
 
     def create(self, path: str, data: bytes) -> bool:
         """Store a blob if none has this path."""

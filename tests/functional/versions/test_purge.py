@@ -61,9 +61,12 @@ def test_a_condition_of_sql_erases_rows_of_partitions_and_their_images(
     versions = [f"main~{number}" for number in range(3)]
     before = [sql(f"select * from people version as of '{v}' order by id") for v in versions]
     assert any(text.startswith("Jane") for text in stored(client))
+    root = Path(client.repository.uri, "data")
     report = erase(client, "lower(email) like 'jane%@example.org' and part >= 0")
     assert report.rows >= 6 and report.before_images >= 1
     assert not any(text.startswith("Jane") for text in stored(client))
+    # Names of folders hold values of partitions.
+    assert all(any(path.rglob("*.parquet")) for path in root.rglob("*") if path.is_dir())
     with connect(client.repository.uri, schema="shop", spark=SPARK) as another:
         for version, rows in zip(versions, before, strict=True):
             query = f"select * from people version as of '{version}' order by id"

@@ -63,7 +63,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "core.store": (
         {"blobs", "branch_names", "cache", "chain", "each", "reach"},
-        {"failures", "header", "write_once"},
+        {"failures", "header", "lease", "write_once"},
         {"cloud_failures", "forwards", "memory", "objects", "set_aside"},
         {"cloud", "refs"},
         {"log_repair"},

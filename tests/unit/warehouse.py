@@ -58,7 +58,7 @@ class Warehouse:
 
     def __init__(self, blobs: Blobs | None = None, clock: Clock | None = None) -> None:
         self.clock = clock or Clock()
-        self.blobs = blobs or MemoryBlobs()
+        self.blobs = blobs or MemoryBlobs(self.clock)
         self.repository = Repository.create(self.blobs, author="ann", clock=self.clock)
         self._numbers = itertools.count(1)
 

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from dbt.adapters.vcs.cli.root import main
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
-from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Block, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import change_retention
@@ -153,8 +152,9 @@ def test_a_collection_that_deletes_meanwhile_moves_no_branch_of_the_copy() -> No
     with pytest.raises(RetryError, match="ran meanwhile"):
         copy_repository(warehouse.blobs, FaultyBlobs(inner, after=collect))
     assert not inner.exists("vcs.json")
-    lease = Micros(warehouse.repository.clock() + 10**12 * 10**3)
-    change_retention(warehouse.repository, author="ann", action="gc", at_work_until=lease)
+    leases = MemoryBlobs()
+    leases.create("leases/others", b"")
+    warehouse.blobs._blobs.update(leases._blobs)  # type: ignore[attr-defined]
     with pytest.raises(RetryError, match="is running"):
         copy_repository(warehouse.blobs, inner)
 

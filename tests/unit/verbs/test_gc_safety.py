@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, RetryError
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.retention import DAY, change_retention
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import DAY, hold_commit
+from dbt.adapters.vcs.core.store import MemoryBlobs, lease
+from dbt.adapters.vcs.core.store.lease import TERM
+from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect
+from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 
@@ -126,15 +131,74 @@ def test_a_writer_that_finds_old_garbage_there_renews_it(
     assert blobs.exists(path)
 
 
-def test_a_collection_that_lost_its_lease_stops(tables: Tables, blobs: Interrupted) -> None:
-    repository = tables.warehouse.repository
+def test_a_collection_that_stood_still_has_lost_its_lease(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    repository, clock = tables.warehouse.repository, tables.warehouse.clock
 
-    def take_over() -> None:
-        until = Micros(repository.clock() + DAY)
-        change_retention(repository, author="eve", action="begin", at_work_until=until)
+    def stand_still() -> None:
+        clock.now += 2 * TERM
+        ahead = SimpleNamespace(monotonic=lambda: time.monotonic() + 120)
+        monkeypatch.setattr(lease, "time", ahead)
 
-    blobs.after_walk = take_over
-    before = sum(1 for _ in blobs.walk("objects"))
-    with pytest.raises(RetryError, match="lease is lost"):
-        collect(repository, author="gc")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        blobs.after_walk = stand_still
+        before = sum(1 for _ in blobs.walk("objects"))
+        with pytest.raises(RetryError, match="lost its lease"):
+            collect(repository, author="gc")
     assert sum(1 for _ in blobs.walk("objects")) == before
+    assert list(blobs.walk("leases")) == []
+    assert collect(repository, author="gc").objects == before - sum(
+        1 for _ in blobs.walk("objects")
+    )
+
+
+def test_a_killed_collection_blocks_nobody_for_longer_than_a_minute(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    repository, clock = tables.warehouse.repository, tables.warehouse.clock
+    old = repository.objects.commit(tables.warehouse.head()).parents[0]
+    blobs.create("leases/killed", b"")
+    with pytest.raises(RetryError, match="is running"):
+        hold_commit(repository, old, author="ann")
+    with pytest.raises(RetryError, match="is running"):
+        collect(repository, author="gc")
+    clock.now += TERM
+    hold_commit(repository, old, author="ann")
+    collect(repository, author="gc")
+
+
+@pytest.mark.parametrize("hours", [-48, -25, 25, 48])
+def test_the_clock_of_a_machine_neither_hurries_nor_stops_a_collection(
+    tables: Tables, blobs: Interrupted, hours: int
+) -> None:
+    set_retention(tables.warehouse.repository, 0, author="ann")
+    path = "data/t/w=new/0.parquet"
+    blobs.create(path, b"rows of a write that goes on")
+    apart = Micros(hours * 3_600 * 1_000_000)
+    clock = tables.warehouse.clock
+    skewed = Repository.open(blobs, clock=lambda: Micros(clock() + apart))
+    collect(skewed, author="gc")
+    assert blobs.exists(path)
+    assert list(blobs.walk("leases")) == []
+
+
+def test_what_a_machine_with_a_slow_clock_wrote_is_not_older_for_that(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    right = tables.warehouse.repository
+    clock = tables.warehouse.clock
+    set_retention(right, 2, author="ann")
+
+    def late() -> Micros:
+        return Micros(clock() - 3 * DAY)
+
+    tables.warehouse.repository = Repository.open(blobs, clock=late)
+    tables.warehouse.clock = late  # type: ignore[assignment]
+    tables.put(b=tables.entry([tables.block({5: "e"})]))
+    tables.put(b=tables.entry([tables.block({6: "f"})]))
+    tables.warehouse.run("r1", Status.FAILED, c=tables.entry([tables.block({7: "g"})]))
+    clock.now += int(1.5 * DAY)
+    # One file is gone that was replaced days ago, and none of those that were shown since.
+    report = collect(right, author="gc")
+    assert (report.files, report.runs) == (1, ())

@@ -1,10 +1,12 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.retention import DAY, KEEP
 from dbt.adapters.vcs.layout.styled import plain_lines
-from dbt.adapters.vcs.runs.run_branch import RETENTION, Status
+from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.text.run_text import runs_text
 from dbt.adapters.vcs.verbs.left_runs import discard_expired, discard_run, find_run, list_runs
+from dbt.adapters.vcs.verbs.upkeep.gc import set_retention
 from tests.unit.warehouse import SECOND, Warehouse
 
 
@@ -64,7 +66,7 @@ def test_a_run_at_work_is_not_discarded_without_force(warehouse: Warehouse) -> N
 def test_expired_runs_are_those_beyond_the_retention(warehouse: Warehouse) -> None:
     warehouse.run("old", Status.FAILED, a="1")
     warehouse.run("killed", Status.OPEN, a="1")
-    warehouse.clock.now += RETENTION + 3_600 * SECOND
+    warehouse.clock.now += KEEP + 3_600 * SECOND
     warehouse.run("new", Status.FAILED, a="1")
     assert {run.id for run in list_runs(warehouse.repository) if run.is_expired} == {
         "old",
@@ -83,3 +85,18 @@ def test_whatever_became_of_a_run_can_be_told(warehouse: Warehouse) -> None:
     warehouse.clock.now += 3_600 * SECOND
     found = list_runs(warehouse.repository)
     assert len(plain_lines(runs_text(found, found[0].started_at))) == len(Status) + 2
+
+
+def test_expired_runs_are_those_older_than_the_repositorys_retention(
+    warehouse: Warehouse,
+) -> None:
+    repository = warehouse.repository
+    set_retention(repository, 30, author="ann")
+    warehouse.run("old", Status.FAILED, b="b")
+    warehouse.clock.now += 20 * DAY
+    assert discard_expired(repository, author="ann") == []
+    assert [run.is_expired for run in list_runs(repository)] == [False]
+    set_retention(repository, 3, author="ann")
+    assert [run.is_expired for run in list_runs(repository)] == [True]
+    assert [run.id for run in discard_expired(repository, author="ann")] == ["old"]
+    assert list_runs(repository) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
@@ -25,6 +25,21 @@ EXPIRED: Final = "expired"
 
 Listed: TypeAlias = Mapping[Space, Collection[str]]
 """The names of refs by space, including deleted ones."""
+
+
+class SeenRefs(NamedTuple):
+    """The refs that a store showed at one time of its own.
+
+    Attributes:
+        listed: Their names.
+        written: When the store wrote each move, by space, name and number. A move whose own time
+            is earlier was made by a machine with a slow clock, and counts as made then.
+        now: The time of the store.
+    """
+
+    listed: Listed
+    written: Mapping[tuple[Space, str, int], Micros]
+    now: Micros
 
 
 class NamedRoots(NamedTuple):
@@ -72,7 +87,7 @@ def names_of(
     repository: Repository,
     cutoff: Micros,
     on_damage: Callable[[DamagedError], None] | None = None,
-    listed: Listed | None = None,
+    seen: SeenRefs | None = None,
 ) -> NamedRoots:
     """Return the commits and versions that have a name, or had one after `cutoff`.
 
@@ -83,13 +98,15 @@ def names_of(
         repository: The repository.
         cutoff: Names deleted before this moment don't count.
         on_damage: Called with what is damaged.
-        listed: The refs to read; those that the store lists if None.
+        seen: The refs to read; if None those that the store lists, and the times of machines.
 
     Raises:
         DamagedError: A log is damaged, and there is no `on_damage`.
     """
-    listed = listed_refs(repository) if listed is None else listed
-    found = _Found(repository, cutoff, on_damage)
+    if seen is None:
+        seen = SeenRefs(listed_refs(repository), {}, repository.clock())
+    listed = seen.listed
+    found = _Found(repository, cutoff, on_damage, seen)
     found.pins(listed.get(PINS, ()))
     for space in ("heads", "tags"):
         found.commits(space, listed.get(space, ()))
@@ -111,6 +128,7 @@ class _Found:
         repository: Repository,
         cutoff: Micros,
         on_damage: Callable[[DamagedError], None] | None,
+        seen: SeenRefs,
     ) -> None:
         self.live: set[CommitId] = set()
         self.lately: set[CommitId] = set()
@@ -119,11 +137,12 @@ class _Found:
         self._repository = repository
         self._cutoff = cutoff
         self._on_damage = on_damage
+        self._seen = seen
 
     def pins(self, names: Collection[str]) -> None:
         """Read pins."""
         for pin in self._last(PINS, names):
-            if pin.move.commit is not None and pin.move.at > self._repository.clock() - GRACE:
+            if pin.move.commit is not None and self._time(PINS, pin) > self._seen.now - GRACE:
                 self.origins.add(pin.move.commit)
                 self.versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))
 
@@ -151,8 +170,25 @@ class _Found:
     def _last(self, space: Space, names: Collection[str]) -> list[Ref]:
         return self._repository.refs.read_all(space, self._on_damage, names)
 
+    def _time(self, space: Space, ref: Ref) -> Micros:
+        """Return when a move was made: a slow clock makes none older than its file."""
+        return max(ref.move.at, self._seen.written.get((space, ref.name, ref.seq), Micros(0)))
+
     def _moves(self, space: Space, last: Ref) -> list[Ref]:
-        return list(_since(self._repository, space, last, self._cutoff, self._on_damage))
+        """Return a ref's moves after the cutoff and the last one before it, newest first.
+
+        If damage is reported, a damaged move ends them.
+        """
+        found = [last]
+        while self._time(space, found[-1]) > self._cutoff and found[-1].seq > 1:
+            try:
+                found.append(self._repository.refs.at(space, last.name, found[-1].seq - 1))
+            except DamagedError as error:
+                if self._on_damage is None:
+                    raise
+                self._on_damage(error)
+                break
+        return found
 
 
 def listed_refs(repository: Repository) -> Listed:
@@ -167,31 +203,6 @@ def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:
     """Return the commits that a branch's state names."""
     ids = {value for value in ref.move.state.values() if _ID.fullmatch(value)}
     return {CommitId(id) for id in ids if repository.objects.with_prefix("commit", id)}
-
-
-def _since(
-    repository: Repository,
-    space: str,
-    last: Ref,
-    cutoff: Micros,
-    on_damage: Callable[[DamagedError], None] | None,
-) -> Iterator[Ref]:
-    """Yield a ref's moves after a moment and the last one before it, newest first.
-
-    With `on_damage`, a damaged move is reported to it and ends the moves.
-    """
-    ref = last
-    while True:
-        yield ref
-        if ref.move.at <= cutoff or ref.seq == 1:
-            return
-        try:
-            ref = repository.refs.at(space, ref.name, ref.seq - 1)
-        except DamagedError as error:
-            if on_damage is None:
-                raise
-            on_damage(error)
-            return
 
 
 def _young(repository: Repository, commits: frozenset[CommitId], cutoff: Micros) -> set[CommitId]:

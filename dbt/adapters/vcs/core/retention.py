@@ -2,8 +2,8 @@
 
 A collection and a reader that restores old versions could miss each other: the collection may read
 names just before the reader creates one. So each announces itself before it looks. The collection
-records that it is running, then reads names; the reader writes a pin, then checks for a running
-collection. Whatever the order, one of them sees the other.
+takes a lease, then reads names; the reader writes a pin, then looks for a lease. Whatever the
+order, one of them sees the other.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dbt.adapters.vcs.core.plan.collect import versions_of
 from dbt.adapters.vcs.core.presence import files_of_versions, missing_file, newly_named
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.lease import is_running, seems_running
 from dbt.adapters.vcs.core.store.refs import Ref
 
 DAY: Final = 24 * 3_600 * 1_000_000
@@ -35,9 +36,6 @@ KEEP: Final = Micros(7 * DAY)
 
 GRACE: Final = Micros(DAY)
 """How old a file must be before it can be garbage: a younger one's writer may still land."""
-
-LEASE: Final = Micros(3_600 * 1_000_000)
-"""How long a collection counts as at work after its last sign of life."""
 
 PINS: Final = "pins"
 """The space of what is being brought back; nothing reads it but a collection."""
@@ -52,12 +50,10 @@ class Retention(NamedTuple):
     Attributes:
         keep: How long unnamed history is kept.
         horizon: Unnamed history before this time has been released; 0 if none has.
-        at_work_until: Until when a collection counts as running; 0 if none does.
     """
 
     keep: Micros = KEEP
     horizon: Micros = Micros(0)
-    at_work_until: Micros = Micros(0)
 
 
 def read_retention(repository: Repository) -> Retention:
@@ -72,17 +68,11 @@ def change_retention(
     action: str,
     keep: Micros | None = None,
     horizon: Micros | None = None,
-    at_work_until: Micros | None = None,
-    held_until: Micros | None = None,
 ) -> Retention:
     """Replace the given settings, and return the new retention.
 
-    With `held_until`, only if `at_work_until` still is that: a collection that lost its lease
-    changes nothing.
-
     Raises:
         InputError: The time to keep history is negative.
-        RetryError: Another collection took the lease.
     """
     if keep is not None and keep < 0:
         raise InputError("A retention can't be negative; 0 keeps what has a name alone.")
@@ -90,15 +80,9 @@ def change_retention(
     for _ in attempts("change the retention"):
         last = repository.refs.read(_SPACE, _NAME)
         old = _retention(last)
-        if held_until is not None and old.at_work_until != held_until:
-            raise RetryError(
-                f"Another garbage collection started in {repository.uri}: this one's lease is "
-                "lost, and it stopped. What it deleted was garbage. Run it again later."
-            )
         new = Retention(
             keep=old.keep if keep is None else keep,
             horizon=old.horizon if horizon is None else horizon,
-            at_work_until=old.at_work_until if at_work_until is None else at_work_until,
         )
         state = {field: str(value) for field, value in new._asdict().items()}
         if names.follow(last, _NAME, None, author=author, action=action, state=state):
@@ -127,7 +111,7 @@ def hold(
     if commit is not None and _is_kept(repository, commit, known):
         return
     if dry_run:
-        _check(repository, snapshots)
+        _check(repository, snapshots, seems_running(repository.blobs, repository.clock()))
         return
     names = names_in(repository, PINS)
     state = {"snapshots": " ".join(snapshots)}
@@ -135,7 +119,9 @@ def hold(
         uuid.uuid4().hex, commit or known, author=author, note="", state=state, check=False
     )
     try:
-        _check(repository, snapshots)
+        # When the store wrote the pin is its time now.
+        now = repository.refs.written_at(PINS, pin)
+        _check(repository, snapshots, is_running(repository.blobs, now))
     except VcsError:
         names.follow(pin, pin.name, None, author=author, action="delete")
         raise
@@ -186,11 +172,12 @@ def check_present(repository: Repository, before: TreeId, after: TreeId) -> None
         )
 
 
-def _check(repository: Repository, snapshots: Collection[SnapshotId]) -> None:
-    if read_retention(repository).at_work_until > repository.clock():
+def _check(repository: Repository, snapshots: Collection[SnapshotId], is_at_work: bool) -> None:
+    if is_at_work:
         raise RetryError(
-            f"A garbage collection is running in {repository.uri}, and may delete what is to be "
-            "restored. Nothing was changed; try again when it has ended."
+            f"A garbage collection or a purge is running in {repository.uri}, and may delete what "
+            "is to be restored. Nothing was changed; try again when it has ended. One that was "
+            "killed counts as running for a minute."
         )
     for id in snapshots:
         files = files_of_versions(repository.objects, [id])
@@ -241,4 +228,9 @@ def names_in(repository: Repository, space: str) -> Names:
 def _retention(last: Ref | None) -> Retention:
     if last is None:
         return Retention()
-    return Retention(**{key: Micros(int(value)) for key, value in last.move.state.items()})
+    state = last.move.state
+    usual = Retention()
+    return Retention(
+        keep=Micros(int(state.get("keep", usual.keep))),
+        horizon=Micros(int(state.get("horizon", usual.horizon))),
+    )

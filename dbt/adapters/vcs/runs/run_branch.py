@@ -19,9 +19,6 @@ PREFIX = "runs/"
 LEASE: Micros = Micros(15 * 60 * 1_000_000)
 """How long a run branch counts as in use after its last lease renewal."""
 
-RETENTION: Micros = Micros(7 * 24 * 3_600 * 1_000_000)
-"""How long a run branch is kept for inspection once it is no longer needed."""
-
 
 class Status(str, Enum):
     """The state of a run.
@@ -165,11 +162,18 @@ def discard(repository: Repository, run: RunBranch, *, author: str, force: bool 
     repository.delete_branch(run.name, author=author)
 
 
-def is_collectable(run: RunBranch, now: Micros) -> bool:
-    """Return whether a run's branch has outlived the retention."""
+def is_expired(repository: Repository, run: RunBranch, now: Micros, keep: Micros) -> bool:
+    """Return whether a run's branch is older than the retention, which keeps it for so long.
+
+    A machine whose clock is slow doesn't make it older than its last move in the store.
+    """
     if run.status is Status.OPEN and not run.is_abandoned(now):
         return False
-    return now > run.alive_until + RETENTION
+    if now <= run.alive_until + keep:
+        return False
+    branch = repository.find_branch(run.name)
+    written = repository.refs.written_at("heads", branch.ref) if branch else Micros(0)
+    return now > written + LEASE + keep
 
 
 def check_mergeable(repository: Repository, source: str, *, force: bool = False) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.runs import run_branch
 from dbt.adapters.vcs.runs.run_branch import RunBranch
 
@@ -47,7 +48,7 @@ class RunSummary:
 def list_runs(repository: Repository) -> list[RunSummary]:
     """Return the runs whose branch exists, newest first."""
     now = repository.clock()
-    return [summarize_run(run, now) for run in run_branch.runs(repository)]
+    return [summarize_run(repository, run, now) for run in run_branch.runs(repository)]
 
 
 def find_run(repository: Repository, id: str) -> RunBranch:
@@ -76,26 +77,28 @@ def discard_run(
     """
     run = find_run(repository, id)
     run_branch.discard(repository, run, author=author, force=force)
-    return summarize_run(run, repository.clock())
+    return summarize_run(repository, run, repository.clock())
 
 
 def discard_expired(repository: Repository, *, author: str) -> list[RunSummary]:
     """Delete the branches of all runs older than the retention period, and return these runs."""
     gone = []
+    keep = read_retention(repository).keep
     for run in run_branch.runs(repository):
         now = repository.clock()
-        if not run_branch.is_collectable(run, now):
+        if not run_branch.is_expired(repository, run, now, keep):
             continue
+        summary = summarize_run(repository, run, now)
         try:
             run_branch.discard(repository, run, author=author)
         except NotFoundError:
             # Another process discarded it in the meantime.
             continue
-        gone.append(summarize_run(run, now))
+        gone.append(summary)
     return gone
 
 
-def summarize_run(run: RunBranch, now: Micros) -> RunSummary:
+def summarize_run(repository: Repository, run: RunBranch, now: Micros) -> RunSummary:
     """Return the summary of a run."""
     return RunSummary(
         id=run.invocation,
@@ -108,5 +111,5 @@ def summarize_run(run: RunBranch, now: Micros) -> RunSummary:
         tested=run.tested,
         owner=run.owner,
         note=run.note,
-        is_expired=run_branch.is_collectable(run, now),
+        is_expired=run_branch.is_expired(repository, run, now, read_retention(repository).keep),
     )

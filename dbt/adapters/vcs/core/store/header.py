@@ -18,7 +18,9 @@ from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 
 PATH: Final = "vcs.json"
-_OURS: Final = frozenset({PATH, "objects", "refs", "data", "turns", "damaged", "rewritten"})
+_OURS: Final = frozenset(
+    {PATH, "objects", "refs", "data", "turns", "leases", "damaged", "rewritten"}
+)
 
 
 class Header(Value, frozen=True, kw_only=True):

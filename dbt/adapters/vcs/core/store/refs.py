@@ -83,6 +83,21 @@ class RefStore:
         """
         return Ref(name, seq, self._forward(space, seq, self._opened(space, name, seq)[0]))
 
+    def written_at(self, space: Space, ref: Ref) -> Micros:
+        """Return when the store wrote a move, by its own time.
+
+        Raises:
+            DamagedError: The move's file is missing.
+        """
+        path = _path(space, ref.name, ref.seq)
+        found = self._blobs.modified_at(path)
+        if found is None:
+            raise DamagedError(
+                f"The file {path} is missing from {self._blobs.uri}. Restore it from a backup of "
+                "the repository."
+            )
+        return found
+
     def check(self, space: Space, name: str) -> Iterator[str]:
         """Yield what is wrong with a log, a sentence each, read from the first file to the last.
 
@@ -223,12 +238,6 @@ class RefStore:
         This may include one whose creation was not finished: it has no move yet.
         """
         return sorted(unquote(folder) for folder in self._blobs.folders(f"refs/{space}"))
-
-    def walked(self) -> Iterator[tuple[Space, str]]:
-        """Yield the space and name of every ref that has a move, by a listing of all files."""
-        for info in self._blobs.walk("refs"):
-            _, *space, folder, _ = info.path.split("/")
-            yield "/".join(space), unquote(folder)
 
     def _check_store(self) -> None:
         """Probe the store before the first move of this process: an upgrade can change it."""

@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dbt.adapters.vcs.core.branches import Names, is_protected
-from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError, RetryError
-from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of, new_write_id
+from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, new_write_id
 from dbt.adapters.vcs.core.model import (
     Forwarding,
     RelationName,
     Snapshot,
 )
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import LEASE, change_retention, read_retention
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.forwards import Forwards
+from dbt.adapters.vcs.core.store.lease import Lease
 from dbt.adapters.vcs.core.store.refs import PURGE
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.verbs.erasing.erased_files import FileEraser, Replacements, ToErase
@@ -90,7 +90,7 @@ def purge(
     forwards.keep({EMPTY, *(i.path.rpartition("/")[2] for i in repository.blobs.walk("objects"))})
     with (
         sessions_of(engine, repository.blobs, PURGE) as sessions,
-        _at_work(repository, author, request.dry_run) as stay,
+        _at_work(repository, request.dry_run) as stay,
     ):
         matcher = Matcher(repository.blobs, condition, sessions)
         work = _Work(repository, request, name, condition, matcher, forwards)
@@ -278,33 +278,14 @@ def _check_open(
 
 
 @contextmanager
-def _at_work(repository: Repository, author: str, dry_run: bool) -> Iterator[Callable[[], None]]:
-    """Keep collections and restores away within the block; yields what renews that."""
+def _at_work(repository: Repository, dry_run: bool) -> Iterator[Callable[[], None]]:
+    """Keep collections and restores away within the block; yields what checks that."""
     if dry_run:
         yield lambda: None
         return
-    until = read_retention(repository).at_work_until
-    if until > repository.clock():
-        raise RetryError(
-            f"A garbage collection or a purge is running in {repository.uri}. Wait for it to "
-            f"end; one that was killed counts as running until {datetime_of(until):%H:%M} UTC."
-        )
-
-    held = until
-
-    def change(action: str, later: Micros) -> None:
-        nonlocal held
-        change_retention(
-            repository, author=author, action=action, at_work_until=later, held_until=held
-        )
-        held = later
-
-    def stay() -> None:
-        change(PURGE, Micros(repository.clock() + LEASE))
-
-    stay()
+    lease = Lease(repository.blobs)
+    lease.begin()
     try:
-        yield stay
+        yield lease.check
     finally:
-        if read_retention(repository).at_work_until == held:
-            change("end", Micros(0))
+        lease.end()

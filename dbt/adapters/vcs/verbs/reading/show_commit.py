@@ -96,7 +96,7 @@ def show_commit(repository: Repository, revision: str) -> CommitDetail:
         message=commit.message,
         metadata=commit.metadata,
         run=_run(commit.run) if commit.run else None,
-        run_branch=summarize_run(work, repository.clock()) if work else None,
+        run_branch=summarize_run(repository, work, repository.clock()) if work else None,
         since=since,
         changes=list_changes(repository, since, id),
     )

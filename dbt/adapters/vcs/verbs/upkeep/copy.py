@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.forwards import FOLDER as FORWARDS
 from dbt.adapters.vcs.core.store.header import PATH, check_vacant
+from dbt.adapters.vcs.core.store.lease import FOLDER, seems_running
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.file_check import whole_bytes
 from dbt.adapters.vcs.verbs.upkeep.copy_view import CopyView
@@ -67,8 +68,8 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
         raise InputError(f"{source.uri} can't be copied to itself. Name another location.")
     header = source.get(PATH)
     is_new = _check_target(target, header)
-    before = read_retention(repository)
-    if before.at_work_until > repository.clock():
+    before, leases = read_retention(repository), set(source.walk(FOLDER))
+    if seems_running(source, repository.clock()):
         raise RetryError(
             f"A garbage collection of {source.uri} is running. Copy when it has ended."
         )
@@ -76,7 +77,8 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
     copied = [info for folder in _COPIED for info in _copied(source, target, folder)]
     view = Repository.open(CopyView(target, {**refs, PATH: header}), clock=clock)
     problems = _problems(source, target, view, is_new=is_new)
-    if read_retention(repository) != before:
+    # Each collection has a lease of its own, and renews it.
+    if read_retention(repository) != before or set(source.walk(FOLDER)) - leases:
         raise RetryError(
             f"A garbage collection of {source.uri} ran meanwhile, and the copy may lack what it "
             "deleted. The copy's branches were not moved: copy again."

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dbt.adapters.vcs.core.collection import EXPIRED, Listed, NamedRoots, names_of, roots_of
-from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.collection import EXPIRED, NamedRoots, SeenRefs, names_of, roots_of
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import (
     DAY,
     GRACE,
-    LEASE,
     PINS,
     Retention,
     change_retention,
     read_retention,
 )
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
-from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, runs
+from dbt.adapters.vcs.core.store.lease import LOOKED, Lease
+from dbt.adapters.vcs.runs.run_branch import is_expired, runs
 from dbt.adapters.vcs.verbs.upkeep.sighting import record, recorded, sight
 
 _BATCH: Final = 500
@@ -64,7 +65,8 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
     """Delete what is not needed; see `core.collection` for what is kept.
 
     It can be stopped at any time and run again, and others can write at the same time: files
-    younger than a day are kept, because their writer may not have committed yet.
+    younger than a day are kept, because their writer may not have committed yet. All ages are by
+    the store's time; a dry run, which writes nothing, takes this machine's.
 
     Raises:
         RetryError: Another garbage collection is running.
@@ -72,19 +74,18 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
             contradict each other; nothing more was deleted.
     """
     found = read_retention(repository)
-    now = repository.clock()
-    # One day more than promised: what was read within the retention period may be committed later.
-    horizon = Micros(max(now - found.keep - GRACE, 0))
     if dry_run:
-        return _swept(repository, found, horizon, (), _garbage(repository, horizon), None)
-    lease = _begin(repository, found, author)
+        now = repository.clock()
+        return _report(found, (), _marked(repository, found, now), None)
+    lease = Lease(repository.blobs)
+    lease.begin()
     try:
-        expired = tuple(_expire(repository, found, author))
-        sweep = _garbage(repository, horizon)
-        lease.renew()
-        record(repository, sweep.listed, author=author)
-        change_retention(repository, author=author, action="collect", horizon=horizon)
-        return _swept(repository, found, horizon, expired, sweep, lease)
+        expired = tuple(_expire(repository, found, author, lease.now))
+        garbage = _marked(repository, found, lease.now)
+        lease.check()
+        record(repository, garbage.seen.listed, author=author)
+        change_retention(repository, author=author, action="collect", horizon=garbage.horizon)
+        return _report(found, expired, garbage, set(_swept(repository, garbage, lease)))
     finally:
         lease.end()
 
@@ -111,59 +112,33 @@ def check_days(days: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Garbage:
-    listed: Listed
+    """What marking found.
+
+    Attributes:
+        horizon: Rows that were last part of a branch before this time are garbage.
+        before: Only files written before this time are garbage.
+        seen: The refs that were read.
+        names: What they named.
+        needed: What that needs.
+        objects: Manifests and pins that are garbage.
+        files: Data files that are garbage.
+        young: Number of files that are not needed, but too young.
+    """
+
+    horizon: Micros
+    before: Micros
+    seen: SeenRefs
     names: NamedRoots
     needed: Needed
     objects: tuple[BlobInfo, ...]
     files: tuple[BlobInfo, ...]
     young: int
-    before: Micros
 
 
-def _begin(repository: Repository, found: Retention, author: str) -> _Lease:
-    now = repository.clock()
-    if found.at_work_until > now:
-        raise RetryError(
-            f"A garbage collection is running in {repository.uri}. Wait for it to end; one that "
-            f"was killed counts as running until {datetime_of(found.at_work_until):%H:%M} UTC."
-        )
-    lease = _Lease(repository, author, found.at_work_until)
-    lease.renew()
-    return lease
-
-
-class _Lease:
-    """The right to delete: only who still holds it can renew it."""
-
-    def __init__(self, repository: Repository, author: str, until: Micros) -> None:
-        self._repository = repository
-        self._author = author
-        self._until = until
-
-    def renew(self) -> None:
-        """Announce that the collection is at work; RetryError if another one took over."""
-        self._change("begin", Micros(self._repository.clock() + LEASE))
-
-    def end(self) -> None:
-        """Let others start, unless another collection took over: then it is theirs."""
-        if read_retention(self._repository).at_work_until == self._until:
-            self._change("end", Micros(0))
-
-    def _change(self, action: str, until: Micros) -> None:
-        change_retention(
-            self._repository,
-            author=self._author,
-            action=action,
-            at_work_until=until,
-            held_until=self._until,
-        )
-        self._until = until
-
-
-def _expire(repository: Repository, found: Retention, author: str) -> Iterator[str]:
+def _expire(repository: Repository, found: Retention, author: str, now: Micros) -> Iterator[str]:
     """Delete the branches of runs older than the retention period, and yield their names."""
     for run in runs(repository):
-        if not _is_expired(run, found, repository.clock()):
+        if not is_expired(repository, run, now, found.keep):
             continue
         try:
             repository.delete_branch(run.name, author=author, note=EXPIRED)
@@ -173,16 +148,13 @@ def _expire(repository: Repository, found: Retention, author: str) -> Iterator[s
         yield run.name
 
 
-def _is_expired(run: RunBranch, found: Retention, now: Micros) -> bool:
-    if run.status is Status.OPEN and not run.is_abandoned(now):
-        return False
-    return now > run.alive_until + found.keep
-
-
-def _garbage(repository: Repository, horizon: Micros) -> _Garbage:
-    before = repository.clock() - GRACE
-    listed = sight(repository, recorded(repository))
-    names = _names(repository, horizon, listed)
+def _marked(repository: Repository, found: Retention, now: Micros) -> _Garbage:
+    """Return what is garbage: read the names, then what they need, then list the files."""
+    # One day more than promised: what was read within the retention period may be committed later.
+    horizon = Micros(max(now - found.keep - GRACE, 0))
+    before = Micros(now - GRACE)
+    seen = sight(repository, recorded(repository), now)
+    names = _names(repository, horizon, seen)
     kept = needed(roots_of(repository, horizon, names), repository.objects)
     objects = [
         info for info in repository.blobs.walk("objects") if _key(info.path) not in kept.objects
@@ -190,23 +162,23 @@ def _garbage(repository: Repository, horizon: Micros) -> _Garbage:
     files = [info for info in repository.blobs.walk("data") if info.path not in kept.files]
     old = [info for info in objects if info.modified_at < before]
     done = [info for info in files if info.modified_at < before]
-    pins = [i for i in repository.blobs.walk(f"refs/{PINS}") if i.modified_at < before]
+    pins = [info for info in repository.blobs.walk(f"refs/{PINS}") if info.modified_at < before]
     young = len(objects) - len(old) + len(files) - len(done)
-    return _Garbage(listed, names, kept, (*old, *pins), tuple(done), young, Micros(before))
+    return _Garbage(horizon, before, seen, names, kept, (*old, *pins), tuple(done), young)
 
 
-def _names(repository: Repository, horizon: Micros, listed: Listed) -> NamedRoots:
+def _names(repository: Repository, horizon: Micros, seen: SeenRefs) -> NamedRoots:
     """Return the names in use.
 
     Raises:
         DamagedError: The default branch is not among them, so a log is incomplete.
     """
-    found = names_of(repository, horizon, None, listed)
+    found = names_of(repository, horizon, None, seen)
     default = repository.default_branch
     head = repository.refs.read("heads", default)
     if head is None or head.move.commit is None or head.move.commit not in found.lately:
         # A branch that has just moved is in the next reading.
-        found = names_of(repository, horizon, None, listed)
+        found = names_of(repository, horizon, None, seen)
         if head is None or head.move.commit not in found.lately:
             raise DamagedError(
                 f"The default branch {default} of {repository.uri} is not among the branches that "
@@ -221,25 +193,18 @@ def _key(path: str) -> tuple[str, str]:
     return kind, id
 
 
-def _swept(
-    repository: Repository,
-    found: Retention,
-    horizon: Micros,
-    expired: tuple[str, ...],
-    garbage: _Garbage,
-    lease: _Lease | None,
+def _report(
+    found: Retention, expired: tuple[str, ...], garbage: _Garbage, gone: set[str] | None
 ) -> GcReport:
-    """Delete garbage, unless there is no lease, as in a dry run."""
-    # Data files first: as long as a manifest exists, fsck can report its files.
+    """Return what was deleted, or would be if `gone` is None."""
     files, objects = list(garbage.files), list(garbage.objects)
-    if lease is not None:
-        gone = set(_delete(repository, horizon, garbage, lease))
+    if gone is not None:
         files = [info for info in files if info.path in gone]
         objects = [info for info in objects if info.path in gone]
     return GcReport(
-        dry_run=lease is None,
+        dry_run=gone is None,
         keep_days=found.keep / DAY,
-        horizon=datetime_of(horizon),
+        horizon=datetime_of(garbage.horizon),
         runs=expired,
         objects=len(objects),
         files=len(files),
@@ -251,30 +216,40 @@ def _swept(
     )
 
 
-def _delete(
-    repository: Repository, horizon: Micros, garbage: _Garbage, lease: _Lease
-) -> Iterator[str]:
+def _swept(repository: Repository, garbage: _Garbage, lease: Lease) -> Iterator[str]:
     """Delete what is still garbage, and yield the paths.
 
-    Each batch first renews the lease, then reads the names again: whoever brings something back
-    either is seen here, or sees the lease.
+    Before each batch the refs are read again: whoever brings something back either is seen here,
+    or has seen the lease.
     """
-    listed, names, kept = garbage.listed, garbage.names, garbage.needed
+    seen, names, kept = garbage.seen, garbage.names, garbage.needed
+    # Data files first: as long as a manifest exists, fsck can report its files.
     garbage_infos = (*garbage.files, *garbage.objects)
     for start in range(0, len(garbage_infos), _BATCH):
-        lease.renew()
-        listed = sight(repository, listed)
-        now = _names(repository, horizon, listed)
+        lease.check()
+        seen = sight(repository, seen.listed, lease.now)
+        now = _names(repository, garbage.horizon, seen)
         if now != names:
-            names, kept = now, needed(roots_of(repository, horizon, now), repository.objects)
+            roots = roots_of(repository, garbage.horizon, now)
+            names, kept = now, needed(roots, repository.objects)
         for info in garbage_infos[start : start + _BATCH]:
-            if info.path in kept.files or _is_kept(info.path, kept):
-                continue
-            # A writer that found it there has renewed it.
-            modified = repository.blobs.modified_at(info.path)
-            if modified is not None and modified < garbage.before:
-                repository.blobs.delete(info.path)
+            is_kept = info.path in kept.files or _is_kept(info.path, kept)
+            if not is_kept and _delete(repository, info.path, garbage.before, lease):
                 yield info.path
+
+
+def _delete(repository: Repository, path: str, before: Micros, lease: Lease) -> bool:
+    """Delete a file unless it is young: a writer that found it there has renewed it."""
+    while True:
+        looked = time.monotonic()
+        modified = repository.blobs.modified_at(path)
+        if modified is None or modified >= before:
+            return False
+        lease.check()
+        # What was seen long ago may have changed: writers wait for `LOOKED` seconds.
+        if time.monotonic() - looked < LOOKED:
+            repository.blobs.delete(path)
+            return True
 
 
 def _is_kept(path: str, kept: Needed) -> bool:

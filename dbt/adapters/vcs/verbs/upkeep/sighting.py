@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dbt.adapters.vcs.core.collection import Listed, listed_refs
+from dbt.adapters.vcs.core.collection import Listed, SeenRefs, listed_refs
 from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import PINS, names_in
 from dbt.adapters.vcs.core.snapshotnames import ROOT
@@ -23,15 +24,19 @@ _NAME: Final = "collected"
 _SHOWN: Final = 3
 
 
-def sight(repository: Repository, known: Listed) -> Listed:
-    """Return the names of refs, with those that were known before.
+def sight(repository: Repository, known: Listed, now: Micros) -> SeenRefs:
+    """Return the refs at a time of the store, with those that were known before.
 
     Raises:
         DamagedError: The store's listings contradict each other, or what was known.
     """
     walked: dict[Space, set[str]] = {}
-    for space, name in repository.refs.walked():
+    written: dict[tuple[Space, str, int], Micros] = {}
+    for info in repository.blobs.walk("refs"):
+        _, *above, folder, number = info.path.split("/")
+        space, name = "/".join(above), unquote(folder)
         walked.setdefault(space, set()).add(name)
+        written[space, name, int(number)] = info.modified_at
     # After the other listing, so what was created meanwhile is in this one.
     listed = {space: set(names) for space, names in listed_refs(repository).items()}
     for earlier, who in ((known, "an earlier look showed"), (walked, "another listing shows")):
@@ -46,7 +51,7 @@ def sight(repository: Repository, known: Listed) -> Listed:
     default = repository.default_branch
     if default not in listed.get("heads", ()):
         raise DamagedError(_told(repository, "heads", [default], "the repository must have"))
-    return listed
+    return SeenRefs(listed, written, now)
 
 
 def recorded(repository: Repository) -> Listed:

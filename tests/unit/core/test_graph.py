@@ -1,8 +1,18 @@
 """History algorithms on a plain dict."""
 
-import pytest
+from itertools import chain, combinations
+from string import ascii_lowercase
 
-from dbt.adapters.vcs.core.history.graph import ancestors, is_ancestor, merge_bases
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dbt.adapters.vcs.core.history.graph import (
+    all_merge_bases,
+    ancestors,
+    is_ancestor,
+    merge_bases,
+)
 
 # child: parents, as drawn in the comments; letters grow with time.
 LINE = {"a": "", "b": "a", "c": "b", "d": "c"}
@@ -39,6 +49,43 @@ def bases(graph: dict[str, str], left: str, right: str) -> str:
 )
 def test_merge_bases(graph: dict[str, str], left: str, right: str, expected: str) -> None:
     assert bases(graph, left, right) == expected
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[dict[str, list[str]], list[str]]:
+    """A graph whose nodes are letters that grow with time, and some of its nodes."""
+    graph: dict[str, list[str]] = {}
+    for letter in ascii_lowercase[: draw(st.integers(1, 14))]:
+        older = sorted(graph)
+        some = st.lists(st.sampled_from(older), max_size=3, unique=True) if older else st.just([])
+        graph[letter] = draw(some)
+    return graph, draw(st.lists(st.sampled_from(sorted(graph)), unique=True))
+
+
+@given(graphs())
+@settings(max_examples=500, deadline=None)
+def test_the_bases_of_all_pairs_are_those_of_each_pair(
+    drawn: tuple[dict[str, list[str]], list[str]],
+) -> None:
+    graph, nodes = drawn
+    pairs = combinations(nodes, 2)
+    each = (merge_bases(left, right, graph.__getitem__, ord) for left, right in pairs)
+    assert all_merge_bases(nodes, graph.__getitem__, ord) == set(chain.from_iterable(each))
+
+
+def test_the_bases_of_many_branches_take_one_walk() -> None:
+    graph = {n: [n - 1] if n else [] for n in range(10_000)}
+    tips = [graph.setdefault(20_000 + n, [9_000 + n]) and 20_000 + n for n in range(500)]
+    named = {str(node): list(map(str, parents)) for node, parents in graph.items()}
+    visited: list[str] = []
+
+    def parents_of(node: str) -> list[str]:
+        visited.append(node)
+        return named[node]
+
+    found = all_merge_bases(list(map(str, tips)), parents_of, int)
+    assert found == {str(9_000 + n) for n in range(499)}
+    assert len(visited) == len(set(visited)) < 1_100
 
 
 def test_ancestors_come_once_and_children_first() -> None:

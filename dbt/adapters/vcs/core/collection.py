@@ -71,11 +71,9 @@ def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = 
       without the base a merge would mistake an update for an insert.
     """
     names = names_of(repository, cutoff) if named is None else named
-    graph = CommitGraph(repository.objects)
     commits = names.live | names.lately
     whole = commits | _young(repository, commits, cutoff)
-    for left, right in combinations(sorted(names.live), 2):
-        whole |= set(graph.merge_bases(left, right))
+    whole |= CommitGraph(repository.objects).all_merge_bases(names.live)
     versions = set(names.versions)
     for lineage in _lineages(repository, names).values():
         for one, other in combinations(sorted(lineage), 2):

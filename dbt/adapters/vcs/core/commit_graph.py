@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from dbt.adapters.vcs.core.history.graph import ancestors, is_ancestor, merge_bases
+from dbt.adapters.vcs.core.history.graph import (
+    all_merge_bases,
+    ancestors,
+    is_ancestor,
+    merge_bases,
+)
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Commit
 from dbt.adapters.vcs.core.store.objects import ObjectStore
@@ -32,6 +37,10 @@ class CommitGraph:
     def merge_bases(self, left: CommitId, right: CommitId) -> list[CommitId]:
         """Return the best common ancestors: several after criss-cross merges."""
         return merge_bases(left, right, self._parents, self._age)
+
+    def all_merge_bases(self, commits: Collection[CommitId]) -> set[CommitId]:
+        """Return the merge bases of all pairs of some commits."""
+        return all_merge_bases(commits, self._parents, self._age)
 
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
         """Return whether a commit is in the history of another one, or is that one."""

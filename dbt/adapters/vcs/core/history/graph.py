@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import reduce
 from itertools import takewhile
+from operator import or_
 from typing import Final, Generic, TypeAlias, TypeVar
 
 N = TypeVar("N", bound=str)
@@ -78,6 +80,42 @@ def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = 
     return sorted(set(candidates) - redundant)
 
 
+def all_merge_bases(nodes: Collection[N], parents_of: ParentsOf[N], age_of: AgeOf[N]) -> set[N]:
+    """Return the merge bases of all pairs of some nodes, in one walk of the graph.
+
+    Which of the nodes reach a node flows down to its parents. A node is a base of two that reach
+    it if no single child is reached by both. The age of each must be above that of its parents.
+    """
+    if len(nodes) < 2:
+        return set()
+    own = {node: 1 << number for number, node in enumerate(nodes)}
+    whole = (1 << len(own)) - 1
+    below: dict[N, set[int]] = {}
+    found: set[N] = set()
+    queue: _Queue[N] = _Queue(age_of)
+    for node in own:
+        queue.push(node)
+    # Nodes whose reaching set one child has already are no bases, and neither are those below.
+    live = set(own)
+    while live:
+        node = queue.pop()
+        live.discard(node)
+        sides = below.pop(node, set())
+        if node in own:
+            sides = sides | {own[node]}
+        reached = reduce(or_, sides)
+        if _parts(sides, reached):
+            found.add(node)
+        for parent in parents_of(node):
+            queue.push(parent)
+            below.setdefault(parent, set()).add(reached)
+            if reached == whole:
+                live.discard(parent)
+            elif whole not in below[parent]:
+                live.add(parent)
+    return found
+
+
 def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -> list[N]:
     """Return common ancestors, including all best ones."""
     seen: dict[N, int] = {}
@@ -108,6 +146,20 @@ def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -
         for parent in parents_of(node):
             live += mark(parent, flags)
     return [node for node in common if not seen[node] & _STALE]
+
+
+def _parts(sides: Collection[int], reached: int) -> bool:
+    """Return whether two bits of `reached` are together in none of the sides."""
+    if reached in sides:
+        return False
+    beside: dict[int, int] = {}
+    for side in sides:
+        rest = side
+        while rest:
+            bit = rest & -rest
+            beside[bit] = beside.get(bit, 0) | side
+            rest ^= bit
+    return any(others != reached for others in beside.values())
 
 
 class _Queue(Generic[N]):

@@ -246,7 +246,7 @@ def _delete(repository: Repository, path: str, before: Micros, lease: Lease) -> 
         if modified is None or modified >= before:
             return False
         lease.check()
-        # What was seen long ago may have changed: writers wait for `LOOKED` seconds.
+        # A writer may have renewed it since, so what was seen long ago doesn't count.
         if time.monotonic() - looked < LOOKED:
             repository.blobs.delete(path)
             return True

@@ -9,7 +9,9 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.handlers.catalog.metadata_tables import table_of
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.promote import promote
@@ -20,7 +22,9 @@ from dbt.adapters.vcs.verbs.refs.branch import create_branch, delete_branch, lis
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect
+from dbt.adapters.vcs.verbs.upkeep.standing_up import drop_damaged
 from dbt.adapters.vcs.verbs.upkeep.status import read_status
+from dbt.adapters.vcs.worktree.overlay import Overlay
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 
@@ -102,6 +106,43 @@ def test_a_damaged_branch_stops_nothing_on_others(tables: Tables, what: str) -> 
     if what != "data":
         with pytest.raises(DamagedError):
             collect(repository, author="bob")
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_the_table_of_branches_shows_the_others_and_tells_what_is_damaged(
+    tables: Tables, what: str
+) -> None:
+    repository = damaged(tables, "bad", "b", what)
+    main = repository.branch("main").head
+    overlay = Overlay(repository=repository, base=main, tree=repository.tree(main), branch="main")
+    rows = {row["name"]: row for row in table_of(overlay, "branches").to_pylist()}
+    assert sorted(rows) == ["bad", "dev", "main"]
+    assert rows["main"]["head"] == main
+    assert rows["dev"]["action"] != "damaged"
+    log_or_commit = what in DAMAGES[:4]
+    assert (rows["bad"]["action"] == "damaged") == log_or_commit
+    assert ("Restore" in rows["bad"]["message"]) == log_or_commit
+
+
+def test_a_deleted_branch_is_not_in_the_table_beside_a_damaged_one(tables: Tables) -> None:
+    delete_branch(tables.warehouse.repository, "dev", author="bob", force=True)
+    repository = damaged(tables, "bad", "b", "gap")
+    main = repository.branch("main").head
+    overlay = Overlay(repository=repository, base=main, tree=repository.tree(main), branch="main")
+    assert sorted(table_of(overlay, "branches").column("name").to_pylist()) == ["bad", "main"]
+
+
+def test_a_collection_tells_why_it_refuses_and_goes_on_once_the_rows_are_let_go_of(
+    tables: Tables,
+) -> None:
+    repository = damaged(tables, "bad", "b", "segment")
+    with pytest.raises(DamagedError, match=r"nothing more was deleted.*dbt-vcs repair"):
+        collect(repository, author="bob")
+    drop_damaged(repository, "shop.b", branch="bad", author="bob")
+    tables.warehouse.clock.now += 40 * DAY
+    repository = Repository.open(repository.blobs, clock=tables.warehouse.clock)
+    assert collect(repository, author="bob").horizon is not None
+    assert repository.branch("bad").head
 
 
 @pytest.mark.parametrize("what", ["snapshot", "segment", "data"])

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.lineage import appearances
 from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry
@@ -112,9 +112,17 @@ def _log(overlay: Overlay) -> Iterator[Row]:
 
 def _branches(overlay: Overlay) -> Iterator[Row]:
     repository = overlay.repository
-    for branch in repository.branches():
-        commit = repository.objects.commit(branch.head)
+    damages: list[DamagedError] = []
+    branches = repository.branches(damages.append)
+    if damages:
+        yield from _damaged_branches(repository, {branch.name for branch in branches})
+    for branch in branches:
         run = run_of(branch)
+        try:
+            commit = repository.objects.commit(branch.head)
+        except DamagedError as error:
+            yield _damaged_branch(repository, branch.name, branch.head, error)
+            continue
         yield (
             branch.name,
             branch.head,
@@ -127,6 +135,24 @@ def _branches(overlay: Overlay) -> Iterator[Row]:
             branch.ref.move.at,
             branch.ref.move.action,
         )
+
+
+def _damaged_branches(repository: Repository, whole: set[str]) -> Iterator[Row]:
+    """Yield the branches whose logs are damaged: a row is seen where an error would hide all."""
+    for name in repository.refs.names("heads"):
+        if name not in whole:
+            try:
+                # Else it was deleted.
+                repository.find_branch(name)
+            except DamagedError as error:
+                yield _damaged_branch(repository, name, None, error)
+
+
+def _damaged_branch(
+    repository: Repository, name: str, head: CommitId | None, error: DamagedError
+) -> Row:
+    is_default = name == repository.default_branch
+    return (name, head, None, None, str(error), is_default, False, None, None, "damaged")
 
 
 def _tags(overlay: Overlay) -> Iterator[Row]:

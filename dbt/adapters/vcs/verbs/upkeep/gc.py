@@ -155,7 +155,7 @@ def _marked(repository: Repository, found: Retention, now: Micros) -> _Garbage:
     before = Micros(now - GRACE)
     seen = sight(repository, recorded(repository), now)
     names = _names(repository, horizon, seen)
-    kept = needed(roots_of(repository, horizon, names), repository.objects)
+    kept = _needed(repository, horizon, names)
     objects = [
         info for info in repository.blobs.walk("objects") if _key(info.path) not in kept.objects
     ]
@@ -185,6 +185,21 @@ def _names(repository: Repository, horizon: Micros, seen: SeenRefs) -> NamedRoot
                 "were read. Nothing more was deleted. Check the store and run: dbt-vcs fsck"
             )
     return found
+
+
+def _needed(repository: Repository, horizon: Micros, names: NamedRoots) -> Needed:
+    """Return what is kept.
+
+    Raises:
+        DamagedError: Something in what is kept or in its history is missing or damaged.
+    """
+    try:
+        return needed(roots_of(repository, horizon, names), repository.objects)
+    except DamagedError as error:
+        raise DamagedError(
+            f"{error} What it names can't be told from garbage, so nothing more was deleted. What "
+            "can be done: dbt-vcs repair"
+        ) from error
 
 
 def _key(path: str) -> tuple[str, str]:
@@ -230,8 +245,7 @@ def _swept(repository: Repository, garbage: _Garbage, lease: Lease) -> Iterator[
         seen = sight(repository, seen.listed, lease.now)
         now = _names(repository, garbage.horizon, seen)
         if now != names:
-            roots = roots_of(repository, garbage.horizon, now)
-            names, kept = now, needed(roots, repository.objects)
+            names, kept = now, _needed(repository, garbage.horizon, now)
         for info in garbage_infos[start : start + _BATCH]:
             is_kept = info.path in kept.files or _is_kept(info.path, kept)
             if not is_kept and _delete(repository, info.path, garbage.before, lease):

@@ -51,8 +51,8 @@ def test_what_was_acknowledged_stays(
         assert play.round(weather, 60) == []
     # A calm round finds what an earlier one left behind.
     assert play.round(Weather(kills=False), 30) == []
-    assert play.counts["kills"] > 5
-    assert play.counts["publishes"] > 15
+    assert play.counts["kills"] > 0
+    assert play.counts["publishes"] > 5
     assert bool(play.counts["faults"]) == bool(weather.rate)
 
 
@@ -76,8 +76,8 @@ def test_a_campaign_in_one_process_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (found["rounds"], found["lost"], found["mixed"], found["silent"]) == (2, 0, 0, 0)
     # No process was killed, and that is what the figures say.
     assert found["kills"] == 0
-    assert found["deaths"] > 5
-    assert found["publishes"] > 10
+    assert found["deaths"] > 0
+    assert found["publishes"] > 5
 
 
 def test_nothing_of_a_worker_reaches_the_store_after_its_death() -> None:

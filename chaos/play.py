@@ -14,6 +14,7 @@ from chaos.journal import Line, Memo
 from chaos.shop import Known
 from chaos.worker import WEIGHTS, Worker
 from chaos.worlds import Worlds
+from dbt.adapters.vcs.core.errors import DamagedError
 
 
 class Killed(BaseException):
@@ -118,7 +119,10 @@ class Play:
 
     def _checked(self) -> list[str]:
         lines = {name: journal.lines() for name, journal in self._journals.items()}
-        wrong = check(self.ground.repository(), self._worlds, lines, self._dice, self._known)
+        try:
+            wrong = check(self.ground.repository(), self._worlds, lines, self._dice, self._known)
+        except DamagedError as error:
+            wrong = [f"damaged: the check can't go on: {error}"]
         wrong += wrong_copies(self.ground)
         if not wrong:
             # Drills need a whole repository.

@@ -315,8 +315,11 @@ class Worker:
 
     def _sign(self, operation: Line) -> dict[str, Any]:
         """Change a sign on main: few texts, so that what was collected is made again."""
+        before = self._plain.branch("main").head
         commit = self._shop("main").sign(operation["text"])
-        return {"commit": commit, "landed": True}
+        # One that is up already changes nothing, and what is returned is another one's commit.
+        is_own = self._plain.objects.commit(commit).author == self.name
+        return {"commit": commit, "landed": is_own and commit != before}
 
     def _read(self, operation: Line) -> dict[str, Any]:
         """Read main through the trouble: an error is fine, a wrong answer is not."""

@@ -22,7 +22,7 @@ check: $(VENV)/.dev ## check style and types, and run the tests that need no Jav
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/property \
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/model tests/property \
 	    -q -m "not spark and not conformance" --numprocesses $(WORKERS) --dist loadfile
 
 # Not with pytest -m, because dbt would find -m on the command line and parse it itself.

@@ -166,12 +166,11 @@ class TroubledBlobs:
             # A client that repeats a request is answered what the second one met.
             return self._inner.create(path, data) if kind == "twice" else created
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs, leaving out those that are there."""
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+        """Store blobs, and renew those that are there."""
         with self._call("create_all", next(iter(blobs), "")) as kind, _disk(kind):
             if kind != "partly":
-                self._inner.create_all(blobs)
-                return
+                return self._inner.create_all(blobs)
             some = dict(list(blobs.items())[: len(blobs) // 2])
             self._inner.create_all(some)
             raise StorageError(f"Could not write more than {len(some)} files: connection reset.")

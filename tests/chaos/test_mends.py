@@ -34,9 +34,8 @@ class Overwriting(MemoryBlobs):
         super().create(path, data)
         return True
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        for path, data in blobs.items():
-            MemoryBlobs.create(self, path, data)
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+        return {path for path in blobs if not MemoryBlobs.create(self, path, blobs[path])}
 
 
 def played(weather: Weather, rounds: int, reopen: Callable[[], MemoryBlobs], seed: int) -> Play:

@@ -41,10 +41,9 @@ class FaultyBlobs:
         self._after(number, path)
         return created
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        for path, data in blobs.items():
-            if not self.create(path, data):
-                self._inner.create_all({path: data})
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+        there = {path for path, data in blobs.items() if not self.create(path, data)}
+        return self._inner.create_all({path: blobs[path] for path in there})
 
     def modified_at(self, path: str) -> Micros | None:
         return self._inner.modified_at(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -9,10 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, RetryError
-from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.ids import Micros, ViewId
+from dbt.adapters.vcs.core.model import View
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY, hold_commit
-from dbt.adapters.vcs.core.store import MemoryBlobs, lease
+from dbt.adapters.vcs.core.store import MemoryBlobs, ObjectStore, lease
 from dbt.adapters.vcs.core.store.lease import TERM
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
@@ -30,6 +32,7 @@ class Interrupted(MemoryBlobs):
         self.hidden: str | None = None
         self.unwalked: str | None = None
         self.before_delete: Callable[[], object] | None = None
+        self.deleted = ""
         self.after_walk: Callable[[], object] | None = None
 
     def folders(self, folder: str) -> list[str]:
@@ -42,7 +45,7 @@ class Interrupted(MemoryBlobs):
             happens()
 
     def delete(self, path: str) -> None:
-        if self.before_delete is not None:
+        if self.before_delete is not None and path.startswith(self.deleted):
             happens, self.before_delete = self.before_delete, None
             happens()
         super().delete(path)
@@ -202,3 +205,30 @@ def test_what_a_machine_with_a_slow_clock_wrote_is_not_older_for_that(
     # One file is gone that was replaced days ago, and none of those that were shown since.
     report = collect(right, author="gc")
     assert (report.files, report.runs) == (1, ())
+
+
+def test_what_a_writer_renews_between_the_look_at_its_age_and_its_deletion_is_there(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    garbage = View(text="select 1 as garbage", columns=())
+    id, path = written(garbage, blobs)
+    tables.warehouse.clock.now += int(9 * DAY)
+    writer = threading.Thread(target=written, args=(garbage, blobs))
+
+    def renew() -> None:
+        before = blobs.modified_at(path)
+        writer.start()
+        while blobs.modified_at(path) == before:
+            time.sleep(0.001)
+
+    blobs.before_delete, blobs.deleted = renew, path
+    assert collect(tables.warehouse.repository, author="gc").objects == 1
+    writer.join()
+    assert ObjectStore(blobs).view(id) == garbage
+
+
+def written(view: View, blobs: Interrupted) -> tuple[ViewId, str]:
+    objects = ObjectStore(blobs)
+    id = ViewId(objects.put(view))
+    objects.flush()
+    return id, f"objects/view/{id[:2]}/{id}"

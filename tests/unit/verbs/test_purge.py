@@ -272,9 +272,8 @@ class Mortal(MemoryBlobs):
             return super().create(path, data)
         return self._done(lambda: super(Mortal, self).create(path, data))
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        for path, data in blobs.items():
-            self.create(path, data)
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+        return {path for path, data in blobs.items() if not self.create(path, data)}
 
     def delete(self, path: str) -> None:
         self._done(lambda: super(Mortal, self).delete(path))

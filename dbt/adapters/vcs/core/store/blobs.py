@@ -48,12 +48,12 @@ class Blobs(Protocol):
         A StorageError leaves the outcome unknown.
         """
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
         """Store blobs by path, and renew those that exist: they become as young as new ones.
 
         A collection may be about to delete what is there, and looks at its age before it does.
         They are stored in no particular order, at about the cost of one. After a StorageError it
-        is unknown which of them exist.
+        is unknown which of them exist. Returns the paths of those that were there.
         """
 
     def modified_at(self, path: str) -> Micros | None:

@@ -60,17 +60,20 @@ class CloudBlobs:
                 return False
             return True
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
         """Store blobs, and renew those that are there by putting their bytes again."""
-        self._parallel.map(lambda item: self._create_or_renew(*item), blobs.items())
+        are_new = self._parallel.map(lambda item: self._create_or_renew(*item), blobs.items())
+        return {path for path, is_new in zip(blobs, are_new, strict=True) if not is_new}
 
-    def _create_or_renew(self, path: str, data: bytes) -> None:
-        if not self.create(path, data):
-            # What is there is never replaced by other bytes.
-            with suppress(NotFoundError):
-                data = self.get(path)
-            with translated_cloud("write", path, self.uri):
-                obstore.put(self._store, path, data, use_multipart=False)
+    def _create_or_renew(self, path: str, data: bytes) -> bool:
+        if self.create(path, data):
+            return True
+        # What is there is never replaced by other bytes.
+        with suppress(NotFoundError):
+            data = self.get(path)
+        with translated_cloud("write", path, self.uri):
+            obstore.put(self._store, path, data, use_multipart=False)
+        return False
 
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed."""

@@ -31,7 +31,7 @@ SAFE: Final = 30.0
 The other half of the term is for a request that is on its way.
 """
 
-LOOKED: Final = 5.0
+LOOKED: Final = 1.0
 """Seconds for which what a collection saw of a file's age may lead to its deletion."""
 
 _FORGOTTEN: Final = Micros(10 * TERM)

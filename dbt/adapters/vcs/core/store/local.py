@@ -147,12 +147,13 @@ class LocalBlobs:
         """Store a blob if none has this path."""
         return self._put({path: data}, set())[path]
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs, and renew those that are there."""
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+        """Store blobs, and renew those that are there, whose paths are returned."""
         there = {path for path in blobs if self._renew(path)}
         new = {path: data for path, data in blobs.items() if path not in there}
         # The writers of existing files may not have synced their names yet.
         self._put(new, {(self.root / path).parent for path in there})
+        return there
 
     def _renew(self, path: str) -> bool:
         """Make a blob as young as a new one; False if there is none."""

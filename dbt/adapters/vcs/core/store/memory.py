@@ -43,13 +43,16 @@ class MemoryBlobs:
             self._blobs[path] = (bytes(data), self._clock())
             return True
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs, and renew those that are there."""
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+        """Store blobs, and renew those that are there, whose paths are returned."""
+        there = set()
         for path, data in blobs.items():
             if not self.create(path, data):
+                there.add(path)
                 with self._lock:
                     held, _ = self._blobs.get(path, (bytes(data), 0))
                     self._blobs[path] = (held, self._clock())
+        return there
 
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed."""

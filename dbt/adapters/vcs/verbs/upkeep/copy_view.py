@@ -64,7 +64,7 @@ class CopyView:
         """Refuse: nothing is written through a view."""
         raise AssertionError(path)
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> None:
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
         """Refuse: nothing is written through a view."""
         raise AssertionError(blobs)
 

@@ -1,0 +1,136 @@
+"""The protocol, explored: it holds in small configurations, and needs each of its rules."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from functools import cache, reduce
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.model.explorer import Found, Program, explore
+from tests.model.protocol import (
+    TERM,
+    World,
+    broken,
+    clock,
+    collector,
+    reader,
+    restorer,
+    start,
+    writer,
+)
+
+Off = frozenset[str]
+NOTHING: Off = frozenset()
+
+
+class Configuration(NamedTuple):
+    """A world, the processes in it, and the rules that it needs."""
+
+    world: World
+    until: int
+    programs: Callable[[Off], Mapping[str, Program]]
+    rules: tuple[str, ...]
+
+
+CONFIGURATIONS = {
+    "two writers and a reader": Configuration(
+        start("a", "b"),
+        0,
+        lambda off: {
+            "writer 1": writer("writer 1", "c", off),
+            "writer 2": writer("writer 2", "d+e", off),
+            "reader": reader(),
+        },
+        ("create only if absent", "objects before the move"),
+    ),
+    "a writer who makes garbage again, and a collector": Configuration(
+        start("a", "b", files="g"),
+        5,
+        lambda off: {"writer": writer("writer", "g", off), "collector": collector("gc", off)},
+        (
+            "renew what is there",
+            "look at the age again",
+            "wait while a collection runs",
+            "store again what was there",
+            "land within the grace",
+        ),
+    ),
+    "a restorer and a collector": Configuration(
+        start("a", "b", files="a"),
+        4,
+        lambda off: {
+            "restorer": restorer("restorer", "a", off),
+            "collector": collector("gc", off),
+        },
+        (
+            "pin, then look for a lease",
+            "look for a lease",
+            "look for the files",
+            "stop when the lease is lost",
+        ),
+    ),
+    "two collectors and a restorer": Configuration(
+        start("a", "b", files="a"),
+        3,
+        lambda off: {
+            "restorer": restorer("restorer", "a", off),
+            "collector 1": collector("gc 1", off),
+            "collector 2": collector("gc 2", off),
+        },
+        ("look for a lease", "stop when the lease is lost"),
+    ),
+}
+
+
+@cache
+def explored(name: str, off: Off = NOTHING) -> Found:
+    found = CONFIGURATIONS[name]
+    return explore(found.programs(off), found.world, clock(found.until), broken)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_invariants_hold_in_every_order(name: str) -> None:
+    found = explored(name)
+    assert found.broken is None, str(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [(name, rule) for name, found in CONFIGURATIONS.items() for rule in found.rules],
+)
+def test_each_rule_is_needed(name: str, rule: str) -> None:
+    assert explored(name, frozenset({rule})).broken is not None
+
+
+def test_a_killed_collection_blocks_nobody_for_longer_than_its_term() -> None:
+    world = start("a", "b", files="g")._replace(leases=frozenset({("killed", 0)}))
+    programs = {"collector": collector("gc")}
+
+    def collected(world: World) -> str | None:
+        return None if "g" in world.names else "collected"
+
+    assert explore(programs, world, clock(TERM), collected).broken == "collected"
+    assert explore(programs, world, clock(TERM - 1), collected).broken is None
+
+
+def test_requests_are_named_as_the_functions_that_make_them() -> None:
+    for name in CONFIGURATIONS:
+        for request in explored(name).requests:
+            module, _, path = request.partition(":")
+            owner: Any = importlib.import_module(f"dbt.adapters.vcs.{module}")
+            assert callable(reduce(getattr, path.split("."), owner)), request
+
+
+def test_the_page_states_the_invariants_and_the_rules() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "concurrency.md").read_text(encoding="utf-8")
+    text = " ".join(page.split())
+    said = {rule for found in CONFIGURATIONS.values() for rule in found.rules}
+    said |= {explored(name, frozenset({rule})).broken or "" for name, rule in _RULES}
+    assert {each for each in said if each not in text} == set()
+
+
+_RULES = [(name, rule) for name, found in CONFIGURATIONS.items() for rule in found.rules]

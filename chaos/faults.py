@@ -199,6 +199,10 @@ class TroubledBlobs:
         with self._call("next_after", path) as kind:
             return None if kind == "stale" else self._inner.next_after(path)
 
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield the incomplete files of writes."""
+        return self._inner.unfinished(folder)
+
     def delete(self, path: str) -> None:
         """Remove a blob."""
         with self._call("delete", path):

@@ -72,6 +72,9 @@ class FaultyBlobs:
     def next_after(self, path: str) -> str | None:
         return self._inner.next_after(path)
 
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        return self._inner.unfinished(folder)
+
     def delete(self, path: str) -> None:
         assert path.startswith("turns/"), f"nothing may delete {path}"
         self._inner.delete(path)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.vcs.core.errors import DamagedError, RetryError
+from dbt.adapters.vcs.core.errors import DamagedError, NoSpaceError, RetryError
 from dbt.adapters.vcs.core.ids import Micros, ViewId
 from dbt.adapters.vcs.core.model import View
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import DAY, hold_commit
-from dbt.adapters.vcs.core.store import MemoryBlobs, ObjectStore, lease
+from dbt.adapters.vcs.core.retention import DAY, hold_commit, read_retention
+from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore, lease
 from dbt.adapters.vcs.core.store.lease import TERM
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
@@ -232,3 +234,54 @@ def written(view: View, blobs: Interrupted) -> tuple[ViewId, str]:
     id = ViewId(objects.put(view))
     objects.flush()
     return id, f"objects/view/{id[:2]}/{id}"
+
+
+class Full(Interrupted):
+    """A store without space for another byte, until something is deleted if `frees` is true."""
+
+    is_full = False
+    frees = True
+
+    def create(self, path: str, data: bytes) -> bool:
+        if self.is_full and data:
+            raise NoSpaceError(f"No space left to write {path}.")
+        return super().create(path, data)
+
+    def delete(self, path: str) -> None:
+        super().delete(path)
+        if self.frees and path.startswith("data"):
+            self.is_full = False
+
+
+@pytest.mark.parametrize("frees", [True, False])
+def test_a_full_disk_is_collected(frees: bool) -> None:
+    blobs = Full(Clock())
+    tables = Tables(Warehouse(blobs, blobs._clock))  # type: ignore[arg-type]
+    for n in range(3):
+        tables.put(a=tables.entry([tables.block({n: "a"})]))
+    tables.warehouse.clock.now += int(9 * DAY)
+    repository = tables.warehouse.repository
+    blobs.is_full, blobs.frees = True, frees
+    if frees:
+        assert collect(repository, author="gc").files == 2
+        assert read_retention(repository).horizon > 0
+    else:
+        with pytest.raises(NoSpaceError, match="still no space left"):
+            collect(repository, author="gc")
+    assert sum(1 for _ in blobs.walk("data")) == 1
+    assert list(blobs.walk("leases")) == []
+    blobs.is_full = False
+    assert check_repository(repository).problems == ()
+
+
+def test_what_killed_writes_left_on_a_disk_is_deleted_when_it_is_old(tmp_path: Path) -> None:
+    blobs = LocalBlobs(tmp_path)
+    repository = Repository.create(blobs, author="ann")
+    old = tmp_path / "objects/view/ab" / f"{'ab' * 32}#123"
+    young = tmp_path / "refs/heads/main" / "2#45"
+    for path in (old, young):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"half of it")
+    os.utime(old, (1, 1))
+    collect(repository, author="gc")
+    assert [path.exists() for path in (old, young)] == [False, True]

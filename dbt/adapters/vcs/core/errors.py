@@ -42,6 +42,10 @@ class StorageError(VcsError):
     """The store refused or failed (permission, space, network): fix it, then try again."""
 
 
+class NoSpaceError(StorageError):
+    """The store is full: free some space, then try again."""
+
+
 class DamagedError(VcsError):
     """Stored bytes are damaged: restore them from a backup."""
 

@@ -78,6 +78,12 @@ class Blobs(Protocol):
         before.
         """
 
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield the incomplete files below a folder, of writes that are under way or were killed.
+
+        No listing shows them. A store that writes files whole has none.
+        """
+
     def delete(self, path: str) -> None:
         """Remove a blob; nothing happens if there is none."""
 

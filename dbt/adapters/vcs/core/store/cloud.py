@@ -126,6 +126,10 @@ class CloudBlobs:
                     return str(meta["path"])
         return None
 
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield nothing: files are written whole."""
+        return iter(())
+
     def delete(self, path: str) -> None:
         """Remove a blob."""
         check_path(path)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from dbt.adapters.vcs.core.errors import NotFoundError, StorageError, VcsError
+from dbt.adapters.vcs.core.errors import NoSpaceError, NotFoundError, StorageError, VcsError
 from dbt.adapters.vcs.core.secrets import without_secrets
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -49,7 +49,7 @@ def _storage_error(error: Exception, verb: str, path: str, uri: str) -> StorageE
             "Check the rights of this user, or the credentials, on that location."
         )
     if code in _FULL:
-        return StorageError(
+        return NoSpaceError(
             f"No space left to {verb} {path} in {uri}. Free some space, then try again; "
             "nothing that was committed before is touched."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ from dbt.adapters.vcs.core.store.failures import translated
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.core.store.cloud import CloudBlobs
+
+_UNFINISHED = re.compile(r"#\d+$")
 
 _OF_A_WRITE = "w="
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
@@ -113,6 +116,16 @@ class LocalBlobs:
         listed = self._listed()
         if listed is not None:
             yield from listed.walk(folder)
+
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield what writes leave that are under way or were killed."""
+        for above, _, names in os.walk(self.root / check_path(folder)):
+            for name in names:
+                if _UNFINISHED.search(name):
+                    path = Path(above, name).relative_to(self.root).as_posix()
+                    found = self._stat(path)
+                    if found is not None:
+                        yield BlobInfo(path, found.st_size, Micros(found.st_mtime_ns // 1000))
 
     def _open(self, path: str) -> BinaryIO:
         """Open a blob; anything but a file counts as missing."""

@@ -88,6 +88,10 @@ class MemoryBlobs:
         names = (info.path for info in self.walk(folder))
         return min((name for name in names if name > path), default=None)
 
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield nothing: files are written whole."""
+        return iter(())
+
     def delete(self, path: str) -> None:
         """Remove a blob."""
         check_path(path)

@@ -68,6 +68,10 @@ class CopyView:
         """Refuse: nothing is written through a view."""
         raise AssertionError(blobs)
 
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield nothing: a copy has no need of them."""
+        return iter(())
+
     def delete(self, path: str) -> None:
         """Refuse: nothing is written through a view."""
         raise AssertionError(path)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from dbt.adapters.vcs.core.collection import EXPIRED, NamedRoots, SeenRefs, names_of, roots_of
-from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NoSpaceError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
 from dbt.adapters.vcs.core.repository import Repository
@@ -28,6 +28,12 @@ from dbt.adapters.vcs.verbs.upkeep.sighting import record, recorded, sight
 
 _BATCH: Final = 500
 """Number of deletions between two heartbeats."""
+
+
+_FULL: Final = (
+    "Deleted {} bytes of data files, but there is still no space left in {} to write down what "
+    "was collected. Nothing that is needed was deleted. Free some space, then run gc again."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,7 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
         RetryError: Another garbage collection is running.
         DamagedError: A manifest that is needed is missing or damaged, or listings of refs
             contradict each other; nothing more was deleted.
+        NoSpaceError: The disk is full, even after the deletion.
     """
     found = read_retention(repository)
     if dry_run:
@@ -80,14 +87,40 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
     lease = Lease(repository.blobs)
     lease.begin()
     try:
+        _discard_unfinished(repository, lease)
         expired = tuple(_expire(repository, found, author, lease.now))
         garbage = _marked(repository, found, lease.now)
         lease.check()
-        record(repository, garbage.seen.listed, author=author)
-        change_retention(repository, author=author, action="collect", horizon=garbage.horizon)
-        return _report(found, expired, garbage, set(_swept(repository, garbage, lease)))
+        is_written = _write_down(repository, garbage, author)
+        report = _report(found, expired, garbage, set(_swept(repository, garbage, lease)))
+        if not is_written and not _write_down(repository, garbage, author):
+            raise NoSpaceError(_FULL.format(report.bytes, repository.uri))
+        return report
     finally:
         lease.end()
+
+
+def _discard_unfinished(repository: Repository, lease: Lease) -> None:
+    """Delete what writes left that were killed: nobody else knows of these files."""
+    for folder in ("data", "objects", "refs"):
+        for info in list(repository.blobs.unfinished(folder)):
+            if info.modified_at < lease.now - GRACE:
+                lease.check()
+                repository.blobs.delete(info.path)
+
+
+def _write_down(repository: Repository, garbage: _Garbage, author: str) -> bool:
+    """Write down what was seen and what may be gone; False if the disk is full.
+
+    A full disk is what a collection is needed for, and it is safe without: the next one compares
+    its listings with an older record, and messages name an older horizon.
+    """
+    try:
+        record(repository, garbage.seen.listed, author=author)
+        change_retention(repository, author=author, action="collect", horizon=garbage.horizon)
+    except NoSpaceError:
+        return False
+    return True
 
 
 def set_retention(repository: Repository, days: float, *, author: str) -> Retention:
@@ -145,6 +178,9 @@ def _expire(repository: Repository, found: Retention, author: str, now: Micros) 
         except NotFoundError:
             # Another process discarded it in the meantime.
             continue
+        except NoSpaceError:
+            # The next collection does it.
+            return
         yield run.name
 
 

@@ -13,7 +13,6 @@ from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick
-from dbt.adapters.vcs.merges.rowwise.verify import MergeCheckError
 from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
 from tests.property.merging import result_of
 from tests.property.oracle import Table
@@ -339,7 +338,7 @@ def test_what_is_written_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
         "create",
         lambda path, data: create(path, blobs.get(other) if "/part-" in path else data),
     )
-    with pytest.raises(MergeCheckError, match="report it"):
+    with pytest.raises(DamagedError, match="is not the file that was written"):
         result_of(sides.world, outcome)
 
 

@@ -54,6 +54,16 @@ def test_a_full_disk_says_so(error: Exception) -> None:
     assert "No space left to write a/b in s3://x. Free some space" in translate(error)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    ["PUT http://169.254.169.254/latest/api/token", "GET http://metadata.google.internal/x"],
+)
+def test_missing_credentials_are_named(asked: str) -> None:
+    error = GenericError(f"Generic S3 error: Error performing {asked} in 1.1ms - HTTP error")
+    assert "no credentials to read" in translate(error, "read")
+    assert "storage_options" in translate(error)
+
+
 def test_only_the_first_line_is_kept() -> None:
     text = translate(GenericError("It broke\n\nDebug source:\nGeneric {\n}"))
     assert "It broke. Check that the location is reachable" in text

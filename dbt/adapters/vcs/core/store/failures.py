@@ -11,6 +11,8 @@ from dbt.adapters.vcs.core.errors import NoSpaceError, NotFoundError, StorageErr
 from dbt.adapters.vcs.core.secrets import without_secrets
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+# A client without credentials asks the machine's own service for a role at last.
+_NO_CREDENTIALS = re.compile(r"//(169\.254\.\d+\.\d+|metadata\.google\.internal)/")
 _OS_CODE = re.compile(r"\(os error (\d+)\)")
 
 
@@ -47,6 +49,12 @@ def _storage_error(error: Exception, verb: str, path: str, uri: str) -> StorageE
         return StorageError(
             f"No permission to {verb} {path} in {uri} ({plain(error)}). "
             "Check the rights of this user, or the credentials, on that location."
+        )
+    if _NO_CREDENTIALS.search(str(error)):
+        return StorageError(
+            f"Found no credentials to {verb} {path} in {uri}: there are none in the environment "
+            "(AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3) nor in storage_options, and "
+            "this machine has no role. Set them there, or use --storage-option NAME=VALUE."
         )
     if code in _FULL:
         return NoSpaceError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, TypeVar, cast
 
 from dbt.adapters.vcs.core.codec import decode, encode, kind_of, pack
@@ -50,6 +51,7 @@ class ObjectStore:
         self._waiting: dict[str, bytes] = {}
         self._weight = 0
         self._files: dict[str, None] = {}
+        self._is_alone = False
 
     def put(self, value: Value) -> str:
         """Return the id of a value, which `flush` stores if it is missing.
@@ -94,6 +96,15 @@ class ObjectStore:
                 for path in files:
                     self._files.pop(path, None)
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait for no collection within the block: the caller holds the lease itself."""
+        self._is_alone = True
+        try:
+            yield
+        finally:
+            self._is_alone = False
+
     def _store_again(self, there: Mapping[str, bytes]) -> None:
         """Store once more what was there already, in case it was just being deleted.
 
@@ -104,7 +115,7 @@ class ObjectStore:
             return
         times = (self._blobs.modified_at(path) for path in there)
         now = next((at for at in times if at is not None), None)
-        if now is not None and is_running(self._blobs, now):
+        if now is not None and not self._is_alone and is_running(self._blobs, now):
             time.sleep(LOOKED)
         self._blobs.create_all(there)
 

@@ -286,6 +286,7 @@ def _at_work(repository: Repository, dry_run: bool) -> Iterator[Callable[[], Non
     lease = Lease(repository.blobs)
     lease.begin()
     try:
-        yield lease.check
+        with repository.objects.alone():
+            yield lease.check
     finally:
         lease.end()

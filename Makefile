@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check smoke conformance nightly chaos lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test check smoke conformance nightly chaos s3 lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -36,8 +36,11 @@ nightly: java $(VENV)/.test ## run the property tests on ten times as many rando
 MINUTES ?= 5
 STORE ?= local
 
-chaos: $(VENV)/.test ## kill processes and break the store for MINUTES=5, and check that nothing is lost; goes on where it was; STORE=s3 for a simulated S3
+chaos: $(VENV)/.test ## kill processes and break the store for MINUTES=5, and check that nothing is lost; goes on where it was; STORE=s3 for an S3 server
 	$(BIN)/python -m chaos --minutes $(MINUTES) --store $(STORE) $(CHAOS)
+
+s3: java $(VENV)/.test,demo $(DATA) ## build the demo project on a real S3 server of this machine; needs Go and Maven Central
+	PYTHONPATH=. $(BIN)/python integration_tests/on_s3.py
 
 smoke: java ## build the sdist and the wheel into dist/, install only the wheel and build a small project with it
 	$(PYTHON) tests/smoke.py
@@ -76,7 +79,7 @@ bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if ins
 	$(BIN)/python benchmarks/peers.py --scale $(SF)
 
 clean: ## delete what the demo, the benchmarks and campaigns left
-	rm -rf .chaos .demo benchmarks/results/*.* benchmarks/data integration_tests/data
+	rm -rf .chaos .demo .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \

@@ -27,7 +27,7 @@ def main() -> int:
         default="local",
         help="memory: all workers in one process, which kills none with signals",
     )
-    parser.add_argument("--endpoint", help="of a running S3 server; a simulated one if not given")
+    parser.add_argument("--endpoint", help="of a running S3 server; one of its own if not given")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--folder", type=Path, default=Path(".chaos"))
@@ -43,7 +43,7 @@ def main() -> int:
             folder, str(folder / "repository"), {"fsync": "false"}, given.seed, given.workers
         )
         return run_rounds(campaign, given.minutes, given.seconds, version)
-    with serving(given.endpoint) as (endpoint, is_new):
+    with serving(given.endpoint, given.folder.resolve()) as (endpoint, is_new):
         # What a simulated server held is gone with it: each campaign there is a new one.
         folder = given.folder.resolve() / (f"s3-{given.seed}" if is_new else "s3")
         options = {**OPTIONS, "aws_endpoint": endpoint}

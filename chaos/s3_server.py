@@ -1,4 +1,4 @@
-"""An S3 server on this machine: a simulated one, in a process of its own, or one that runs."""
+"""An S3 server on this machine: a real one if it was built, else a simulated one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
+
+from chaos.gateway import KEY, PROGRAM, SECRET, gateway
 
 OPTIONS: Final = {
     "aws_region": "us-east-1",
-    "aws_access_key_id": "testing",
-    "aws_secret_access_key": "not-a-secret",
+    "aws_access_key_id": KEY,
+    "aws_secret_access_key": SECRET,
     "allow_http": "true",
 }
 """How a campaign reaches it; a server that runs must accept the same keys."""
@@ -30,11 +33,17 @@ server.serve_forever()
 
 
 @contextmanager
-def serving(endpoint: str | None) -> Iterator[tuple[str, bool]]:
-    """Yield the endpoint of a server that has the bucket, and whether the server is new."""
+def serving(endpoint: str | None, folder: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the endpoint of a server that has the bucket, and whether it starts empty."""
     if endpoint is not None:
         yield endpoint, False
         return
+    if PROGRAM.exists():
+        print(f"on the S3 server {PROGRAM.name}")
+        with gateway(folder / "s3-server", "chaos") as own:
+            yield own, False
+        return
+    print("on a simulated S3 server; `make s3` builds a real one")
     server = subprocess.Popen([sys.executable, "-c", _SERVER], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None

@@ -40,7 +40,7 @@ class Shell:
     """
 
     folder: Path
-    repository: Path
+    repository: str
     say: Say
 
     def dbt(self, *arguments: str, expect: int = 0) -> Outcome:
@@ -95,7 +95,7 @@ class Shell:
         return inherited | {
             "DBT_PROJECT_DIR": str(self.folder),
             "DBT_PROFILES_DIR": str(self.folder),
-            "DBT_VCS_REPOSITORY": str(self.repository),
+            "DBT_VCS_REPOSITORY": self.repository,
             "DBT_USE_COLORS": "false",
             "COLUMNS": "120",
         }

@@ -4,9 +4,11 @@ Whoever tells the story (``python -m demo``) and whoever checks it (the test) ta
 """
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from prepare_data import DATA, prepare
 
 from dbt.adapters.vcs.api import connect
@@ -54,16 +56,19 @@ class Contents:
 class Demo:
     """A copy of the project, its own repository, and the steps."""
 
-    def __init__(self, folder: Path, say: Say) -> None:
+    def __init__(self, folder: Path, say: Say, repository: str | None = None) -> None:
         """Start again in a folder; deletes what an earlier demo left there.
 
         Args:
             folder: where everything comes to lie.
             say: told what happens, line by line.
+            repository: another location of the repository, such as a bucket.
         """
         shutil.rmtree(folder, ignore_errors=True)
         self.project = folder / "project"
-        self.repository = folder / "warehouse"
+        self.repository = repository or str(folder / "warehouse")
+        self._storage: Mapping[str, str] = {}
+        self._spark: Mapping[str, str] = {}
         leave_out = shutil.ignore_patterns(
             "demo", "data", "target", "logs", "warehouse", "__pycache__", ".*"
         )
@@ -71,6 +76,16 @@ class Demo:
         prepare(DATA)
         shutil.copytree(DATA, self.project / "data")
         self.shell = Shell(folder=self.project, repository=self.repository, say=say)
+
+    def set_up(self, storage: Mapping[str, str], spark: Mapping[str, str]) -> None:
+        """Write storage options and Spark settings into each target of the profile."""
+        self._storage, self._spark = storage, spark
+        path = self.project / "profiles.yml"
+        profiles = yaml.safe_load((PROJECT / "profiles.yml").read_text(encoding="utf-8"))
+        for target in profiles["flights"]["outputs"].values():
+            target["storage_options"] = dict(storage)
+            target["spark_config"] = {**target["spark_config"], **spark}
+        path.write_text(yaml.safe_dump(profiles), encoding="utf-8")
 
     def build_main(self) -> Outcome:
         """Build everything on ``main``."""
@@ -106,7 +121,14 @@ class Demo:
 
     def contents(self, branch: str) -> Contents:
         """Read one branch, as a notebook would."""
-        with connect(str(self.repository), branch=branch, schema="analytics") as opened:
+        opened = connect(
+            self.repository,
+            branch=branch,
+            schema="analytics",
+            spark=self._spark or None,
+            storage_options=self._storage,
+        )
+        with opened:
 
             def number(sql: str) -> int:
                 return opened.sql(sql).column(0)[0].as_py()

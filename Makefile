@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check smoke conformance nightly chaos s3 lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test check smoke conformance nightly chaos s3 interop lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -16,7 +16,7 @@ demo: java $(VENV)/.demo $(DATA) ## build, branch, break, fix and merge a dbt pr
 	cd integration_tests && ../$(BIN)/python -m demo
 
 test: java $(VENV)/.test,demo $(DATA) ## run all tests, in two processes; WORKERS=1 for one
-	$(BIN)/python -m pytest tests --durations=25 --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest tests --durations=25 --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.dev ## check style and types, and run the tests that need no Java, with few random cases, in two processes
 	$(BIN)/ruff check .
@@ -25,13 +25,16 @@ check: $(VENV)/.dev ## check style and types, and run the tests that need no Jav
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/model tests/property \
 	    -q -m "not spark and not conformance" --numprocesses $(WORKERS) --dist loadfile
 
+# Sessions as users have them: tests/spark has settings that make short ones faster.
+USUAL := SPARK_CONF_DIR=$(CURDIR)/tests
+
 # Not with pytest -m, because dbt would find -m on the command line and parse it itself.
 conformance: java $(VENV)/.test,demo ## run all of dbt's own test suite for adapters, and write docs/conformance.md
-	$(BIN)/python -m pytest tests/functional/adapter -o addopts= --junitxml=target/conformance.xml; ran=$$?; \
+	$(USUAL) $(BIN)/python -m pytest tests/functional/adapter -o addopts= --junitxml=target/conformance.xml; ran=$$?; \
 	    $(BIN)/python tests/functional/adapter/report.py target/conformance.xml && exit $$ran
 
 nightly: java $(VENV)/.test ## run the property tests on ten times as many random cases; takes hours
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit tests/functional/rows/test_machine.py
+	$(USUAL) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit tests/functional/rows/test_machine.py
 
 MINUTES ?= 5
 STORE ?= local
@@ -41,6 +44,15 @@ chaos: $(VENV)/.test ## kill processes and break the store for MINUTES=5, and ch
 
 s3: java $(VENV)/.test,demo $(DATA) ## build the demo project on a real S3 server of this machine; needs Go and Maven Central
 	PYTHONPATH=. $(BIN)/python integration_tests/on_s3.py
+
+# Trino needs another Java than Spark: TRINO_JAVA_HOME is where one of 24 or newer is.
+export TRINO_JAVA_HOME
+
+interop: java $(VENV)/.test ## read a served repository with Spark and Iceberg, and write docs/interop.md; needs Maven Central; TRINO_JAVA_HOME=... for Trino, too
+	$(BIN)/python integration_tests/interop/fetch.py
+	PYTHONPATH=. $(USUAL) $(BIN)/python -m pytest integration_tests/interop -o addopts= \
+	    --junitxml=target/interop.xml; ran=$$?; \
+	    PYTHONPATH=.:integration_tests $(BIN)/python -m interop.report target/interop.xml && exit $$ran
 
 smoke: java ## build the sdist and the wheel into dist/, install only the wheel and build a small project with it
 	$(PYTHON) tests/smoke.py
@@ -68,6 +80,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/contention.py
 	$(BIN)/python benchmarks/digests.py
+	$(BIN)/python benchmarks/inside_columns.py
 	$(BIN)/python benchmarks/query_readers.py
 
 bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark; MODELS=500 for a larger generated project
@@ -79,7 +92,7 @@ bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if ins
 	$(BIN)/python benchmarks/peers.py --scale $(SF)
 
 clean: ## delete what the demo, the benchmarks and campaigns left
-	rm -rf .chaos .demo .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
+	rm -rf .chaos .demo .interop .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \

@@ -157,6 +157,7 @@ def one_row(repository: Repository, number: int) -> None:
     """Replace the one row of the table by the next one."""
 
     def work(overlay: Overlay) -> None:
+        overlay.read.add(str(ONE))
         table = overlay.require_table(ONE)
         rows = diff(repository, None, table).rows.to_pylist()
         append(overlay, ONE, [(max((r["id"] for r in rows), default=0) + 1, number)], whole=True)

@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from chaos.campaign import Campaign, totals
-from chaos.plays import Plays
+from chaos.plays import WEATHERS, Plays
+from chaos.proxy import counts, proxy
 from chaos.s3_server import OPTIONS, serving
+
+_BAD_REQUESTS = 0.03
+"""How likely the proxy before an S3 server treats a request badly."""
 
 
 def main() -> int:
@@ -27,6 +31,9 @@ def main() -> int:
         default="local",
         help="memory: all workers in one process, which kills none with signals",
     )
+    parser.add_argument(
+        "--weather", choices=list(WEATHERS), help="the trouble of all games in memory"
+    )
     parser.add_argument("--endpoint", help="of a running S3 server; one of its own if not given")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
@@ -34,7 +41,7 @@ def main() -> int:
     given = parser.parse_args()
     version = _version()
     if given.store == "memory":
-        plays = Plays.at(given.folder.resolve() / "memory", given.seed, version)
+        plays = Plays.at(given.folder.resolve() / "memory", given.seed, version, given.weather)
         print(f"seed {plays.seed}, from game {plays.number + 1}, {plays.folder}")
         return run(plays.game, plays.folder, given.minutes)
     if given.store == "local":
@@ -51,7 +58,10 @@ def main() -> int:
         campaign = Campaign.at(folder, location, options, given.seed, given.workers)
         # A request takes longer than a call of the file system.
         campaign.life = 20.0
-        return run_rounds(campaign, given.minutes, given.seconds, version)
+        with proxy(endpoint, _BAD_REQUESTS, campaign.state.seed) as front:
+            campaign.proxied = {**options, "aws_endpoint": front}
+            campaign.counted = lambda: counts(front)
+            return run_rounds(campaign, given.minutes, given.seconds, version)
 
 
 def run_rounds(campaign: Campaign, minutes: float, seconds: float, version: str) -> int:

@@ -13,6 +13,7 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from chaos.drills import drill
 from chaos.ground import Ground, Weather, counted
 from chaos.journal import Journal
 from chaos.life import Plan, live
+from chaos.purges import erase
 from chaos.worlds import Worlds, packed, unpacked
 from dbt.adapters.vcs.core import turns
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -75,6 +77,8 @@ class Campaign:
         workers: How many processes work at once.
         life: How many seconds most processes live at most; some live for four times as long.
         version: What is recorded as the version that was tested.
+        proxied: The options that lead to the store through a proxy; None if there is none.
+        counted: Returns how often the proxy did what so far.
     """
 
     folder: Path
@@ -84,6 +88,8 @@ class Campaign:
     workers: int = 4
     life: float = 2.5
     version: str = ""
+    proxied: Mapping[str, str] | None = None
+    counted: Callable[[], Mapping[str, int]] = dict
 
     @classmethod
     def at(
@@ -112,7 +118,9 @@ class Campaign:
         dice = random.Random(f"{state.seed}/{state.round}")
         weather = list(WEATHERS)[state.round % len(WEATHERS)]
         began = time.monotonic()
+        before = Counter(self.counted())
         kills = self._work(ground, WEATHERS[weather], dice, seconds)
+        requests = Counter(self.counted()) - before
         result = {
             "round": state.round,
             "seed": state.seed,
@@ -122,7 +130,9 @@ class Campaign:
             "seconds": round(time.monotonic() - began, 1),
             "kills": kills,
             **self._checked(ground, dice),
+            **({"proxy": dict(requests)} if requests else {}),
         }
+        result["faults"] += requests.total() - requests["requests"]
         Journal(self.folder / "results.jsonl").tell(**result)
         (self.folder / "state.json").write_text(json.dumps(vars(state)))
         return result
@@ -133,6 +143,10 @@ class Campaign:
 
     def _reopen(self) -> Blobs:
         return open_blobs(f"{self.location}/era{self.state.era}", dict(self.options))
+
+    def _through(self) -> Blobs:
+        options = dict(self.options if self.proxied is None else self.proxied)
+        return open_blobs(f"{self.location}/era{self.state.era}", options)
 
     def _copy_of(self, name: str) -> Blobs:
         location = f"{self.location}/era{self.state.era}-copy-{name}"
@@ -147,7 +161,7 @@ class Campaign:
         ]
         self.state.steps += hours
         calendar = Calendar(tuple(map(tuple, self.state.steps)))  # type: ignore[arg-type]
-        return Ground(self._reopen, calendar, self._names, self._copy_of)
+        return Ground(self._reopen, calendar, self._names, self._copy_of, self._through)
 
     def _journal(self, name: str) -> Journal:
         return Journal(self.folder / f"journal-{self.state.round}-{name}.jsonl")
@@ -212,8 +226,13 @@ class Campaign:
         if not wrong:
             # Drills need a whole repository.
             wrong += drill(ground.blobs(), dice)
+        counts = counted(lines)
+        if not wrong and self.state.published + counts["publishes"] > _ERA:
+            # The last that is done to this repository: names and commits are others afterwards.
+            purged = erase(ground, dice)
+            wrong, counts = purged.wrong, purged.added_to(counts)
         return {
-            **counted(lines),
+            **counts,
             **sorted_out(wrong),
             "wrong": wrong,
             "errors": [line["text"] for book in lines.values() for line in book if "raw" in line],
@@ -277,6 +296,7 @@ def totals(results: Path) -> dict[str, int]:
         "fsck",
         "copies",
         "repairs",
+        "purges",
         "raw",
     )
     found = dict.fromkeys(("rounds", *names, "lost", "mixed", "silent"), 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from chaos.calendar import HOUR
 from chaos.copies import EVERYTHING
@@ -121,10 +121,10 @@ def _wrong_commits(repository: Repository, dice: random.Random, known: Known) ->
     return wrong
 
 
-def wrong_copies(ground: Ground) -> list[str]:
-    """Return what is wrong with the copies that workers began to make, finished or not."""
+def wrong_copies(ground: Ground, workers: Iterable[str] | None = None) -> list[str]:
+    """Return what is wrong with copies that some or all workers began to make, finished or not."""
     wrong: list[str] = []
-    for worker in ground.workers:
+    for worker in ground.workers if workers is None else workers:
         copies = ground.copies(worker, Trouble(random.Random(0)), 0)
         copy = copies and copies.opened()
         if copy:

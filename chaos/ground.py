@@ -28,6 +28,7 @@ class Weather:
         skew: How far clocks are apart at most, in microseconds.
         races: How likely others work before a ref is moved; in one process alone.
         kills: Whether processes die.
+        is_busy: Whether workers do little but write and merge.
     """
 
     rate: float = 0.0
@@ -35,6 +36,7 @@ class Weather:
     skew: int = 0
     races: float = 0.0
     kills: bool = True
+    is_busy: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,17 +48,21 @@ class Ground:
         calendar: The campaign's time.
         workers: Their names.
         copy_of: Opens the store of a worker's copy; None if workers make none.
+        through: Opens the same store through a proxy that makes trouble of its own, for whoever
+            works in trouble; None if there is none.
     """
 
     reopen: Callable[[], Blobs]
     calendar: Calendar = field(default_factory=Calendar)
     workers: Sequence[str] = ("w0", "w1", "w2")
     copy_of: Callable[[str], Blobs] | None = None
+    through: Callable[[], Blobs] | None = None
 
     def blobs(self, trouble: Trouble | None = None) -> TroubledBlobs:
         """Return the store, as old as the calendar says and with trouble."""
         calm = trouble or Trouble(random.Random(0))
-        return TroubledBlobs(self.reopen(), self.calendar, calm)
+        opened = self.through if trouble is not None and self.through else self.reopen
+        return TroubledBlobs(opened(), self.calendar, calm)
 
     def copies(self, worker: str, trouble: Trouble, skew: int) -> Copies | None:
         """Return where a worker's copy is, behind some trouble."""

@@ -12,7 +12,7 @@ from chaos.faults import Trouble
 from chaos.ground import Ground, Weather, counted
 from chaos.journal import Line, Memo
 from chaos.shop import Known
-from chaos.worker import WEIGHTS, Worker
+from chaos.worker import BUSY, WEIGHTS, Worker
 from chaos.worlds import Worlds
 from dbt.adapters.vcs.core.errors import DamagedError
 
@@ -46,8 +46,14 @@ class Play:
         self._at_work: set[str] = set()
         self._known: Known = {}
 
-    def round(self, weather: Weather, steps: int) -> list[str]:
-        """Work, then check; return what is wrong."""
+    def round(self, weather: Weather, steps: int, *, drills: bool = True) -> list[str]:
+        """Work, then check; return what is wrong.
+
+        Args:
+            weather: The trouble of the round.
+            steps: How many operations workers do.
+            drills: Whether the check ends with damage of which somebody must be told.
+        """
         self._round += 1
         # Whoever stands between two calls must not see more than a day pass.
         self.ground = self.ground.later((now(), NIGHT))
@@ -58,7 +64,7 @@ class Play:
                 alive.clear()
             name = self._dice.choice(self.ground.workers)
             self._step(name, alive, weather)
-        return self._checked()
+        return self._checked(drills)
 
     def kinds(self) -> dict[str, int]:
         """Return how much is wrong, by kind."""
@@ -112,19 +118,21 @@ class Play:
             dice=random.Random(dice.random()),
             **start,  # type: ignore[arg-type]
         )
-        worker.weights = self.weights
+        worker.weights = BUSY if weather.is_busy else self.weights
         worker.known = self._known
         worker.copies = self.ground.copies(name, trouble, skew)
         return worker
 
-    def _checked(self) -> list[str]:
+    def _checked(self, drills: bool) -> list[str]:
         lines = {name: journal.lines() for name, journal in self._journals.items()}
         try:
             wrong = check(self.ground.repository(), self._worlds, lines, self._dice, self._known)
         except DamagedError as error:
             wrong = [f"damaged: the check can't go on: {error}"]
-        wrong += wrong_copies(self.ground)
-        if not wrong:
+        # Nobody else writes to a worker's copy.
+        copied = [name for name in lines if any(line.get("op") == "copy" for line in lines[name])]
+        wrong += wrong_copies(self.ground, copied)
+        if drills and not wrong:
             # Drills need a whole repository.
             wrong += drill(self.ground.blobs(), self._dice)
         for name, count in counted(lines).items():

@@ -13,16 +13,23 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partialmethod
 from pathlib import Path
 from typing import Any, Final
+
+from pyarrow.parquet import ParquetFile
 
 from chaos.calendar import HOUR
 from chaos.copies import named
 from chaos.ground import Ground, Weather
 from chaos.journal import Journal
 from chaos.play import Play
+from chaos.purges import NOTHING, erase
+from chaos.worker import BUSY
 from dbt.adapters.vcs.core import turns
+from dbt.adapters.vcs.core.store import objects
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.each import Parallel
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
@@ -33,9 +40,19 @@ WEATHERS: Final = {
     "calm": Weather(races=0.4, kills=False),
     "storm": Weather(rate=0.05, races=0.2),
     "lies": Weather(rate=0.01, lies=True, races=0.2),
+    "crowd": Weather(rate=0.002, races=0.5, is_busy=True),
 }
 _ROUNDS: Final = 3
 _WORKERS: Final = (("w0", "w1"), ("w0", "w1", "w2"))
+_BUSY: Final = 4
+"""How many times as many steps busy workers do between two checks."""
+
+_THOROUGH: Final = 9
+"""Every how many games workers check, copy and mend the repository as often as others."""
+
+_PURGED: Final = 4
+"""Every how many games a batch is purged in the end."""
+
 _LOCAL: Final = 5
 """Every how many games the repository is on a disk."""
 
@@ -49,7 +66,9 @@ class Plays:
         seed: What all games are thrown with.
         version: What is recorded as the version that was tested.
         number: The number of the last game.
-        steps: How many steps workers do in each of a game's three rounds.
+        steps: How many steps workers do in each of a game's three rounds; busy ones four times
+            as many.
+        weather: The weather of all games; None for each in turn.
     """
 
     folder: Path
@@ -57,21 +76,22 @@ class Plays:
     version: str = ""
     number: int = 0
     steps: int = 80
+    weather: str | None = None
 
     @classmethod
-    def at(cls, folder: Path, seed: int, version: str = "") -> Plays:
+    def at(cls, folder: Path, seed: int, version: str = "", weather: str | None = None) -> Plays:
         """Return the campaign of a folder, which goes on where it was."""
-        # Whoever is overtaken stands still until the others are done: waiting helps nobody.
-        turns.PATIENCE = 0.0  # type: ignore[misc]
+        _hurry()
         folder.mkdir(parents=True, exist_ok=True)
         stored = folder / "state.json"
         state = json.loads(stored.read_text()) if stored.exists() else {"seed": seed, "number": 0}
-        return cls(folder, state["seed"], version, state["number"])
+        return cls(folder, state["seed"], version, state["number"], weather=weather)
 
     def game(self) -> dict[str, Any]:
         """Play the next game; return what was done and what is wrong."""
         self.number += 1
-        weather = list(WEATHERS)[self.number % len(WEATHERS)]
+        name = self.weather or list(WEATHERS)[self.number % len(WEATHERS)]
+        weather = WEATHERS[name]
         place = self.folder / f"game-{self.number}"
         is_local = self.number % _LOCAL == 0
         reopen = _disk(place) if is_local else _memory()
@@ -81,24 +101,27 @@ class Plays:
         workers = _WORKERS[self.number // len(WEATHERS) % len(_WORKERS)]
         ground = Ground(reopen, workers=workers, copy_of=_copies())
         ground.found()
-        play = Play(ground, random.Random(f"{self.seed}/{self.number}").getrandbits(32))
+        dice = random.Random(f"{self.seed}/{self.number}")
+        play = Play(ground, dice.getrandbits(32))
+        if self.number % _THOROUGH:
+            play.weights = BUSY
         for number in range(_ROUNDS):
             # The last round finds what the others left behind.
             last = number == _ROUNDS - 1
-            if play.round(
-                Weather(races=0.3, kills=False) if last else WEATHERS[weather], self.steps
-            ):
+            met = Weather(races=0.3, kills=False) if last else weather
+            busy = met.is_busy or play.weights is BUSY
+            if play.round(met, self.steps * (_BUSY if busy else 1), drills=last):
                 break
+        purged = NOTHING if play.wrong or self.number % _PURGED else erase(play.ground, dice)
+        play.wrong += purged.wrong
         result = {
             "round": self.number,
             "seed": self.seed,
             "version": self.version,
             "store": "disk" if is_local else "memory",
-            "weather": weather,
+            "weather": name,
             "seconds": round(time.monotonic() - began, 1),
-            "kills": 0,
-            "deaths": play.counts.pop("kills"),
-            **play.counts,
+            **purged.added_to({**play.counts, "deaths": play.counts["kills"], "kills": 0}),
             **play.kinds(),
             "wrong": play.wrong,
             "errors": [line["text"] for line in play.told if "raw" in line],
@@ -113,6 +136,20 @@ class Plays:
         state = {"seed": self.seed, "number": self.number}
         (self.folder / "state.json").write_text(json.dumps(state))
         return result
+
+
+def _hurry() -> None:
+    """Let nobody wait or hand work to threads.
+
+    Whoever is overtaken stands still until the others are done: waiting helps nobody. And others
+    overtake calls of the main thread alone.
+    """
+    turns.PATIENCE = 0.0  # type: ignore[misc]
+    setattr(objects, "LOOKED", 0.0)  # noqa: B010
+    Parallel.is_serial = True
+    for name in ("read", "iter_batches"):
+        method = getattr(ParquetFile, name)
+        setattr(ParquetFile, name, partialmethod(method, use_threads=False))
 
 
 def _copies() -> Callable[[str], Blobs]:

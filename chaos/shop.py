@@ -11,7 +11,15 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Absent, Origin, RelationName, TableEntry, View, ViewColumn
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    Origin,
+    RelationName,
+    TableEntry,
+    View,
+    ViewColumn,
+    ViewEntry,
+)
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import Contents, contents_of
 from dbt.adapters.vcs.core.repository import Repository
@@ -44,6 +52,8 @@ class Shop:
     def __init__(self, repository: Repository, branch: str, author: str) -> None:
         self._repository = repository
         self._author = author
+        self._branch = branch
+        self._sign = RelationName("shop", f"sign_of_{author}")
         self._line = BranchLine(repository, branch, author)
         workspace = Workspace(repository, self._line, _no_engine, schema="shop")
         self._workspace = workspace
@@ -86,7 +96,7 @@ class Shop:
 
     def sign(self, text: str | None) -> CommitId:
         """Put up a view that says something, or take it down; equal ones are one object."""
-        name = RelationName("shop", f"sign_of_{self._author}")
+        name = self._sign
 
         def change(scope: Scope) -> None:
             if text is None:
@@ -97,6 +107,14 @@ class Shop:
                 scope.overlay.put_view(name, view)
 
         return self._landed(change, f"Sign: {text}")
+
+    def signs(self) -> list[str]:
+        """Return the text of the view that `sign` put up, if there is one."""
+        head = self._repository.branch(self._branch).head
+        entry = self._repository.tree(head).entry(self._sign)
+        if not isinstance(entry, ViewEntry):
+            return []
+        return [self._repository.objects.view(entry.view).text.split("'")[1]]
 
     def _landed(self, change: Callable[[Scope], None], message: str) -> CommitId:
         # As a statement: run again if it conflicts with what others changed meanwhile.

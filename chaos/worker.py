@@ -36,7 +36,8 @@ _FULL: Final = 12
 """Batches on a branch from which on the worker rather deletes one."""
 
 _TAGS: Final = 2
-WEIGHTS: Final[Mapping[str, int]] = {
+_SIGNS: Final = (None, "open", "closed")
+WEIGHTS: Final[Mapping[str, float]] = {
     "insert": 30,
     "delete": 10,
     "publish": 14,
@@ -54,6 +55,21 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "mend": 1,
 }
 """How often workers do what, one operation against another."""
+
+BUSY: Final[Mapping[str, float]] = {
+    **WEIGHTS,
+    "insert": 40,
+    "delete": 20,
+    "publish": 30,
+    "update": 12,
+    "sign": 150,
+    "read": 4,
+    "gc": 6,
+    "fsck": 0.1,
+    "copy": 0.2,
+    "mend": 0.1,
+}
+"""The same where they do little but write: reading a whole repository takes longest."""
 
 
 class Book(Protocol):
@@ -179,7 +195,8 @@ class Worker:
         if what in ("restore", "bring"):
             return self._chosen_past(what)
         if what == "sign":
-            return {"op": what, "text": self._dice.choice([None, "open", "closed"])}
+            texts = [text for text in _SIGNS if text not in (world.sign or {None})]
+            return {"op": what, "text": self._dice.choice(texts)}
         if what == "optimize":
             return {"op": what, "place": place}
         if what == "tag":
@@ -349,4 +366,9 @@ def own_batches(
         own = {batch for batch in found.batches if batch.startswith(f"{worker}.")}
         seen[place] = sorted(own)
         wrong += found.wrong
+    try:
+        seen["sign"] = Shop(repository, "main", worker).signs()
+    except VcsError as error:
+        wrong.append(f"damaged: the sign of {worker} can't be read: {error}")
+        seen["sign"] = []
     return seen, wrong

@@ -26,6 +26,7 @@ class World(NamedTuple):
         lab: On a branch that it restores to earlier commits.
         old: On a branch into which it merges earlier commits of lab.
         base: In the merge base of work and main.
+        sign: The text of the worker's view on main, which only it changes; none if there is none.
     """
 
     main: Batches = NONE
@@ -33,6 +34,7 @@ class World(NamedTuple):
     lab: Batches = NONE
     old: Batches = NONE
     base: Batches = NONE
+    sign: Batches = NONE
 
 
 PLACES = ("main", "work", "lab", "old")
@@ -49,6 +51,8 @@ def after(world: World, operation: Line) -> World:
         return world._replace(main=_merged(world, world.main, world.work), base=world.work)
     if what == "update":
         return world._replace(work=_merged(world, world.work, world.main), base=world.main)
+    if what == "sign":
+        return world._replace(sign=frozenset(filter(None, [operation["text"]])))
     if what in ("restore", "bring"):
         return world._replace(**{place: frozenset(operation["batches"])})
     return world

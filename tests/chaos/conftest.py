@@ -3,9 +3,13 @@
 import pytest
 
 from dbt.adapters.vcs.core import turns
+from dbt.adapters.vcs.core.store import objects
+from dbt.adapters.vcs.core.store.each import Parallel
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for nobody: whoever is overtaken in a play stands still until the others are done."""
     monkeypatch.setattr(turns, "PATIENCE", 0.0)
+    monkeypatch.setattr(objects, "LOOKED", 0.0)
+    monkeypatch.setattr(Parallel, "is_serial", True)

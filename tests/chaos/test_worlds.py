@@ -62,3 +62,13 @@ def test_what_main_deleted_stays_away_when_the_branch_is_merged_again() -> None:
     delete = {"event": "intended", "op": "delete", "place": "main", "batch": "x"}
     worlds = followed(insert("work", "x"), DONE, publish, DONE, delete, DONE, publish, DONE)
     assert worlds.narrow({**NOTHING, "work": ["x"]}) == []
+
+
+def test_a_sign_that_was_acknowledged_must_be_up() -> None:
+    put_up = {"event": "intended", "op": "sign", "text": "open"}
+    assert followed(put_up, DONE).narrow({**NOTHING, "sign": ["open"]}) == []
+    (wrong,) = followed(put_up, DONE).narrow({**NOTHING, "sign": []})
+    assert wrong.startswith("lost: open")
+    (wrong,) = followed(put_up, {"event": "refused"}).narrow({**NOTHING, "sign": ["open"]})
+    assert wrong.startswith("risen: open")
+    assert followed(put_up).narrow({**NOTHING, "sign": ["open"]}) == []

@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.store import Blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 
 # What partition values may put into a path: Spark escapes some of these itself, other writers
 # don't. The last two are what an escaped path looks like.
@@ -64,6 +65,15 @@ def test_create_never_replaces(blobs: Blobs) -> None:
     assert blobs.create("a/b", b"one")
     assert not blobs.create("a/b", b"two")
     assert blobs.get("a/b") == b"one"
+
+
+def test_what_is_replaced_is_read_and_nothing_is_left_beside_it(blobs: Blobs) -> None:
+    blobs.replace("a/hint", b"one")
+    assert blobs.get("a/hint") == b"one"
+    blobs.replace("a/hint", b"two")
+    assert blobs.get("a/hint") == b"two"
+    assert [info.path for info in blobs.walk("a")] == ["a/hint"]
+    assert not list(blobs.unfinished("a"))
 
 
 def test_many_are_created_at_once_and_none_replaced(blobs: Blobs) -> None:
@@ -173,6 +183,7 @@ def test_a_path_out_of_the_repository_is_refused(blobs: Blobs, path: str) -> Non
         blobs.delete,
         blobs.folders,
         lambda p: blobs.create(p, b""),
+        lambda p: blobs.replace(p, b""),
         lambda p: blobs.create_all({"fine": b"", p: b""}),
         lambda p: list(blobs.walk(p)),
         lambda p: blobs.range(p, 0, 1),
@@ -224,3 +235,11 @@ def test_the_next_name_in_a_folder_is_found(blobs: Blobs) -> None:
     assert blobs.next_after("logs/a/1") == "logs/a/10"
     assert blobs.next_after("logs/a/10") == "logs/a/2"
     assert blobs.next_after("logs/a/2") is None
+
+
+def test_plain_http_may_be_allowed_in_the_environment(
+    s3_options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in s3_options.items():
+        monkeypatch.setenv(f"AWS_{name.upper().removeprefix('AWS_')}", value)
+    assert open_blobs("s3://bucket/environment").create("new", b"1")

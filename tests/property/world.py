@@ -192,7 +192,7 @@ class World:
     def _read(self, path: str) -> pa.Table:
         if path not in self._tables:
             data = MemoryBlobs.get(self.blobs, path)
-            self._tables[path] = pq.ParquetFile(pa.BufferReader(data)).read()
+            self._tables[path] = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
         return self._tables[path]
 
     def _segments(self, snapshot: Snapshot) -> list[Segment]:

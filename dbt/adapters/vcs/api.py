@@ -5,12 +5,14 @@ from __future__ import annotations
 import getpass
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.client.given_frames import rows_of
+from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table, relation_of_text
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
@@ -18,13 +20,26 @@ from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.workspace.direct import landed
+from dbt.adapters.vcs.verbs.changing.write_rows import (
+    WriteMode,
+    WriteReport,
+    WriteRequest,
+    write_rows,
+)
+from dbt.adapters.vcs.workspace.direct import landed, landed_commit
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 if TYPE_CHECKING:
+    import duckdb
     from pyspark.sql import SparkSession
+
+    from dbt.adapters.vcs.client.given_frames import Frame
+    from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
+    from dbt.adapters.vcs.verbs.changing.merge import MergeReport
+    from dbt.adapters.vcs.verbs.reading.diff_report import DiffReport
+    from dbt.adapters.vcs.verbs.reading.log import LogEntry
 
 __all__ = ["Client", "connect"]
 
@@ -60,7 +75,7 @@ def connect(
     settings, given = (spark, None) if isinstance(spark, Mapping) else (None, spark)
     opened = Repository.open_or_create(blobs, author=author) if create else Repository.open(blobs)
 
-    def engine() -> Engine:
+    def engine(branch: str) -> Engine:
         return make_engine(
             blobs,
             settings=settings,
@@ -82,10 +97,14 @@ class Client:
     something is a commit of its own.
     """
 
-    def __init__(self, workspace: Workspace, branch: str) -> None:
+    def __init__(
+        self, workspace: Workspace, branch: str, author: str, engine: Callable[[str], Engine]
+    ) -> None:
         """Create a connection from a workspace over the branch."""
         self._workspace = workspace
         self._branch = branch
+        self._author = author
+        self._engine = engine
         self._connection = workspace.connect(f"connect({branch})")
 
     @classmethod
@@ -93,18 +112,26 @@ class Client:
         cls,
         repository: Repository,
         branch: str,
-        engine: Callable[[], Engine],
+        engine: Callable[[str], Engine],
         *,
         schema: str,
         author: str,
     ) -> Client:
-        """Return a client on a branch or another revision; `engine` is called when it is needed.
+        """Return a client on a branch or another revision.
+
+        Args:
+            repository: The repository.
+            branch: The branch or revision.
+            engine: Makes the engine for a branch, when it is needed.
+            schema: The schema of unqualified names.
+            author: The author of commits.
 
         Raises:
             NotFoundError: There is no such branch or revision.
         """
         line = _line(repository, branch, author)
-        return cls(Workspace(repository, line, engine, schema=schema), branch)
+        workspace = Workspace(repository, line, lambda: engine(branch), schema=schema)
+        return cls(workspace, branch, author, engine)
 
     def __enter__(self) -> Client:
         return self
@@ -136,6 +163,195 @@ class Client:
             EngineError: Spark refused the statement or failed.
         """
         return landed(self._workspace, lambda overlay: self._answer(text, overlay), text)
+
+    def table(self, name: str, at: str | None = None) -> LazyTable:
+        """Return a version of a table, to read in this process: no Spark, no Java.
+
+        Args:
+            name: `orders`, in the connection's schema, or `analytics.orders`.
+            at: A revision (`main~1`, a tag, a commit), a named snapshot of the table, or a
+                version's id; None for what the branch shows now.
+
+        Raises:
+            NotFoundError: There is no such table or version.
+            UnsupportedError: It is a view, which only `sql` can read.
+        """
+        relation = relation_of_text(name, self._connection.schema)
+        return open_table(self.repository, relation, self._workspace.line.head(), at)
+
+    def register_all(self, connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
+        """Let DuckDB read each table of the branch as a view, `analytics.orders`, without Spark.
+
+        The views show what the branch shows now; call it again for a later state. Views of the
+        branch, and columns of types that Arrow lacks, are left out. DuckDB reads only the columns
+        that a query needs, and rules out files by its filters.
+
+        Returns:
+            The names of the tables.
+        """
+        from dbt.adapters.vcs.client.duck_views import show_tables
+
+        shown = show_tables(connection, self.repository, self._workspace.line.head())
+        return tuple(map(str, shown))
+
+    def write(
+        self,
+        name: str,
+        rows: Frame,
+        mode: WriteMode = "append",
+        *,
+        on: Sequence[str] = (),
+        message: str | None = None,
+    ) -> WriteReport:
+        """Write rows to a table as one commit: no Spark, no Java.
+
+        Columns are found by name, in any case; one that is left out is NULL, or stays as it is in
+        rows that a merge updates. Values are converted as far as none is rounded; a time without
+        a zone is in UTC. NOT NULL and the primary key hold as for a statement, and so do check
+        constraints, which need Spark. If another writer changed the table in the meantime, the
+        rows are written again on the new version.
+
+        Args:
+            name: `orders`, in the connection's schema, or `analytics.orders`. A table that isn't
+                there is created with the columns of the rows, unless they are merged.
+            rows: A table, record batch or stream of Arrow, a frame of pandas or Polars, a lazy
+                table, or anything with `__arrow_c_stream__`. In pandas NaN is NULL, and the
+                index is left out.
+            mode: `append` adds the rows; `overwrite` puts them in the place of all rows; `merge`
+                updates rows with the same key, and adds the others.
+            on: Columns that tell rows apart in a merge; by default the primary key.
+            message: The commit's message; by default it says what was done.
+
+        Raises:
+            NotFoundError: There is no such schema, or no table to merge into.
+            InputError: The rows don't fit the table, break a constraint, or are none.
+            UnsupportedError: Only Spark can write to the table; use `sql`.
+            ReadOnlyError: This is a revision that is not a branch.
+            ProtectedError: The branch takes changes by promotion alone.
+            RetryError: Other writers were faster on every attempt; nothing was changed.
+        """
+        relation = relation_of_text(name, self._connection.schema)
+        request = WriteRequest(mode=mode, on=tuple(on))
+        self._workspace.line.check_open()
+        told = message or f"{mode} {'into' if mode == 'merge' else 'to'} {relation}"
+        with rows_of(rows) as found:
+
+            def work(overlay: Overlay) -> int:
+                scope = self._connection.scope(told, overlay, Origin())
+                return write_rows(scope, relation, found, request)
+
+            count, landing = landed_commit(self._workspace, work, told)
+        head = self._workspace.line.head() if landing is None else landing.commit
+        return WriteReport(
+            relation=str(relation), rows=count, commit=head, moved=landing is not None
+        )
+
+    def create(self, name: str, at: str | None = None) -> Client:
+        """Create a branch, and connect to it; it costs nothing, however much the branch holds.
+
+        Args:
+            name: The new branch.
+            at: The revision to start from; None for what this branch shows now.
+
+        Raises:
+            InputError: The name is taken, invalid or reserved.
+            NotFoundError: There is no such revision, or its rows have been collected.
+        """
+        from dbt.adapters.vcs.verbs.refs.branch import create_branch
+
+        create_branch(self.repository, name, at or self._branch, author=self._author)
+        schema = self._connection.schema
+        return Client.on(self.repository, name, self._engine, schema=schema, author=self._author)
+
+    def merge(
+        self,
+        source: str,
+        *,
+        on_conflict: str | None = None,
+        message: str | None = None,
+        dry_run: bool = False,
+    ) -> MergeReport:
+        """Merge a branch, or another revision, into this branch, row by row, as one commit.
+
+        Args:
+            source: What to merge.
+            on_conflict: For rows that both sides changed differently: `fail`, `skip` (keep ours),
+                `accept` (take theirs), `cell` (column by column), `cell_skip`, `cell_accept`; by
+                default what the tables say, else `fail`.
+            message: The commit's message; by default it says what was merged.
+            dry_run: True to change nothing, and return what would be done.
+
+        Raises:
+            NotFoundError: There is no such revision.
+            InputError: This is no branch that can be merged into.
+            ProtectedError: The branch takes changes by promotion alone.
+            ConflictError: Both sides changed a row differently; the conflicts are kept, to be
+                resolved with `dbt-vcs resolve`. The branch was not changed.
+            RetryError: Others moved the branch on every attempt; nothing was changed.
+        """
+        from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+        from dbt.adapters.vcs.merges.conflicts.terms import Terms
+        from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
+
+        mode = None if on_conflict is None else Mode.of(on_conflict, "on_conflict")
+        request = MergeRequest(
+            terms=Terms(message=message), policy=Policy(override=mode), dry_run=dry_run
+        )
+        return merge(
+            self.repository,
+            source,
+            self._branch,
+            request,
+            author=self._author,
+            engine=lambda: self._engine(self._branch),
+        )
+
+    def diff(
+        self,
+        *words: str,
+        columns: Sequence[str] = (),
+        shape: DiffShape = "changes",
+        limit: int | None = None,
+    ) -> DiffReport:
+        """Compare this branch with another revision, or two revisions or versions of a table.
+
+        Args:
+            words: As of `dbt-vcs diff`: nothing for what this branch changed; `main` for this
+                branch with `main`; `a..b`, `a...b`; with `analytics.orders` for the rows of that
+                table; `analytics.orders@main~1` for a version of it.
+            columns: Compare only these columns of the table, and its key.
+            shape: Of the rows.
+            limit: The most rows of a table; None for all, 0 for counts alone.
+
+        Returns:
+            What differs, by relation. If one table is compared, `rows` are its rows that differ,
+            and `rows.to_arrow()` returns them as an Arrow table.
+
+        Raises:
+            NotFoundError: There is no such revision, version or relation.
+            InputError: The words can't be parsed, or there is no such column.
+            UnsupportedError: Columns have types that can't be compared without Spark.
+            TooLargeError: There are too many rows for this process; use SQL: `snapshot_diff`.
+        """
+        from dbt.adapters.vcs.verbs.reading.diff import read_diff
+
+        return read_diff(
+            self.repository, words, branch=self._branch, columns=columns, shape=shape, limit=limit
+        )
+
+    def log(self, limit: int | None = None, *, relation: str | None = None) -> list[LogEntry]:
+        """Return the commits of this branch, newest first.
+
+        Args:
+            limit: The most commits; None for all.
+            relation: Only those that changed this relation, `analytics.orders`.
+
+        Raises:
+            NotFoundError: No commit changed the relation.
+        """
+        from dbt.adapters.vcs.verbs.reading.log import read_log
+
+        return read_log(self.repository, self._branch, limit=limit, relation=relation)
 
     def open(self) -> None:
         """Open the session now instead of on the first statement that needs it.

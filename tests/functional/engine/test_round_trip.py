@@ -214,7 +214,7 @@ def test_dates_as_partitions_prune(bench: Bench) -> None:
         (1, date(2026, 1, 2))
     ]
     plan = bench.rows(f"explain select id from {table} where day = date'2026-01-02'")[0][0]
-    assert "PartitionFilters: [isnotnull(day" in plan
+    assert "PartitionFilters: [isnotnull(__vcs_by_day" in plan
 
 
 def test_arrows_files_are_as_sparks(bench: Bench) -> None:

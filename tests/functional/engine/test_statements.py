@@ -172,7 +172,7 @@ def test_cancel_leaves_other_sessions_alone(bench: Bench) -> None:
     answers = []
     thread = threading.Thread(
         target=lambda: answers.append(
-            other.query("select sum(id % 7) from range(300000000)").fetch()
+            other.query("select sum(id % 7) from range(10000000)").fetch()
         )
     )
     thread.start()

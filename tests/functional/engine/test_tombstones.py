@@ -139,7 +139,7 @@ def test_partitions_of_any_text(bench: Bench) -> None:
     [(plan,)] = bench.rows(
         f"explain select a from {bench.session.mount_physical(mount)} where p = 'plain' and a > 1"
     )
-    assert plan.count("PartitionFilters: [isnotnull(p") == 2
+    assert plan.count("PartitionFilters: [isnotnull(__vcs_by_p") == 2
     assert "PushedFilters: [IsNotNull(a), GreaterThan(a,1)]" in plan
 
 

@@ -72,7 +72,7 @@ def test_a_failed_write_leaves_nothing(bench: Bench) -> None:
 def test_columns_are_written_under_their_ids(bench: Bench) -> None:
     written = bench.write("select 1 A, 'x' b, 2 c", "B", ids=["a__2", "b2", "c"])
     assert [column.name for column in written.columns] == ["a__2", "b2", "c"]
-    assert "/b2=x/" in written.files[0]
+    assert "/__vcs_by_b2=x/" in written.files[0]
     assert read(bench, written, "b2") == [(1, "x", 2)]
 
 
@@ -150,7 +150,7 @@ def test_an_insert_is_written_under_ids_with_partitions_anywhere(bench: Bench) -
         Destination(folder=bench.folder(), partition_by=["b"], ids=["a", "b__2", "c x"]),
         columns=[Column(name=name, type="int") for name in ("a", "b", "c")],
     )
-    assert "/b__2=2/" in written.files[0]
+    assert "/__vcs_by_b__2=2/" in written.files[0]
     table = bench.mount(written.files, schema_of(written), "b__2")
     assert bench.session.query(f"select * from {table}").arrow().to_pylist() == [
         {"a": 1, "b__2": 2, "c x": None}

@@ -71,6 +71,44 @@ def test_a_partition_that_another_writer_just_filled_is_there(client: Client, sq
     assert sql("select id, p from t") == [(1, 1)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "insert overwrite t values ({0}, 1)",
+        "insert overwrite t partition (p = 1) values ({0})",
+        "insert into t replace where p = 1 values ({0}, 1)",
+    ],
+)
+@pytest.mark.parametrize("other", ["insert into t values (1, 1)", ""])
+def test_what_another_writer_just_put_into_an_empty_table_is_replaced(
+    client: Client, sql: Sql, text: str, other: str
+) -> None:
+    sql("create table t (id int, p int) partitioned by (p)")
+    tries = overtaken(client, other or text.format(1))
+    sql(text.format(2))
+    assert sql("select id, p from t") == [(2, 1)]
+    assert len(tries) == 2
+
+
+def test_partitions_that_another_writer_just_filled_are_replaced(client: Client, sql: Sql) -> None:
+    sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+    sql("create table t (id int, p int) partitioned by (p)")
+    overtaken(client, "insert into t values (1, 1), (1, 2)")
+    sql("insert overwrite t values (2, 1)")
+    assert sorted(sql("select id, p from t")) == [(1, 2), (2, 1)]
+
+
+def test_a_row_that_another_writer_just_inserted_is_matched(client: Client, sql: Sql) -> None:
+    sql("create table t (id int, v int)")
+    text = (
+        "merge into t using (select 1 as id) s on t.id = s.id "
+        "when matched then update set v = v + 1 when not matched then insert (id, v) values (1, 0)"
+    )
+    overtaken(client, text)
+    sql(text)
+    assert sql("select id, v from t") == [(1, 1)]
+
+
 def test_writers_side_by_side_number_their_rows_without_a_gap(tmp_path: Path) -> None:
     place = str(tmp_path / "warehouse")
     with connect(place, schema="shop", create=True, spark=SPARK) as client:

@@ -178,3 +178,14 @@ def test_folders_of_partitions_go_with_their_last_file(root: Path) -> None:
     blobs.delete("data/t/w=1/p=kim/b")
     assert (root / "data" / "t").is_dir()
     assert blobs.folders("data/t") == []
+
+
+def test_a_blob_that_another_writer_created_meanwhile_counts_as_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = LocalBlobs(tmp_path)
+    blobs.create("a/b", b"theirs")
+    # It looked absent a moment before.
+    monkeypatch.setattr(LocalBlobs, "_renew", lambda *_: False)
+    assert blobs.create_all({"a/b": b"ours", "a/c": b"ours"}) == {"a/b"}
+    assert blobs.get("a/b") == b"theirs"

@@ -111,6 +111,24 @@ def test_work_within_work_does_not_wait_for_itself() -> None:
     assert tickets(blobs) == []
 
 
+def test_a_landing_within_a_statement_queues_when_others_land_beside_it() -> None:
+    blobs = MemoryBlobs()
+    turns = Turns(blobs)
+    with turns.on("main"), turns.on("main") as landing:
+        tries = landing.attempts("land")
+        for _ in range(3):
+            next(tries)
+        assert tickets(blobs) == []
+        next(tries)
+        assert len(tickets(blobs)) == 1
+        later = in_thread(lambda: attempt(blobs))
+        later.join(SOON)
+        assert later.is_alive()
+        landing.end()
+    later.join(10)
+    assert not later.is_alive()
+
+
 def test_a_slow_statement_lands_beside_fast_ones() -> None:
     warehouse = Warehouse()
     warehouse.put(orders="a")
@@ -147,11 +165,13 @@ def test_many_writers_of_one_thing_all_land() -> None:
     warehouse.put(orders="a")
     repository = warehouse.repository
 
-    def count(overlay: Overlay) -> None:
-        before = overlay.schema_info("shop").comment or "0"
-        overlay.put_schema("shop", comment=str(int(before) + 1), properties={})
-
     def write(number: int) -> None:
+        def count(overlay: Overlay) -> None:
+            # Signed, since two sides that change the same thing alike don't conflict.
+            before = (overlay.schema_info("shop").comment or "0 by nobody").split()[0]
+            comment = f"{int(before) + 1} by {number}"
+            overlay.put_schema("shop", comment=comment, properties={})
+
         line = BranchLine(repository, "main", f"writer {number}")
         workspace = Workspace(repository, line, lambda: pytest.fail("no engine"), schema="shop")
         for _ in range(10):
@@ -159,7 +179,9 @@ def test_many_writers_of_one_thing_all_land() -> None:
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(write, range(6)))
-    assert repository.tree(warehouse.head()).schema_ref("shop").comment == "60"
+    comment = repository.tree(warehouse.head()).schema_ref("shop").comment
+    assert comment is not None
+    assert comment.startswith("60 by ")
 
 
 def test_a_store_that_can_not_keep_tickets_holds_nobody_up() -> None:

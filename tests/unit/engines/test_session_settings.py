@@ -38,6 +38,13 @@ def test_driver_memory_is_a_sensible_share() -> None:
     assert 1024 <= int(memory.removesuffix("m")) <= 8 * 1024
 
 
+def test_a_process_without_pages_forgets_past_statements_early() -> None:
+    key = "spark.sql.ui.retainedExecutions"
+    assert int(process_settings({}, "/w")[key]) < 100
+    assert key not in process_settings({"spark.ui.enabled": "true"}, "/w")
+    assert process_settings({key: "500"}, "/w")[key] == "500"
+
+
 def test_one_garbage_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     key = "spark.driver.defaultJavaOptions"
     for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"):

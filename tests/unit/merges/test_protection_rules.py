@@ -43,6 +43,12 @@ def test_modes_and_protections_are_read(tmp_path: Path) -> None:
     assert rules.protection_of("feature") is None
 
 
+def test_exported_branches_are_named_by_pattern(tmp_path: Path) -> None:
+    rules = rules_of(tmp_path, "export: {main: iceberg, 'release/*': iceberg}")
+    assert rules.is_exported("main") and rules.is_exported("release/1")
+    assert not rules.is_exported("dev")
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -55,6 +61,8 @@ def test_modes_and_protections_are_read(tmp_path: Path) -> None:
         ("branches: {main: {protected: true, require: [luck]}}", "out of: tests"),
         ("branches: {main: {require: [tests]}}", "without protected: true"),
         ("branches: [main]", "expected names with values"),
+        ("export: {main: delta}", "expected iceberg"),
+        ("export: main", "expected names with values"),
         ("a: [", "not valid YAML"),
     ],
 )

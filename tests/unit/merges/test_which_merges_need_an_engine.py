@@ -15,7 +15,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.merges import trees
+from dbt.adapters.vcs.merges import table_merges
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
@@ -57,7 +57,7 @@ def fork(warehouse: Warehouse) -> None:
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing fit this process."""
     never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
-    monkeypatch.setattr(trees, "merge_tables", never)
+    monkeypatch.setattr(table_merges, "merge_tables", never)
     monkeypatch.setattr(revert_module, "merge_tables", never)
 
 
@@ -96,7 +96,7 @@ def test_a_merge_that_goes_on_asks_the_engine_too(
     resolve(forked.repository, "main", None, RowChoice(choice=Choice.THEIRS), author="ann")
     with monkeypatch.context() as patch:
         never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
-        patch.setattr(trees, "merge_tables", never)
+        patch.setattr(table_merges, "merge_tables", never)
         with pytest.raises(AskedError):
             continue_merge(forked.repository, "main", author="ann", engine=engine)
     continue_merge(forked.repository, "main", author="ann", engine=engine)

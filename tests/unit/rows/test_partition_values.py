@@ -1,14 +1,37 @@
 from dataclasses import replace
 
-from dbt.adapters.vcs.core.model import Field, Tombstone
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.engines.spark.mounting import Layout, layouts
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.partition_values import partition_folders, partition_values
+from dbt.adapters.vcs.rows.partition_values import (
+    folders_like,
+    partition_folder,
+    partition_folders,
+    partition_values,
+)
 
 
 def mount(*files: str, ids: tuple[str, ...] = ("a", "p")) -> TableMount:
     fields = tuple(Field(id=id, name=id, type="string") for id in ids)
     return TableMount(id="m", folder="data/t", files=files, fields=fields)
+
+
+def test_new_folders_are_not_called_like_the_column() -> None:
+    old, new = "data/t/w=x/p%3D=1%2F2/q=b/f", "data/t/w=y/__vcs_by_p%3D=1%2F2/__vcs_by_q=b/"
+    assert partition_folder("p=", "1/2") == "__vcs_by_p%3D=1%2F2"
+    assert partition_values(new + "f") == partition_values(old) == {"p=": "1/2", "q": "b"}
+    blocks = [Block(path=path, rows=1, bytes=1) for path in (old, new + "f", "data/t/w=x/f")]
+    inside = new.removeprefix("data/t/w=y/")
+    assert [folders_like(block) for block in blocks] == [inside, inside, ""]
+
+
+def test_folders_of_other_engines_say_nothing() -> None:
+    path = "data/t/w=x1/clients/p=1/q=null/f.parquet"
+    assert partition_folders(path) == ("data/t/w=x1", ())
+    [layout] = layouts(mount(path))
+    assert (layout.base, layout.columns) == ("", ())
+    block = Block(path=path, rows=1, bytes=1, partition={"p=": "a/b", "q": None})
+    assert folders_like(block) == ("__vcs_by_p%3D=a%2Fb/__vcs_by_q=__HIVE_DEFAULT_PARTITION__/")
 
 
 def test_values_are_unescaped() -> None:

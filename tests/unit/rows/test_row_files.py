@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -13,6 +14,7 @@ from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.row_files import can_write, write_rows
 
 FOLDER = "data/t/w=x1"
+P, Q = "__vcs_by_p", "__vcs_by_q"
 
 
 @pytest.fixture
@@ -30,9 +32,9 @@ def test_each_partition_is_a_folder(blobs: LocalBlobs) -> None:
     )
     files = write_rows(blobs, rows, folder=FOLDER, partition_by=["p", "q"])
     assert tuple(files) == (
-        f"{FOLDER}/p=__HIVE_DEFAULT_PARTITION__/q=false/part-00000-x1.parquet",
-        f"{FOLDER}/p=a%2Fc/q=__HIVE_DEFAULT_PARTITION__/part-00001-x1.parquet",
-        f"{FOLDER}/p=b/q=true/part-00002-x1.parquet",
+        f"{FOLDER}/{P}=__HIVE_DEFAULT_PARTITION__/{Q}=false/part-00000-x1.parquet",
+        f"{FOLDER}/{P}=a%2Fc/{Q}=__HIVE_DEFAULT_PARTITION__/part-00001-x1.parquet",
+        f"{FOLDER}/{P}=b/{Q}=true/part-00002-x1.parquet",
     )
     blocks = read_blocks(blobs, files, schema(k="bigint", p="string", q="boolean"), ["p", "q"])
     assert [(block.rows, block.partition) for block in blocks] == [
@@ -41,6 +43,8 @@ def test_each_partition_is_a_folder(blobs: LocalBlobs) -> None:
         (2, {"p": "b", "q": "true"}),
     ]
     assert blocks[2].stats["k"][:2] == (1, 4)
+    inside = [pq.ParquetFile(pa.BufferReader(blobs.get(path))).read() for path in files]
+    assert pa.concat_tables(inside).to_pylist() == [rows.to_pylist()[n] for n in (1, 2, 0, 3)]
 
 
 def test_no_rows_are_no_files(blobs: LocalBlobs) -> None:

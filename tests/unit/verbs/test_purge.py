@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.model import ColumnStats, Entry, RelationName, TableE
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store import BlobInfo, MemoryBlobs
+from dbt.adapters.vcs.core.store.log_repair import plan_log
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.protection import BranchRule, Rules
@@ -192,7 +193,9 @@ def test_messages_are_redacted_where_that_is_asked_for_and_reported_otherwise(
     repository = again(tables)
     head = repository.objects.commit(repository.branch("main").head)
     assert head.message == "update a set name = '[redacted]'"
-    assert report.mentions == ("the log of branch main, move 2",)
+    assert report.mentions == ()
+    assert holding(repository, JANE) == []
+    assert check_repository(repository).problems == ()
 
 
 def test_a_protected_branch_is_not_rewritten(tables: Tables) -> None:
@@ -222,14 +225,64 @@ def test_the_rules_of_a_project_are_asked_before_anything_moves(tables: Tables) 
     assert repository.find_tag("v1") == again(tables).find_tag("v1")
 
 
-def test_notes_of_runs_are_redacted_and_their_earlier_moves_reported(tables: Tables) -> None:
+def test_notes_of_runs_are_redacted_in_earlier_moves_too(tables: Tables) -> None:
     history(tables)
     tables.warehouse.run("r1", Status.FAILED, note=f"duplicate key {JANE}")
     request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'", redact=(JANE,))
     report = purge(again(tables), request, author="bob")
     run = again(tables).branch("runs/r1")
     assert "duplicate key [redacted]" in run.state.values()
-    assert report.mentions == ("the log of branch runs/r1, move 1",)
+    assert report.mentions == ()
+    assert holding(again(tables), JANE) == []
+
+
+def test_whoever_knew_a_log_before_it_was_redacted_goes_on(tables: Tables) -> None:
+    tables.warehouse.put(
+        a=tables.entry([tables.block({1: JANE})]), message=f"insert into a values (1, '{JANE}')"
+    )
+    warehouse = tables.warehouse
+    knows = warehouse.repository
+    knows.branch("main")
+    request = PurgeRequest(relation="shop.b", where="id = 70", redact=(JANE,))
+    tables.put(b=tables.entry([tables.block({7: "kim"})]))
+    before = [move.seq for move in knows.refs.log("heads", "main")]
+    purge(again(tables), request, author="bob")
+    assert knows.branch("main") == again(tables).branch("main")
+    for repository in (knows, again(tables), knows):
+        repository.create_tag(f"t{len(repository.tags())}", warehouse.head(), author="ann")
+        warehouse.put(c=tables.entry([tables.block({9: "zoe"})]))
+    log = again(tables).refs.log("heads", "main")
+    assert len(log) > len(before)
+    assert [path for path in holding(again(tables), JANE) if path.startswith("refs/")] == []
+    assert check_repository(again(tables)).problems == ()
+    repair = plan_log(warehouse.blobs, "refs/heads/main", "main", author="ann")
+    assert repair is not None
+    assert not repair.is_needed
+
+
+def test_a_redaction_that_was_killed_is_completed_by_the_next_one(tables: Tables) -> None:
+    tables.warehouse.put(a=tables.entry([tables.block({1: JANE})]), message=f"add {JANE}")
+    tables.warehouse.run("r1", Status.FAILED, note=f"duplicate key {JANE}")
+    clock, stored = tables.warehouse.clock, tables.warehouse.blobs
+    assert isinstance(stored, MemoryBlobs)
+    request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'", redact=(JANE,))
+
+    def attempt(blobs: MemoryBlobs) -> None:
+        purge(Repository.open(blobs, clock=clock), request, author="bob")
+
+    counting = Mortal(copied(stored, clock))
+    attempt(counting)
+    for number in range(1, counting.count + 1):
+        for after in (False, True):
+            blobs = copied(stored, clock)
+            with pytest.raises(Crash):
+                attempt(Mortal(blobs, number, after=after))
+            assert check_repository(Repository.open(blobs, clock=clock)).problems == ()
+            clock.now += 2 * 3_600 * 1_000_000
+            attempt(blobs)
+            done = Repository.open(blobs, clock=clock)
+            assert holding(done, JANE) == []
+            assert check_repository(done).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -274,6 +327,9 @@ class Mortal(MemoryBlobs):
 
     def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
         return {path for path, data in blobs.items() if not self.create(path, data)}
+
+    def replace(self, path: str, data: bytes) -> None:
+        self._done(lambda: super(Mortal, self).replace(path, data))
 
     def delete(self, path: str) -> None:
         self._done(lambda: super(Mortal, self).delete(path))

@@ -18,8 +18,8 @@ from dbt.adapters.vcs.cli.json_text import is_listing, print_json, print_jsonl
 from dbt.adapters.vcs.cli.options import Settings, common_options, current_settings
 from dbt.adapters.vcs.cli.output import print_blocks
 from dbt.adapters.vcs.cli.progress_line import ProgressLine
-from dbt.adapters.vcs.core.ids import datetime_of
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.layout.styled import Block
@@ -40,6 +40,7 @@ class CommandSession:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._exported: dict[str, CommitId | None] = {}
 
     @cached_property
     def target(self) -> ProfileTarget | None:
@@ -121,7 +122,30 @@ class CommandSession:
             self.rules.check_open(self.repository, branch)
             return branch
         self.rules.apply(self.repository, branch, author=self.author)
+        self._watch(branch)
         return branch
+
+    def protection_of(self, branch: str) -> Protection | None:
+        """Return what the project asks of a branch that the command is about to move."""
+        self._watch(branch)
+        return self.rules.protection_of(branch)
+
+    def _watch(self, branch: str) -> None:
+        if self.rules.is_exported(branch):
+            self._exported.setdefault(branch, self._head_of(branch))
+
+    def export_moved(self) -> None:
+        """Export the branches that the command moved, if the project says so."""
+        for branch, before in self._exported.items():
+            head = self._head_of(branch)
+            if head not in (None, before):
+                from dbt.adapters.vcs.verbs.upkeep.export import export_after
+
+                export_after(self.repository, branch, lambda text: self.warn([text]))
+
+    def _head_of(self, branch: str) -> CommitId | None:
+        found = self.repository.find_branch(branch)
+        return None if found is None else found.head
 
     def engine(self) -> Engine:
         """Return an engine for work too large for this process; it starts on first use.
@@ -199,6 +223,8 @@ def with_session(command: Callable[Concatenate[CommandSession, P], R]) -> Callab
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         ctx = click.get_current_context()
         session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
-        return command(session, *args, **kwargs)
+        result = command(session, *args, **kwargs)
+        session.export_moved()
+        return result
 
     return common_options(update_wrapper(run, command))

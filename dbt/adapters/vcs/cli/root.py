@@ -73,6 +73,10 @@ COMMANDS = {
         "dbt.adapters.vcs.cli.reading.blame_command", "Show which commit last changed a row."
     ),
     "sql": Lazy("dbt.adapters.vcs.cli.reading.sql_command", "Run SQL on a branch, with Spark."),
+    "cat": Lazy(
+        "dbt.adapters.vcs.cli.reading.cat_command",
+        "Write the rows of RELATION, a table, as they are read.",
+    ),
     "runs": Lazy(
         "dbt.adapters.vcs.cli.refs.runs_command", "List, discard and publish runs of dbt."
     ),
@@ -86,6 +90,14 @@ COMMANDS = {
     "copy": Lazy(
         "dbt.adapters.vcs.cli.upkeep.copy_command",
         "Copy a repository, or bring a copy up to date.",
+    ),
+    "serve": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.serve_command",
+        "Serve the repository as an Iceberg REST catalog, read-only.",
+    ),
+    "export": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.export_command",
+        "Let other engines read a branch's tables, without a server.",
     ),
     "fsck": Lazy(
         "dbt.adapters.vcs.cli.upkeep.fsck_command", "Check for missing or damaged files."

@@ -31,6 +31,10 @@ PATIENCE: Final = 5.0
 _LONGEST: Final = 3
 """Attempts after which writers that lost together don't wait longer: tickets keep their order."""
 
+_AT_ONCE: Final = 3
+"""Attempts of a landing within a statement before it queues: the statement waited for its turn
+already, and whoever wins meanwhile changed other tables, so that it needn't be run again."""
+
 _FIRST_LOOK: Final = 0.002
 _LAST_LOOK: Final = 0.05
 """Seconds between two looks at the tickets."""
@@ -40,8 +44,8 @@ class Turn:
     """One writer's work on one branch, from its first attempt to its last.
 
     Attributes:
-        depth: How many blocks share it: one that lands within another one's block does so at
-            once, since the work was done in turn.
+        depth: How many blocks share it: one that lands within another one's block tries to do so
+            at once, since the work was done in turn.
     """
 
     def __init__(self, blobs: Blobs, branch: str) -> None:
@@ -59,11 +63,11 @@ class Turn:
         Raises:
             RetryError: All attempts were lost; `what` says what could not be done.
         """
-        is_outer = self.depth == 1
+        patient = 1 if self.depth == 1 else _AT_ONCE
         for number in range(1, MAX_ATTEMPTS + 1):
-            if is_outer:
-                if number > 1:
-                    self._queue()
+            if number > patient:
+                self._queue()
+            if number >= patient:
                 self._wait()
             yield number
             pause(min(number, _LONGEST))

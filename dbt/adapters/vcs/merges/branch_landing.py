@@ -22,6 +22,7 @@ from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work, plan_merge
 from dbt.adapters.vcs.merges.required_tests import check_required_tests
+from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.runs.run_record import record_of
 
@@ -58,11 +59,12 @@ def land_work(
             branch was not changed.
         RetryError: Another writer was first on every attempt; nothing was changed.
     """
+    tables = TableMerges(repository, sessions)
 
     def plan(branch: Branch) -> MergePlan:
         if work.joins:
             hold_work(repository, work.commit, onto=branch.head, author=author)
-        return plan_merge(repository, work, branch, sessions)
+        return plan_merge(repository, work, branch, tables)
 
     what = f"merge {work.source!r} into {target!r}"
     arrival = land_plan(repository, target, plan, terms, author=author, what=what)

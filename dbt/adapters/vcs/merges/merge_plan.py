@@ -13,9 +13,9 @@ from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, info_of
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes, summarize
-from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.merges.trees import Combination, combine
 from dbt.adapters.vcs.runs.run_branch import RunBranch
 
@@ -112,7 +112,9 @@ class MergePlan:
             )
 
 
-def plan_merge(repository: Repository, work: Work, target: Branch, sessions: Readers) -> MergePlan:
+def plan_merge(
+    repository: Repository, work: Work, target: Branch, tables: TableMerges
+) -> MergePlan:
     """Plan a merge; nothing that a reader could see is written.
 
     | base, the nearest common ancestor  | how                                                  |
@@ -122,8 +124,8 @@ def plan_merge(repository: Repository, work: Work, target: Branch, sessions: Rea
     | is neither                         | `merge`, `conflict` if something could not be decided |
 
     The base of a run is the commit it forked from; a target that has the run's commit is up to
-    date. The engine's session is only used if both sides changed more rows of a table than fit in
-    this process.
+    date. Tables that were merged for an earlier plan, and have not changed since, are as they were
+    merged then.
 
     Raises:
         InputError: The two have no common history.
@@ -140,7 +142,7 @@ def plan_merge(repository: Repository, work: Work, target: Branch, sessions: Rea
         theirs=work.commit,
         policy=work.policy,
         decisions=work.decisions,
-        sessions=sessions,
+        tables=tables,
     )
     how: How = "conflict" if combination.clashes else "merge"
     return MergePlan(work=work, target=target, how=how, base=base, combination=combination)

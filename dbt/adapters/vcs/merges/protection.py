@@ -21,6 +21,8 @@ TOP: Final[Mapping[str, str]] = {
     "on_conflict": "What merges do if both sides changed a row and nothing more specific is "
     "set: `fail` (default), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
     "relations": "Rules for single relations, by `schema.table`.",
+    "export": "Branches whose tables other engines read from files, by name or pattern, each with "
+    "the format: `iceberg`.",
     "branches": "Rules for branches, by name or pattern (`*`, `?`, `[...]`); the first match "
     "applies.",
 }
@@ -39,6 +41,10 @@ OF_BRANCH: Final[Mapping[str, str]] = {
 """What it may say of branches."""
 
 
+EXPORT_FORMATS: Final = ("iceberg",)
+"""The formats that branches are exported in."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchRule:
     """Requirements for the branches whose names match a pattern (`*`, `?`, `[...]`)."""
@@ -54,10 +60,16 @@ class Rules:
     Attributes:
         policy: Modes of merges.
         branches: Protections; the first that matches a branch's name applies.
+        exports: Patterns of the names of branches that are exported whenever they move.
     """
 
     policy: Policy = field(default_factory=Policy)
     branches: tuple[BranchRule, ...] = ()
+    exports: tuple[str, ...] = ()
+
+    def is_exported(self, branch: str) -> bool:
+        """Return whether other engines read a branch from files."""
+        return any(fnmatchcase(branch, pattern) for pattern in self.exports)
 
     def protection_of(self, branch: str) -> Protection | None:
         """Return the protection of a branch, or None."""
@@ -107,7 +119,22 @@ def read_rules(folder: Path) -> Rules:
     found = load_yaml(text, str(path))
     top = _mapping({} if found is None else found, str(path))
     _known(top, TOP, str(path))
-    return Rules(policy=_policy(top, path), branches=_branches(top.get("branches"), path))
+    return Rules(
+        policy=_policy(top, path),
+        branches=_branches(top.get("branches"), path),
+        exports=_exports(top.get("export"), path),
+    )
+
+
+def _exports(given: Any, path: Path) -> tuple[str, ...]:
+    found = _mapping(given or {}, f"export in {path}")
+    for pattern, format_ in found.items():
+        if format_ not in EXPORT_FORMATS:
+            raise InputError(
+                f"Found {format_!r} at export.{pattern} in {path}; expected "
+                f"{' or '.join(EXPORT_FORMATS)}."
+            )
+    return tuple(found)
 
 
 def _policy(top: Mapping[str, Any], path: Path) -> Policy:

@@ -12,12 +12,12 @@ from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, T
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
-from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt, merge_tables
+from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt
+from dbt.adapters.vcs.merges.table_merges import TableMerges
 
 _SHOWN: Final = 20
 _WHOLE: Final[Mapping[Mode, Choice]] = {
@@ -88,20 +88,18 @@ def combine(
     theirs: CommitId,
     policy: Policy,
     decisions: Mapping[RelationName, Decisions] | None = None,
-    sessions: Readers | None,
+    tables: TableMerges,
 ) -> Combination:
     """Merge the tree of one commit into that of another, both seen from a common ancestor.
 
     Each relation follows the rule of `core.plan.tree_merge`. A table that both sides changed is
     merged row by row; anything else that both changed is decided as a whole by the policy. All
-    conflicts are found before anything is written that a reader could see. The engine is used only
-    if both sides changed more rows of a table than fit in this process; without sessions such a
-    merge is refused.
+    conflicts are found before anything is written that a reader could see.
     """
     read = repository.objects
     old, our, their = (read.tree(read.commit(id).tree) for id in (base, ours, theirs))
     merge = merge_trees(old, our, their, read.schema_tree)
-    work = _Work(repository, merge, repository.tree(ours), policy, decisions or {}, sessions)
+    work = _Work(repository, merge, repository.tree(ours), policy, decisions or {}, tables)
     return work.run()
 
 
@@ -114,7 +112,7 @@ class _Work:
     ours: TreeReader
     policy: Policy
     decisions: Mapping[RelationName, Decisions]
-    sessions: Readers | None
+    tables: TableMerges
     relations: dict[RelationName, Entry | AbsentType] = field(default_factory=dict)
     schemas: dict[str, SchemaInfo | AbsentType] = field(default_factory=dict)
     merged: list[Merged] = field(default_factory=list)
@@ -172,8 +170,7 @@ class _Work:
             # A row-wise merge would keep all rows of both rebuilds, as rows that each side added.
             self._whole(name, triple, mode, _REBUILT)
             return
-        found = merge_tables(
-            self.repository,
+        found = self.tables.merge(
             TableMerge(
                 name=name,
                 base=triple.base.snapshot if isinstance(triple.base, TableEntry) else None,
@@ -181,8 +178,7 @@ class _Work:
                 theirs=triple.theirs.snapshot,
                 mode=mode,
                 decisions=decided.rows,
-            ),
-            self.sessions,
+            )
         )
         if isinstance(found, Clash):
             if found.kind == "rows":

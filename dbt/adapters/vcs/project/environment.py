@@ -274,7 +274,7 @@ class Environment:
                 run_line,
                 invocation,
                 self._project,
-                publishing=Publishing(mode=credentials.publish, policy=self.rules().policy),
+                publishing=self._publishing(credentials.publish, credentials.branch),
                 upkeep=Upkeep(
                     workspace,
                     run_line,
@@ -322,6 +322,10 @@ class Environment:
             resumes=resumed,
             on_error=lambda error: logger.warning(f"The run's lease was not renewed: {error}"),
         )
+
+    def _publishing(self, mode: str, target: str) -> Publishing:
+        rules = self.rules()
+        return Publishing(mode=mode, policy=rules.policy, is_exported=rules.is_exported(target))
 
     def rules(self) -> Rules:
         """Return the rules in the project's vcs.yml for branches and merges."""

@@ -14,10 +14,12 @@ class Publishing:
     Attributes:
         mode: One of `credentials.PUBLISH_MODES`.
         policy: Decides where others changed the same rows meanwhile.
+        is_exported: True if other engines read the target from files.
     """
 
     mode: str
     policy: Policy
+    is_exported: bool = False
 
     def is_due(self, *, is_testing: bool) -> bool:
         """Return whether a run that succeeded is published, given whether its command tests."""

@@ -42,7 +42,7 @@ def seed_rows(table: agate.Table, schema: Schema, time_zone: str) -> pa.Table:
         field = schema.field(name)
         values = list(table.columns[name].values())
         arrays.append(_array(values, field, target.field(field.id).type, time_zone))
-        names.append(field.id)
+        names.append(field.name)
     return pa.table(arrays, names=names)
 
 

@@ -7,13 +7,29 @@ from datetime import date
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.model.schema import RESERVED
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 """What stands for NULL, and for the empty string, in the name of a partition's folder."""
 
 WRITE_FOLDER: Final = "w"
 """A write's own folder is called `w=<write id>`."""
+
+CLIENT_FOLDER: Final = "clients"
+"""The folder of a write in which other engines put their files.
+
+Folders in it are named as those engines like, and say nothing: the files have all columns inside.
+"""
+
+_COPY: Final = f"{RESERVED}by_"
+"""What the name of a partition's folder begins with before the column's field id.
+
+Spark leaves out of a file the columns that it partitions by. So rows are partitioned by copies,
+which nothing else can be called like, and the columns themselves stay in the file. In older
+folders the name is the field id, and the file lacks the column.
+"""
 
 _ESCAPED: Final = re.compile("%([0-9A-Fa-f]{2})")
 _UNSAFE: Final = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
@@ -22,10 +38,21 @@ _SPELLED: Final = (
 )
 
 
-def partition_folders(path: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return a block's write folder, and (field id, escaped text) of each partition folder in it.
+def copy_of(id: str) -> str:
+    """Return the name of the column by which rows are partitioned in place of a column."""
+    return f"{_COPY}{id}"
 
-    The write folder is everything up to and including `w=<write id>`; '' if there is none.
+
+def column_of(folder: str) -> str:
+    """Return the field id of the column whose values a folder of this name has."""
+    return folder.removeprefix(_COPY)
+
+
+def partition_folders(path: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return a block's write folder, and (name, escaped text) of each partition folder in it.
+
+    The write folder is everything up to and including `w=<write id>`; '' if there is none. Files
+    of other engines have no partition folders.
     """
     parts = path.split("/")
     start = next(
@@ -33,7 +60,10 @@ def partition_folders(path: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     )
     if start is None:
         return "", ()
-    folders = tuple(part.partition("=") for part in parts[start + 1 : -1])
+    inside = parts[start + 1 : -1]
+    folders = (
+        () if inside[:1] == [CLIENT_FOLDER] else tuple(part.partition("=") for part in inside)
+    )
     return (
         "/".join(parts[: start + 1]),
         tuple((_unescape(name), value) for name, _, value in folders),
@@ -43,9 +73,19 @@ def partition_folders(path: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 def partition_values(path: str) -> dict[str, str | None]:
     """Return a block's partition values as text by field id, None for NULL."""
     return {
-        name: None if value == NULL_FOLDER else _unescape(value)
+        column_of(name): None if value == NULL_FOLDER else _unescape(value)
         for name, value in partition_folders(path)[1]
     }
+
+
+def folders_like(block: Block) -> str:
+    """Return the folders of a new file with rows of a block's partition, each with a '/'."""
+    found = partition_folders(block.path)[1]
+    if found:
+        folders = [f"{_escape(copy_of(column_of(name)))}={value}/" for name, value in found]
+    else:
+        folders = [f"{folder_of_text(copy_of(id), text)}/" for id, text in block.partition.items()]
+    return "".join(folders)
 
 
 def is_spelled(type_: str) -> bool:
@@ -55,7 +95,7 @@ def is_spelled(type_: str) -> bool:
 
 
 def partition_folder(name: str, value: Any) -> str:
-    """Return the name of a partition's folder as Spark spells it.
+    """Return the name of a partition's folder in a new write, as Spark spells it.
 
     Args:
         name: Field id of the column.
@@ -64,17 +104,26 @@ def partition_folder(name: str, value: Any) -> str:
     Raises:
         InputError: Spark would read the value back as NULL.
     """
+    return folder_of_text(copy_of(name), partition_text(name, value))
+
+
+def partition_text(name: str, value: Any) -> str | None:
+    """Return a partition's value as text, None for NULL; arguments as of `partition_folder`.
+
+    Raises:
+        InputError: Spark would read the value back as NULL.
+    """
     if value in ("", NULL_FOLDER):
         raise InputError(refused_text(name))
     if isinstance(value, bool):
-        value = str(value).lower()
-    elif isinstance(value, date):
-        value = value.isoformat()
-    return folder_of_text(name, None if value is None else str(value))
+        return str(value).lower()
+    if isinstance(value, date):
+        return value.isoformat()
+    return None if value is None else str(value)
 
 
 def folder_of_text(name: str, value: str | None) -> str:
-    """Return the name of a partition's folder, given its value as text; None is NULL."""
+    """Return a partition as Hive and Spark spell it, its value given as text; None is NULL."""
     return f"{_escape(name)}={NULL_FOLDER if value is None else _escape(value)}"
 
 

@@ -57,6 +57,14 @@ class RowSet(Sequence[Mapping[str, Any]]):
                 columns = chosen.slice(start, _AT_ONCE).columns
                 yield from zip(*(column.to_pylist() for column in columns), strict=True)
 
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table; one without columns if there are no rows to have."""
+        import pyarrow
+
+        parts = list(self._parts())
+        found = pyarrow.concat_tables(parts) if parts else pyarrow.table({})
+        return found.slice(0, self._count)
+
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         for values in self.values():
             yield dict(zip(self.columns, values, strict=True))

@@ -18,8 +18,9 @@ def rebased(overlay: Overlay, head: CommitId) -> Overlay:
     """Return an overlay on `head` if the overlapping changes are inserts, else the overlay.
 
     An insert that didn't read the table doesn't depend on its other rows. Where both the overlay
-    and the new head changed a table and the overlay only added rows, its blocks are appended to
-    the head's. Anything else is left to the three-way merge.
+    and the new head changed a table and the overlay only inserted rows, its blocks are appended
+    to the head's. Anything else is left to the three-way merge: a `merge into` or an overwrite
+    that found nothing to replace only added rows, too, but would find something on the head.
     """
     if head == overlay.base:
         return overlay
@@ -62,19 +63,17 @@ def _appended(
         and isinstance(after, TableEntry)
     ):
         return None
+    if not _only_inserts(overlay, before, after):
+        return None
     base, head, ours = (overlay.snapshot(entry.snapshot) for entry in (before, now, after))
     change = delta(base, ours, overlay.repository.objects.segment)
     if change.removed or change.deleted or change.restored:
         return None
-    if change.is_empty and ours.segments != base.segments:
-        # A compaction replaces the blocks that it read, so it must be planned again.
+    if _facts(ours) != _facts(base) or not _takes(head, base):
         return None
-    if _facts(ours) != _facts(base) or head.schema != base.schema:
-        return None
-    if head.partition_by != base.partition_by:
-        return None
-    if not checks_of(head.properties).items() <= checks_of(base.properties).items():
-        # The rows were not checked against the head's new constraint.
+    theirs = delta(base, head, overlay.repository.objects.segment)
+    if {block.path for block in change.added} & {block.path for block in theirs.added}:
+        # A client's commit that arrived twice: its files count once.
         return None
     added = put_segments(overlay.repository, change.added)
     version = msgspec.structs.replace(
@@ -88,6 +87,25 @@ def _appended(
     if may_clash(overlay.repository, version, head):
         return None
     return TableEntry(snapshot=SnapshotId(overlay.repository.objects.put(version)))
+
+
+def _takes(head: Snapshot, base: Snapshot) -> bool:
+    """Return whether rows that were written and checked for one version fit another."""
+    if head.schema != base.schema or head.partition_by != base.partition_by:
+        return False
+    # The rows were not checked against a new constraint of the head.
+    return checks_of(head.properties).items() <= checks_of(base.properties).items()
+
+
+def _only_inserts(overlay: Overlay, before: TableEntry, after: TableEntry) -> bool:
+    """Return whether each version that the overlay made of a table was made by an insert."""
+    version = after.snapshot
+    while version != before.snapshot:
+        made = overlay.snapshot(version)
+        if made.operation != "append" or not made.parents:
+            return False
+        version = made.parents[0]
+    return True
 
 
 def _facts(snapshot: Snapshot) -> tuple[object, ...]:

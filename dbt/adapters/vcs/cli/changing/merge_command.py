@@ -68,7 +68,7 @@ def merge(session: CommandSession, given: MergeOptions) -> None:
         policy=session.policy(given.on_conflict),
         force=given.force,
         dry_run=given.dry_run,
-        protection=session.rules.protection_of(target),
+        protection=session.protection_of(target),
     )
     report = verb.merge(
         session.repository,

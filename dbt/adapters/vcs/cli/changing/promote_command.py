@@ -50,7 +50,7 @@ def promote(
         terms=Terms(message=message, metadata=dict(metadata)),
         policy=session.policy(on_conflict),
         dry_run=dry_run,
-        protection=session.rules.protection_of(target),
+        protection=session.protection_of(target),
     )
     report = verb.promote(
         session.repository,

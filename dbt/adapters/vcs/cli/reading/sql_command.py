@@ -41,7 +41,7 @@ def sql(
     with Client.on(
         session.repository,
         target_branch,
-        session.engine,
+        lambda _: session.engine(),
         schema=schema or (target.schema if target else "default"),
         author=session.author,
     ) as client:

@@ -56,6 +56,13 @@ class Blobs(Protocol):
         is unknown which of them exist. Returns the paths of those that were there.
         """
 
+    def replace(self, path: str, data: bytes) -> None:
+        """Store a blob, in the place of one that may be there: readers see either one whole.
+
+        Nothing of the repository itself is stored so: only what tells programs of other makers
+        where to look, and can be made again.
+        """
+
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed; None if there is none."""
 

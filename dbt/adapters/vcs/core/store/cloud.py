@@ -75,6 +75,12 @@ class CloudBlobs:
             obstore.put(self._store, path, data, use_multipart=False)
         return False
 
+    def replace(self, path: str, data: bytes) -> None:
+        """Store a blob, in the place of one that may be there."""
+        check_path(path)
+        with translated_cloud("write", path, self.uri):
+            obstore.put(self._store, path, data, use_multipart=False)
+
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed."""
         check_path(path)

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 _THREADS: Final = 16
 
@@ -17,7 +17,14 @@ R = TypeVar("R")
 
 
 class Parallel:
-    """Threads that are started when first needed and kept; safe to share, and to fork."""
+    """Threads that are started when first needed and kept; safe to share, and to fork.
+
+    Attributes:
+        is_serial: True to make all calls in the caller's thread, one after the other: for tests
+            that decide what happens between two calls.
+    """
+
+    is_serial: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._here = threading.local()
@@ -29,7 +36,7 @@ class Parallel:
         """Return the results in order of the items; raises the first error after all ended."""
         wanted = list(items)
         # Threads that waited for threads of their own pool could wait forever.
-        if len(wanted) < 2 or hasattr(self._here, "is_one"):
+        if len(wanted) < 2 or self.is_serial or hasattr(self._here, "is_one"):
             return [function(item) for item in wanted]
         futures = [self._pool.submit(function, item) for item in wanted]
         errors = [error for future in futures if (error := future.exception()) is not None]

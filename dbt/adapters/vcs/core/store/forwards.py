@@ -60,8 +60,13 @@ class Forwards:
             id = self._next[id]
         return id
 
+    def latest(self, id: str) -> str:
+        """Return what took an object's place at last, as far as the store tells now."""
+        self.load()
+        return self.of(id)
+
     def old(self, kind: str) -> Collection[str]:
-        """Return the ids of one kind that were replaced: `commit`, `tree`, ..."""
+        """Return the ids of one kind that were replaced: `commit`, `tree`, ..., `move`."""
         return frozenset(self._kinds.get(kind, ()))
 
     def keep(self, there: Collection[str]) -> None:
@@ -93,6 +98,7 @@ class Forwards:
             "tree": rewritten.trees,
             "snapshot": rewritten.snapshots,
             "segment": rewritten.segments,
+            "move": rewritten.moves,
         }
         with self._lock:
             self._read.add(path)

@@ -165,8 +165,8 @@ class LocalBlobs:
         there = {path for path in blobs if self._renew(path)}
         new = {path: data for path, data in blobs.items() if path not in there}
         # The writers of existing files may not have synced their names yet.
-        self._put(new, {(self.root / path).parent for path in there})
-        return there
+        created = self._put(new, {(self.root / path).parent for path in there})
+        return there | {path for path, is_new in created.items() if not is_new}
 
     def _renew(self, path: str) -> bool:
         """Make a blob as young as a new one; False if there is none."""
@@ -197,6 +197,20 @@ class LocalBlobs:
         finally:
             staged.unlink(missing_ok=True)
         return True
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Store a blob, in the place of one that may be there."""
+        final = self.root / check_path(path)
+        with translated("write", path, self.uri):
+            folders = _make_folder(final.parent)
+            staged = _staged(final)
+            try:
+                staged.write_bytes(data)
+                self._sync_files({path: staged})
+                staged.replace(final)
+            finally:
+                staged.unlink(missing_ok=True)
+        self._sync_folders(folders)
 
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed."""

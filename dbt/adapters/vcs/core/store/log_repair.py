@@ -8,7 +8,7 @@ behind it are sealed again, because each contains the digest of the one before.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +19,8 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.chain import opened, sealed
+from dbt.adapters.vcs.core.store.chain import is_same_file, opened, sealed
+from dbt.adapters.vcs.core.store.forwards import Forwards
 from dbt.adapters.vcs.core.store.set_aside import put_aside, replace_file
 
 LOST: Final = "lost"
@@ -79,7 +80,7 @@ def plan_log(
             whole[number] = found
     if not whole:
         return None
-    files, lost = _sealed_again(folder, numbers[-1], whole, author)
+    files, lost = _sealed_again(folder, numbers[-1], whole, author, Forwards(blobs).latest)
     return LogRepair(
         folder=folder,
         moves={number: move for number, (move, _) in whole.items()},
@@ -123,7 +124,11 @@ def _whole(blobs: Blobs, path: str, name: str) -> tuple[RefMove, bytes] | None:
 
 
 def _sealed_again(
-    folder: str, last: int, whole: Mapping[int, tuple[RefMove, bytes]], author: str
+    folder: str,
+    last: int,
+    whole: Mapping[int, tuple[RefMove, bytes]],
+    author: str,
+    now: Callable[[str], str],
 ) -> tuple[dict[str, bytes], list[int]]:
     """Return the files that change from the first lost or unchained move on, and what is lost."""
     files: dict[str, bytes] = {}
@@ -139,7 +144,7 @@ def _sealed_again(
         else:
             move = state = found[0]
         new = sealed(move, before)
-        if found is not None and _still_follows(move, new, is_sealed):
+        if found is not None and _still_follows(move, new, is_sealed, now):
             before, is_sealed = found[1], bool(move.digest)
             continue
         before, is_sealed = encode_record(new), True
@@ -147,11 +152,15 @@ def _sealed_again(
     return files, lost
 
 
-def _still_follows(move: RefMove, sealed_again: RefMove, is_sealed: bool) -> bool:
+def _still_follows(
+    move: RefMove, sealed_again: RefMove, is_sealed: bool, now: Callable[[str], str]
+) -> bool:
     """Return whether a move may stay as it is behind a move that is sealed, or is not."""
     if not move.digest:
         return not is_sealed
-    return move.previous == sealed_again.previous or not (is_sealed or move.previous)
+    if is_same_file(move.previous, sealed_again.previous, now):
+        return True
+    return not (is_sealed or move.previous)
 
 
 def _stand_in(state: RefMove, author: str, *, is_first: bool) -> RefMove:

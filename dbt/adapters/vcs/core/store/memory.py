@@ -54,6 +54,12 @@ class MemoryBlobs:
                     self._blobs[path] = (held, self._clock())
         return there
 
+    def replace(self, path: str, data: bytes) -> None:
+        """Store a blob, in the place of one that may be there."""
+        check_path(path)
+        with self._lock:
+            self._blobs[path] = (bytes(data), self._clock())
+
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed."""
         found = self._blobs.get(check_path(path))

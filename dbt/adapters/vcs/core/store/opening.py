@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -34,6 +35,7 @@ _CLIENT_OPTIONS: Final = frozenset(
         "user_agent",
     }
 )
+_ALLOW_HTTP: Final = "AWS_ALLOW_HTTP"
 _RETRIES: Final[Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
 _CONTAINER_AT_ACCOUNT: Final = frozenset({"abfs", "abfss"})
 """Schemes in which the bucket stands before the `@`."""
@@ -148,6 +150,9 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
     hidden += [parts.query, parts.fragment, uri]
     client: dict[str, Any] = {key: options.pop(key) for key in options.keys() & _CLIENT_OPTIONS}
     client.setdefault("timeout", "60s")
+    if _ALLOW_HTTP in os.environ:
+        # obstore takes the rest of a connection from the environment by itself.
+        client.setdefault("allow_http", os.environ[_ALLOW_HTTP])
     try:
         settings: dict[str, Any] = {
             "config": dict(options),

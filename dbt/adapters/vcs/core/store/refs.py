@@ -114,7 +114,7 @@ class RefStore:
                 data = self._blobs.get(path)
                 move = _named(opened(data, path), name, path)
                 if before is not None:
-                    check_follows(move, path, before[1], before[0])
+                    check_follows(move, path, before[1], before[0], self._forwards.latest)
             except (DamagedError, NotFoundError) as error:
                 yield str(error)
                 return
@@ -189,7 +189,8 @@ class RefStore:
         for seq in range(last.seq if last else 0, 0, -1):
             move, data = self._opened(space, name, seq)
             if later is not None:
-                check_follows(later, _path(space, name, seq + 1), data, _path(space, name, seq))
+                after, here = _path(space, name, seq + 1), _path(space, name, seq)
+                check_follows(later, after, data, here, self._forwards.latest)
             later = move
             yield Ref(name, seq, self._forward(space, seq, move))
 
@@ -274,7 +275,7 @@ class RefStore:
             is_next = known is not None and last == start + 1
             before = known.data if known and is_next else self._bytes_of(space, name, last - 1)
             paths = _path(space, name, last), _path(space, name, last - 1)
-            check_follows(move, paths[0], before, paths[1])
+            check_follows(move, paths[0], before, paths[1], self._forwards.latest)
         seen = _Seen(last, move, data)
         self._remember(space, name, seen)
         return seen

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
+from dbt.adapters.vcs.engines.spark.numbered_frames import NUMBERING
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL, VERIFY_PAGES
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
@@ -21,6 +22,7 @@ _WRITING: Final = {
     # INT96, Spark's default, has no bounds in footers, and other readers stop at the year 2262.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     **COMMIT_PROTOCOL,
+    **NUMBERING,
     VERIFY_PAGES: "true",
 }
 """Settings with which a session writes blocks, and reads them."""

@@ -25,7 +25,11 @@ from dbt.adapters.vcs.engines.spark.location import exact_files
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.partition_values import WRITE_FOLDER, partition_folders
+from dbt.adapters.vcs.rows.partition_values import (
+    WRITE_FOLDER,
+    column_of,
+    partition_folders,
+)
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
 
 if TYPE_CHECKING:
@@ -58,7 +62,7 @@ class Layout(NamedTuple):
     Attributes:
         base: The folder below which folder names are partition values; '' for files without
             partitions, for which Spark ignores folder names.
-        columns: Field ids of the partition columns in the paths.
+        columns: Names of the partition folders in the paths.
         depth: The number of folders above the file.
         holed: True if tombstones delete rows of these files.
     """
@@ -148,7 +152,7 @@ class Mounting:
         """Create and return the tables; a single one without tombstones gets the name."""
         groups = layouts(self._mount) or {Layout("", (), 0, False): []}
         alone = len(groups) == 1 and not next(iter(groups)).holed
-        alone = alone and not any(map(self._limited, groups))
+        alone = alone and not any(map(self._limited, groups)) and not any(map(_copied, groups))
         parts: list[Part] = []
         for number, (layout, files) in enumerate(groups.items()):
             name = self._name if alone else self._numbered(str(number))
@@ -162,7 +166,7 @@ class Mounting:
 
         Spark can't read a folder name as either type.
         """
-        held = {name.lower() for name in layout.columns}
+        held = _held(layout)
         return {
             field.id
             for field in self._mount.fields
@@ -170,9 +174,14 @@ class Mounting:
         }
 
     def _stored(self, layout: Layout) -> list[Field]:
-        limited = self._limited(layout)
+        """Return the columns of a layout's table; values in folders have the folders' names."""
+        limited, held = self._limited(layout), _held(layout)
         return [
-            msgspec.structs.replace(field, type="string") if field.id in limited else field
+            msgspec.structs.replace(
+                field,
+                id=held.get(field.id.lower(), field.id),
+                type="string" if field.id in limited else field.type,
+            )
             for field in self._mount.fields
         ]
 
@@ -189,12 +198,11 @@ class Mounting:
         return f"select {', '.join(columns)} from {quoted_relation(name)} kept where 1 = 0"
 
     def _queries(self, parts: Sequence[Part], *, located: bool) -> Iterator[str]:
-        ids = [quoted(field.id) for field in self._mount.fields]
         if any(self._limited(part.layout) for part in parts):
             yield self._declared(located)
         for number, part in enumerate(parts):
             table = quoted_relation(part.name)
-            columns = list(ids)
+            columns = self._columns(part.layout)
             if located and not part.files:
                 columns += _NOWHERE
             elif located:
@@ -206,6 +214,16 @@ class Mounting:
                 yield self._left_rows(part, table, columns, number)
             else:
                 yield f"select {', '.join(columns)} from {table} kept"
+
+    def _columns(self, layout: Layout) -> list[str]:
+        """Return what to select from a layout's table, as SQL, in the order of the fields."""
+        held = _copied(layout)
+        return [
+            f"{quoted(held[field.id.lower()])} {quoted(field.id)}"
+            if field.id.lower() in held
+            else quoted(field.id)
+            for field in self._mount.fields
+        ]
 
     def _left_rows(self, part: Part, table: str, columns: Sequence[str], number: int) -> str:
         """Return a query for the rows of a part that are not deleted."""
@@ -281,6 +299,16 @@ class Mounting:
         # The optimized plan may read rows that the user cached, and then has no files.
         plan = self._spark.table(table)._jdf.queryExecution().analyzed()
         return len(plan.collectLeaves().head().relation().location().inputFiles())
+
+
+def _held(layout: Layout) -> dict[str, str]:
+    """Return the names of folders by the lower-case id of the column whose values they have."""
+    return {column_of(name).lower(): name for name in layout.columns}
+
+
+def _copied(layout: Layout) -> dict[str, str]:
+    """Return those that are not called like the column."""
+    return {id: name for id, name in _held(layout).items() if name.lower() != id}
 
 
 def _declaration(field: Field) -> str:

@@ -37,6 +37,14 @@ _S3: Final = {
     "endpoint_url": "fs.s3a.endpoint",
     "region": "fs.s3a.endpoint.region",
 }
+# What Spark remembers for its pages; a process that shows none would spend a tenth of its work
+# on forgetting all but the last thousand statements.
+_REMEMBERED: Final = {
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.retainedExecutions": "20",
+}
 
 
 def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
@@ -61,6 +69,8 @@ def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
         f"spark.hadoop.{VERIFY_PAGES}": "true",
         "spark.sql.warehouse.dir": warehouse,
     }
+    if user.get("spark.ui.enabled", "false").lower() != "true":
+        settings |= _REMEMBERED
     if is_local(master):
         settings |= {
             "spark.driver.host": "127.0.0.1",

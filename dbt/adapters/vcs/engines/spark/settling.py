@@ -24,7 +24,7 @@ def settle(
     Args:
         blobs: Where the folder is.
         folder: `data/<table id>/w=<write id>`.
-        partition_by: Field ids of the partition columns, which give a block its folders.
+        partition_by: Names of the columns that give a block its folders.
         rows: How many rows the engine's tasks wrote.
         place: The folder as the engine names it.
 

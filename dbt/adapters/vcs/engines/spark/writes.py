@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Destination, Written
+from dbt.adapters.vcs.engines.spark.numbered_frames import NUMBERING, numbered_frame
 from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.engines.spark.settling import settle
 from dbt.adapters.vcs.engines.spark.spark_rows import columns_of_schema
 from dbt.adapters.vcs.rows.partition_values import (
     NULL_FOLDER,
     check_partition_type,
+    copy_of,
     refused_text,
 )
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -54,8 +56,10 @@ def write_frame(frame: DataFrame, blobs: Blobs, root: str, destination: Destinat
     partition_by = [inside[_position(names, name)] for name in destination.partition_by]
     cluster_by = [inside[_position(names, name, "clustering")] for name in destination.cluster_by]
     columns = columns_of_schema(frame.schema)
-    frame = _clustered(_guarded(frame, partition_by), partition_by, cluster_by)
-    _pin_protocol(frame)
+    frame = numbered_frame(frame)
+    partition_by, frame = _with_copies(frame, partition_by)
+    frame = _clustered(frame, partition_by, cluster_by)
+    _pin_settings(frame)
     # Counted by the writing tasks, whose files may be where nobody else can see them.
     observed = Observation()
     frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
@@ -78,10 +82,10 @@ def _options(options: Mapping[str, str]) -> dict[str, str]:
     return {**{key: value for key, value in options.items() if key.lower() not in ours}, **OPTIONS}
 
 
-def _pin_protocol(frame: DataFrame) -> None:
-    """Set Spark's own commit protocol for the session; no writer option does that."""
+def _pin_settings(frame: DataFrame) -> None:
+    """Set for the session what no writer option sets: the commit protocol, and numbers."""
     conf = frame.sparkSession.conf
-    for key, value in COMMIT_PROTOCOL.items():
+    for key, value in (COMMIT_PROTOCOL | NUMBERING).items():
         if conf.get(key, None) != value:
             conf.set(key, value)
 
@@ -109,15 +113,26 @@ def _clustered(
     return frame.repartitionByRange(*columns).sortWithinPartitions(*columns)
 
 
-def _guarded(frame: DataFrame, partition_by: Sequence[str]) -> DataFrame:
-    """Return a frame that fails for a value that a folder name would turn into NULL."""
+def _with_copies(frame: DataFrame, partition_by: list[str]) -> tuple[list[str], DataFrame]:
+    """Return the names of copies of the partition columns, and the frame with these.
+
+    Spark leaves the columns that it partitions by out of the files. The copies fail for a value
+    that a folder name would turn into NULL.
+    """
+    from pyspark.sql import functions
+
     types = {field.name: field.dataType for field in frame.schema.fields}
     for name in partition_by:
         check_partition_type(name, type_text(types[name]))
-    strings = [name for name in partition_by if type(types[name]).__name__ == "StringType"]
-    if not strings:
-        return frame
-    return frame.withColumns({name: _refusing(name) for name in strings})
+    if len(partition_by) == len(types):
+        # Spark says in its own words that a column has to be left.
+        return partition_by, frame
+    copies = []
+    for name in partition_by:
+        is_text = type(types[name]).__name__ == "StringType"
+        column = _refusing(name) if is_text else functions.col(quoted(name))
+        copies.append(column.alias(copy_of(name), metadata={}))
+    return [copy_of(name) for name in partition_by], frame.select("*", *copies)
 
 
 def _refusing(name: str) -> Column:

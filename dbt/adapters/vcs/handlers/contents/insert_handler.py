@@ -7,20 +7,21 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.schema import fitted
 from dbt.adapters.vcs.engines.port import Column, Destination
 from dbt.adapters.vcs.handlers.contents.replacing import without_rows
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.parquet import write_table
+from dbt.adapters.vcs.rows.fitted_rows import fitted_rows
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.insert import Insert
 from dbt.adapters.vcs.statements.families.table import Truncate
 from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
 from dbt.adapters.vcs.worktree.table_version import Version
+from dbt.adapters.vcs.writes.arrow_blocks import arrow_blocks
 from dbt.adapters.vcs.writes.nullability import refuse_null
 from dbt.adapters.vcs.writes.versions import (
     changed,
@@ -76,27 +77,17 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
 
 
 def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
-    """Write Arrow rows with the table's column names as blocks, without an engine.
+    """Write Arrow rows as blocks, without an engine; columns are found by name.
 
     Raises:
         NotFoundError: There is no such table.
-        InputError: A column that can't be NULL gets a NULL. UnsupportedError: The table is
-            partitioned.
+        InputError: A value doesn't fit, or a column that can't be NULL gets a NULL.
+        UnsupportedError: Only Spark can write to the table.
     """
     snapshot = scope.overlay.require_table(name)
-    if snapshot.partition_by:
-        raise UnsupportedError(f"{name} is partitioned; rows from Arrow can't be added to it yet.")
     repository = scope.overlay.repository
-    if snapshot.cluster_by:
-        positions = [field.id for field in snapshot.schema.fields]
-        rows = rows.sort_by(
-            [(rows.column_names[positions.index(id)], "ascending") for id in snapshot.cluster_by]
-        )
-    files = write_table(
-        repository.blobs, rows, folder=folder_of(snapshot.table), schema=snapshot.schema
-    )
-    blocks = read_blocks(repository.blobs, files, snapshot.schema, (), files)
-    refuse_null(scope.overlay.repository.blobs, blocks, snapshot.schema)
+    fitted = fitted_rows(name, rows, snapshot.schema)
+    blocks = arrow_blocks(repository, name, snapshot, [fitted])
     if blocks:
         segments = (*snapshot.segments, *put_segments(repository, blocks))
         version = msgspec.structs.replace(snapshot, segments=segments)

@@ -40,6 +40,9 @@ _KEPT: Final = 64 * 2**20
 _BATCH_ROWS: Final = 64 * 1024
 """Rows that are held at once where a block is streamed."""
 
+_THREADED_ROWS: Final = 32 * 1024
+"""Rows from which reading columns in threads of their own costs less than starting them."""
+
 _OPTIONS: Final[Mapping[str, Any]] = {
     "coerce_int96_timestamp_unit": "us",
     "pre_buffer": True,
@@ -251,12 +254,22 @@ def shown_type(field: Field) -> pa.DataType:
 
 
 def partition_scalar(text: str | None, type_: pa.DataType) -> pa.Scalar:
-    """Parse the value in a partition folder's name."""
+    """Parse the value in a partition folder's name.
+
+    Raises:
+        UnsupportedError: Spark wrote a text that Arrow doesn't understand, as of the year 10000.
+    """
     if text is None:
         return pa.scalar(None, type_)
-    if pa.types.is_timestamp(type_):
-        return pc.cast(pc.cast(pa.scalar(text), pa.timestamp("us")), type_)
-    return pc.cast(pa.scalar(text), type_)
+    try:
+        if pa.types.is_timestamp(type_):
+            return pc.cast(pc.cast(pa.scalar(text), pa.timestamp("us")), type_)
+        return pc.cast(pa.scalar(text), type_)
+    except pa.ArrowInvalid as error:
+        raise UnsupportedError(
+            f"The partition value {text!r} can't be read as {type_} without Spark ({error}). Read "
+            "the table with a query."
+        ) from error
 
 
 def _names(file: Any) -> dict[str, str]:
@@ -331,7 +344,8 @@ def _check_rows(path: str, found: int, expected: int) -> None:
 def _read(file: Any, names: Sequence[str], rows: Positions | None, path: str) -> pa.Table:
     with damage_told(path):
         if rows is None:
-            table = file.read(columns=list(names))
+            threaded = file.metadata.num_rows >= _THREADED_ROWS
+            table = file.read(columns=list(names), use_threads=threaded)
             _check_rows(path, table.num_rows, file.metadata.num_rows)
             return table
         return _read_some(file, names, rows, path)
@@ -343,7 +357,8 @@ def _read_some(file: Any, names: Sequence[str], rows: Positions, path: str) -> p
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     groups = np.searchsorted(starts, rows, side="right") - 1
     needed = np.unique(groups)
-    table = file.read_row_groups(needed.tolist(), columns=list(names))
+    threaded = sum(sizes[number] for number in needed.tolist()) >= _THREADED_ROWS
+    table = file.read_row_groups(needed.tolist(), columns=list(names), use_threads=threaded)
     skipped = np.zeros(len(sizes) + 1, np.int64)
     kept = 0
     for number in needed.tolist():

@@ -64,6 +64,7 @@ def read_blocks(
     schema: Schema,
     partition_by: Sequence[str],
     footers: Mapping[str, Footer | None] = {},
+    partitions: Mapping[str, Mapping[str, str | None]] = {},
 ) -> tuple[Block, ...]:
     """Describe Parquet files as blocks, in the order of the paths.
 
@@ -73,6 +74,7 @@ def read_blocks(
         schema: The table's columns; files name them by field id.
         partition_by: Field ids of the partition columns, whose values are in the paths.
         footers: Footers that are known, by path; the others are read.
+        partitions: Partition values that are not in the paths, by path.
 
     Raises:
         DamagedError: A file is not a Parquet file.
@@ -81,7 +83,8 @@ def read_blocks(
 
     def block_of(path: str) -> Block:
         footer = footers.get(path) or read_footer(blobs, path)
-        return _block(path, footer, schema, partition_by)
+        values = partitions.get(path) or partition_values(path)
+        return _block(path, footer, schema, {id: values.get(id) for id in partition_by})
 
     if len(paths) < _MIN_PARALLEL:
         return tuple(map(block_of, paths))
@@ -120,14 +123,13 @@ def check_not_null(blocks: Iterable[Block], schema: Schema) -> tuple[Field, ...]
     return tuple(untold)
 
 
-def _block(path: str, footer: Footer, schema: Schema, partition_by: Sequence[str]) -> Block:
-    values = partition_values(path) if partition_by else {}
+def _block(path: str, footer: Footer, schema: Schema, partition: dict[str, str | None]) -> Block:
     return Block(
         path=path,
         rows=footer.rows,
         bytes=footer.bytes,
-        partition={id: values.get(id) for id in partition_by},
-        stats=_stats(footer.metadata, schema, {id: values.get(id) for id in partition_by}),
+        partition=partition,
+        stats=_stats(footer.metadata, schema, partition),
         footer=footer.digest,
         whole=footer.whole,
     )

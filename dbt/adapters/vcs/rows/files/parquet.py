@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
 from dbt.adapters.vcs.rows.files.footers import Footer, write_file
+from dbt.adapters.vcs.rows.files.numbered_columns import numbered
 from dbt.adapters.vcs.rows.types import arrow_type
 
 _ROW_GROUP: Final = 1_000_000
@@ -97,7 +98,7 @@ def parquet_bytes(table: pa.Table, folder: str, *, row_group: int = _ROW_GROUP) 
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(
         sink,
-        table.schema,
+        numbered(table.schema),
         compression="snappy",
         coerce_timestamps="us",
         store_schema=False,

@@ -13,7 +13,9 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
 from dbt.adapters.vcs.rows.files.footers import Footer, write_file
+from dbt.adapters.vcs.rows.files.numbered_columns import numbered
 from dbt.adapters.vcs.rows.files.parquet import owner_of
+from dbt.adapters.vcs.rows.partition_values import folders_like
 
 _GROUP_BYTES = 64 * 1024 * 1024
 """Rows that make a row group, as Arrow counts bytes in memory."""
@@ -50,18 +52,16 @@ def rewrite_blocks(
         UnsupportedError: Arrow lacks the type of a column (intervals, VARIANT).
         InputError: A file already exists.
     """
-    partition = blocks[0].partition
-    inside = [field for field in fields if field.id not in partition]
     files = Files(blobs)
     deleted = files.deletions(tombstones, [block.path for block in blocks])
     batches = (
         batch
         for block in blocks
-        for batch in files.batches(block, inside, deleted.get(block.path))
+        for batch in files.batches(block, fields, deleted.get(block.path))
         if batch.num_rows
     )
     groups = _sorted(batches, sort_by) if sort_by else _groups(batches)
-    return dict(_files(blobs, groups, _place(folder, blocks[0].path), target_bytes))
+    return dict(_files(blobs, groups, _place(folder, blocks[0]), target_bytes))
 
 
 def _sorted(batches: Iterable[pa.RecordBatch], sort_by: Sequence[str]) -> Iterator[pa.Table]:
@@ -115,7 +115,7 @@ def _files(
             sink = pa.BufferOutputStream()
             writer = pq.ParquetWriter(
                 sink,
-                rows.schema,
+                numbered(rows.schema),
                 compression="snappy",
                 coerce_timestamps="us",
                 store_schema=False,
@@ -131,8 +131,6 @@ def _files(
         yield finish()
 
 
-def _place(folder: str, path: str) -> tuple[str, str]:
+def _place(folder: str, block: Block) -> tuple[str, str]:
     """Return the folder of a new file of a block's partition, and the write's id."""
-    parts = path.split("/")[:-1]
-    start = next((n for n, part in enumerate(parts) if part.startswith("w=")), len(parts) - 1)
-    return "/".join([folder, *parts[start + 1 :]]), folder.rpartition("=")[2]
+    return f"{folder}/{folders_like(block)}".rstrip("/"), folder.rpartition("=")[2]

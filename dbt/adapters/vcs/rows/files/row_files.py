@@ -57,7 +57,7 @@ def write_rows(
 
 
 def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield each partition's rows in order, without the partition columns, and its folders."""
+    """Yield each partition's rows in order, and its folders."""
     if not by:
         yield "", rows
         return
@@ -66,7 +66,7 @@ def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Tab
     )
     order = pc.sort_indices(folders)
     folders = folders.take(order)
-    rows = rows.drop_columns(list(by)).take(order)
+    rows = rows.take(order)
     start = 0
     for item in pc.value_counts(folders).to_pylist():
         yield item["values"], rows.slice(start, item["counts"])

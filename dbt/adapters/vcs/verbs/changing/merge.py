@@ -17,6 +17,7 @@ from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.merges.protection import protect_first
+from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.merges.trees import Merged
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.revision_names import named_branch
@@ -172,7 +173,7 @@ def _foretold(
     """Return what `land_work` would do."""
     branch, terms = repository.branch(target).assuming(request.protection), request.terms
     branch.check_open(promotes=terms.promotes)
-    plan = plan_merge(repository, work, branch, sessions)
+    plan = plan_merge(repository, work, branch, TableMerges(repository, sessions))
     check_terms(repository, plan, terms.on(branch))
     changes = planned_changes(repository, plan)
     after = {"up_to_date": plan.target.head, "fast_forward": plan.work.commit}.get(plan.how)

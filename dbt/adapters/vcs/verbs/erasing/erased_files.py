@@ -21,6 +21,7 @@ from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.files.filtering import read_stored, write_without
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.rows.partition_values import folders_like
 
 GONE: Final = "gone-"
 """How the file names of blocks begin whose files were collected: nothing of them is told."""
@@ -159,13 +160,10 @@ class FileEraser:
     def _block(
         self, block: Block, gone: Positions, schema: Schema, partition_by: tuple[str, ...]
     ) -> Block:
-        parts = block.path.split("/")[:-1]
-        start = next((n for n, part in enumerate(parts) if part.startswith("w=")), 2)
-        inside = "".join(f"{part}/" for part in parts[start + 1 :])
-        path = f"{self._folder(block.path)}/{inside}part-{self._next()}"
+        path = f"{self._folder(block.path)}/{folders_like(block)}part-{self._next()}"
         if self._dry_run:
             return msgspec.structs.replace(block, path=path, rows=block.rows - len(gone))
-        footer = write_without(self._blobs, block, gone, path)
+        footer = write_without(self._blobs, block, gone, path, fields=schema.fields)
         [new] = read_blocks(self._blobs, [path], schema, partition_by, {path: footer})
         stats = {id: new.stats[id] for id in block.stats if id in new.stats}
         return msgspec.structs.replace(new, stats=stats, partition=block.partition)

@@ -31,7 +31,7 @@ def left_mentions(
     for id in reached.commits:
         if mentions(objects.commit(id), left):
             yield f"the message of commit {history.commits[id][:12]}"
-    yield from (where for where, note in reached.notes if _has(note, texts))
+    yield from (where for where, note in reached.notes if _has(note, left))
     for entry, name in reached.texts.items():
         if _has(_text(objects, entry), texts):
             yield f"the text of the {entry.noun} {name}"

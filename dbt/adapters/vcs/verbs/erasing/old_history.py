@@ -17,6 +17,8 @@ from dbt.adapters.vcs.core.retention import GRACE, check_present
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.forwards import Forwards
 from dbt.adapters.vcs.core.store.set_aside import ASIDE
+from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
+from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
 from dbt.adapters.vcs.verbs.erasing.reached import Reached, ordered, reach
 
 _ORDER: Final = ("commit", "snapshot", "", "tree", "view", "function", "segment")
@@ -62,6 +64,7 @@ def sweep(
         DamagedError: Another writer took up an old version in the meantime.
     """
     loose, old_files, folders = _loose(repository, reached, versions, forwards)
+    _forget_metadata(repository, folders)
     before = repository.clock() - GRACE
     gone: list[BlobInfo] = []
     replaced: set[str] = set()
@@ -106,6 +109,14 @@ def _loose(
     for folder in sorted(folders):
         loose += [info for info in repository.blobs.walk(folder) if info.path not in files]
     return loose, old_files, folders
+
+
+def _forget_metadata(repository: Repository, folders: Collection[str]) -> None:
+    """Delete what was made for other engines and has bounds of old rows, or names old versions."""
+    tables = {folder.rpartition("/")[2] for folder in folders}
+    for folder in (*(f"{FOLDER}/tables/{table}" for table in sorted(tables)), EXPORTS):
+        for info in list(repository.blobs.walk(folder)):
+            repository.blobs.delete(info.path)
 
 
 def _key(info: BlobInfo) -> tuple[str, str]:

@@ -1,8 +1,9 @@
 """Purge: erase rows from all versions of a table, by rewriting the history that has them.
 
 New files are written first, then new manifests, then what tells which object took the place of
-which (`core.store.forwards`), then names are moved, one step each. A process that dies in between
-leaves each name in the old history or the new one, and purging again does the rest.
+which (`core.store.forwards`), then names are moved, one step each, and their logs redacted. A
+process that dies in between leaves each name in the old history or the new one, and purging again
+does the rest.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from dbt.adapters.vcs.core.branches import Names, is_protected
 from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError
@@ -31,6 +34,11 @@ from dbt.adapters.vcs.verbs.erasing.matching_rows import Condition, Matcher
 from dbt.adapters.vcs.verbs.erasing.old_history import sweep
 from dbt.adapters.vcs.verbs.erasing.purge_report import PurgedTable, PurgeReport, added, with_swept
 from dbt.adapters.vcs.verbs.erasing.reached import ID, Named, Reached, reach, related
+from dbt.adapters.vcs.verbs.erasing.redacted_logs import (
+    LogRedaction,
+    apply_redaction,
+    plan_redaction,
+)
 from dbt.adapters.vcs.verbs.erasing.rewritten_history import EMPTY, History
 from dbt.adapters.vcs.verbs.erasing.rows_to_erase import find_rows
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
@@ -44,7 +52,7 @@ class PurgeRequest:
     Attributes:
         relation: The table, `schema.identifier`.
         where: A SQL condition over its columns; rows for which it is true are erased.
-        redact: Texts to take out of commit messages and what is stored with them.
+        redact: Texts to take out of commit messages, what is stored with them, and logs.
         dry_run: True to change nothing.
     """
 
@@ -118,13 +126,14 @@ class _Plan:
     versions: Mapping[SnapshotId, Snapshot]
     erase: ToErase
     history: History
+    notes: LogRedaction
     moves: tuple[tuple[Named, CommitId | None, dict[str, str]], ...]
     report: PurgeReport
 
     @property
     def is_needed(self) -> bool:
         found = self.history.changes()
-        return bool(self.moves or found.commits or found.snapshots)
+        return bool(self.moves or found.commits or found.snapshots or self.notes.files)
 
 
 @dataclass(slots=True)
@@ -165,7 +174,8 @@ class _Work:
         report, repository = plan.report, self.repository
         plan = self._rewritten(plan.reached, plan.versions, plan.erase, dry_run=False)
         repository.objects.flush()
-        if (changes := plan.history.changes()) != Forwarding():
+        changes = msgspec.structs.replace(plan.history.changes(), moves=plan.notes.digests)
+        if changes != Forwarding():
             self.forwards.put(changes)
         moved = []
         for named, commit, state in plan.moves:
@@ -176,6 +186,7 @@ class _Work:
             # If somebody else was first, the next round takes their commits up.
             if names.follow(named.ref, name, commit, author=author, action=PURGE, state=state):
                 moved.append(named.title)
+        apply_redaction(repository.blobs, plan.notes)
         self.done = added(self.done, replace(report, moved=tuple(moved)))
 
     def _rewritten(
@@ -197,12 +208,14 @@ class _Work:
         for commit in reached.commits:
             history.rewrite_commit(commit)
         moves = tuple(_moves(reached, history))
+        notes = plan_redaction(self.repository.blobs, "refs", history.redacted)
         report = self._report(reached, versions, history, files, erase)
         return _Plan(
             reached=reached,
             versions=versions,
             erase=erase,
             history=history,
+            notes=notes,
             moves=moves,
             report=replace(report, moved=tuple(named.title for named, *_ in moves)),
         )

@@ -68,6 +68,10 @@ class CopyView:
         """Refuse: nothing is written through a view."""
         raise AssertionError(blobs)
 
+    def replace(self, path: str, data: bytes) -> None:
+        """Refuse: nothing is written through a view."""
+        raise AssertionError(path)
+
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         """Yield nothing: a copy has no need of them."""
         return iter(())

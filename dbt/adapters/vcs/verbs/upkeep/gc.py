@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from dbt.adapters.vcs.core.collection import EXPIRED, NamedRoots, SeenRefs, names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NoSpaceError, NotFoundError
-from dbt.adapters.vcs.core.ids import Micros, datetime_of
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import (
@@ -23,6 +23,7 @@ from dbt.adapters.vcs.core.retention import (
 )
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.lease import LOOKED, Lease
+from dbt.adapters.vcs.iceberg.export_folder import exported_versions
 from dbt.adapters.vcs.runs.run_branch import is_expired, runs
 from dbt.adapters.vcs.verbs.upkeep.sighting import record, recorded, sight
 
@@ -223,14 +224,29 @@ def _names(repository: Repository, horizon: Micros, seen: SeenRefs) -> NamedRoot
     return found
 
 
+def _is_known(repository: Repository, id: SnapshotId) -> bool:
+    """Return whether a version that an export names is in the repository.
+
+    An export needs nothing that the repository itself has let go of, as after a purge.
+    """
+    try:
+        repository.objects.snapshot(id)
+    except DamagedError:
+        return False
+    return True
+
+
 def _needed(repository: Repository, horizon: Micros, names: NamedRoots) -> Needed:
     """Return what is kept.
 
     Raises:
         DamagedError: Something in what is kept or in its history is missing or damaged.
     """
+    roots = roots_of(repository, horizon, names)
+    shown = exported_versions(repository.blobs) - set(roots.versions)
+    known = {id for id in shown if _is_known(repository, id)}
     try:
-        return needed(roots_of(repository, horizon, names), repository.objects)
+        return needed(replace(roots, versions={*roots.versions, *known}), repository.objects)
     except DamagedError as error:
         raise DamagedError(
             f"{error} What it names can't be told from garbage, so nothing more was deleted. What "

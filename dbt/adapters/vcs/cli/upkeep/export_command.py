@@ -1,0 +1,27 @@
+"""`dbt-vcs export`: let other engines read a branch's tables from files."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.text.export_text import export_text
+from dbt.adapters.vcs.verbs.upkeep import export as verb
+
+
+@click.command()
+@click.option("--branch", "-b", metavar="NAME", help="The branch.  [default: the profile's]")
+@click.option("--all", is_flag=True, help="Write tables that did not change, too.")
+@json_option
+@with_session
+def export(session: CommandSession, branch: str | None, all: bool) -> None:
+    """Let other engines read a branch's tables, without a server.
+
+    Writes Iceberg metadata of the tables that changed since the last export below iceberg/ in the
+    repository. Data files are not touched. With --all, metadata of all tables is written, with the
+    history and the tags of today. With `export: {main: iceberg}` in vcs.yml, this happens whenever
+    the branch moves.
+    """
+    report = verb.export(session.repository, branch or session.branch, everything=all)
+    session.show(report, export_text(report))

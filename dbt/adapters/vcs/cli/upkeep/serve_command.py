@@ -1,0 +1,92 @@
+"""`dbt-vcs serve`: an Iceberg REST catalog over the repository."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
+from dbt.adapters.vcs.cli.gathered import gathered
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.layout.styled import Span, line
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_EXTRA = ("fastavro", "prometheus_client", "starlette", "uvicorn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """The values of the options, as given."""
+
+    host: str
+    port: int
+    tokens: Path | None
+    certificate: Path | None
+    key: Path | None
+    vended: bool
+    check: bool
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8181,
+    show_default=True,
+    help="Port to listen on; 0 picks a free one.",
+)
+@click.option("--tokens", type=_FILE, metavar="FILE", help="YAML file of who may use it.")
+@click.option("--certificate", type=_FILE, metavar="FILE", help="PEM file of a chain, for TLS.")
+@click.option("--key", type=_FILE, metavar="FILE", help="PEM file of its private key.")
+@click.option(
+    "--vended", is_flag=True, help="Hand the credentials of the object store on to clients."
+)
+@click.option("--check", is_flag=True, help="Show what clients need to type, and stop.")
+@json_option
+@with_session
+@gathered(ServeOptions)
+def serve(session: CommandSession, options: ServeOptions) -> None:
+    """Serve the repository as an Iceberg REST catalog, read-only.
+
+    Spark, Trino, DuckDB, PyIceberg and others read any branch, tag or commit: the warehouse that a
+    client asks for is a revision; without one all branches are namespaces. The server listens on
+    this machine alone unless it has --tokens. It stops on Ctrl-C or SIGTERM, when the requests at
+    work are answered.
+    """
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"dbt-vcs serve needs packages that are not installed: {', '.join(missing)}. Install "
+            "them: pip install 'dbt-vcs[serve]'"
+        )
+    from dbt.adapters.vcs.serve.start import Listening, Serving
+
+    serving = Serving.of(
+        session.repository,
+        Listening(
+            host=options.host,
+            port=options.port,
+            tokens=options.tokens,
+            certificate=options.certificate,
+            key=options.key,
+        ),
+        vended=options.vended,
+        storage_options=session.storage_options,
+        environment=os.environ,
+    )
+    if not options.check:
+        serving.run(lambda text: click.echo(text, err=True))
+        return
+    found = serving.help(session.branch)
+    blocks = [
+        block
+        for item in found
+        for block in (line(Span(item.client, "heading")), *map(line, item.lines), line())
+    ]
+    session.show(found, blocks[:-1])

@@ -1,0 +1,1 @@
+"""What a Python program holds of a branch: tables that it reads without Java."""

@@ -1,0 +1,227 @@
+"""A lazy table: one version of a table, read in this process when its rows are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.client.block_bounds import blocks_for
+from dbt.adapters.vcs.client.scan_filter import filter_of, named_by
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import Block, Field, RelationName, ViewEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
+from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.statements.syntax.relations import is_name
+from dbt.adapters.vcs.worktree.table_version import Version
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+def relation_of_text(text: str, schema: str) -> RelationName:
+    """Return the relation that a text names, as a statement would read it.
+
+    Args:
+        text: `orders`, `analytics.orders`, with backquotes where SQL needs them.
+        schema: The schema of a name without one.
+
+    Raises:
+        InputError: It is no name of a relation.
+    """
+    tokens = tokenize(text)[:-1]
+    dotted = len(tokens) % 2 == 1 and all(token.word == "." for token in tokens[1::2])
+    if dotted and all(map(is_name, tokens[::2])):
+        name = Name.of([token.text for token in tokens[::2]])
+        if name is not None:
+            return name.relation(schema)
+    raise InputError(f"Expected the name of a table, such as analytics.orders, found {text!r}.")
+
+
+def open_table(
+    repository: Repository, name: RelationName, head: CommitId, at: str | None = None
+) -> LazyTable:
+    """Return a version of a table, of which nothing is read yet.
+
+    Args:
+        repository: The repository.
+        name: The table.
+        head: The commit that shows it, unless `at` names another version.
+        at: A revision, a named snapshot of the table, or a version's id.
+
+    Raises:
+        NotFoundError: There is no such table or version.
+        UnsupportedError: It is a view, which only Spark can compute.
+    """
+    commit = head if at is None else repository.resolve(at) if repository.is_known(at) else None
+    entry = None if commit is None else repository.tree(commit).entry(name)
+    if isinstance(entry, ViewEntry):
+        raise UnsupportedError(
+            f"{name} is a view, which is computed by Spark: "
+            f'connect(...).sql("select * from {name}").'
+        )
+    version = find_version(repository, name, head if at is None else at).snapshot
+    snapshot = repository.objects.snapshot(version)
+    return LazyTable(
+        name=name,
+        version=version,
+        fields=snapshot.schema.fields,
+        _stored=Version.of(repository, snapshot),
+        _repository=repository,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LazyTable:
+    """One version of a table; rows are read from its files, without Spark or Java.
+
+    A version never changes, so each read gives the same rows, whatever is written meanwhile.
+    Rows come in the order of the files. Columns have the names and types of this version, in
+    files of any age; deleted rows are left out. Times with a zone are in UTC.
+
+    Attributes:
+        name: The table.
+        version: The version's id.
+        fields: The columns that are read.
+        filter: The filter of its rows; None for all.
+    """
+
+    name: RelationName
+    version: SnapshotId
+    fields: Sequence[Field]
+    filter: pc.Expression | None = None
+    _stored: Version
+    _repository: Repository
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | pc.Expression | None = None,
+    ) -> LazyTable:
+        """Return the same version with fewer columns and rows; nothing is read yet.
+
+        Files in which no row can pass, by their bounds and partitions, are not opened.
+
+        Args:
+            columns: Names of the columns, in the order wanted, in any case; None for all.
+            filter: Which rows. Either SQL comparisons of columns with constants, joined by `and`:
+                `=`, `<=>`, `<`, `<=`, `>`, `>=`, `in`, `between`, `is null`, `is not null`; a
+                time without a zone is in UTC. Or any pyarrow.compute expression over the columns'
+                names. A row passes if it is true; NULL is not true. It may name columns that
+                are not selected.
+
+        Raises:
+            InputError: There is no such column, or the filter can't be computed here.
+        """
+        schema = self._stored.snapshot.schema
+        fields = self.fields if columns is None else tuple(schema.field(name) for name in columns)
+        if not fields or len({field.id for field in fields}) < len(fields):
+            raise InputError(f"Expected some columns, each once, found {columns!r}.")
+        wanted = filter_of(filter, schema) if isinstance(filter, str) else filter
+        if wanted is not None:
+            named_by(wanted, self._readable)
+        both = wanted if self.filter is None else self.filter
+        if wanted is not None and self.filter is not None:
+            both = self.filter & wanted
+        return replace(self, fields=fields, filter=both)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as Arrow's.
+
+        Raises:
+            UnsupportedError: A column has a type that Arrow lacks: VARIANT, an interval.
+        """
+        lacking = [field for field in self.fields if not is_readable(field)]
+        if lacking:
+            told = ", ".join(f"{field.name} ({field.type})" for field in lacking)
+            raise UnsupportedError(
+                f"{self.name} has columns that only Spark can read: {told}. Leave them out: "
+                "scan(columns=[...]); or read the table with SQL."
+            )
+        return pa.schema([pa.field(field.name, arrow_type(field.type)) for field in self.fields])
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The files that are read: those in which a row may pass the filter."""
+        every = self._stored.blocks
+        return every if self.filter is None else blocks_for(every, self._filtered, self.filter)
+
+    def count(self) -> int:
+        """Return the number of rows: from manifests alone, unless there is a filter."""
+        if self.filter is None:
+            return self._stored.snapshot.rows
+        named = self._filtered or self._readable[:1]
+        return sum(batch.num_rows for batch in replace(self, fields=named).to_batches())
+
+    def to_batches(self, batch_rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in batches, reading one file at a time.
+
+        Args:
+            batch_rows: Rows of a batch, at most. Batches without rows are left out.
+
+        Raises:
+            UnsupportedError: A column has a type that Arrow lacks.
+            DamagedError: A file is damaged, or another than its entry describes.
+            NotFoundError: A file is gone.
+        """
+        if batch_rows < 1:
+            raise InputError(f"A batch has at least one row, found batch_rows={batch_rows}.")
+        return self._batches(self.schema, batch_rows)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream that other libraries take, read as it is consumed."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+
+    def to_arrow(self) -> pa.Table:
+        """Return all rows as an Arrow table."""
+        return pa.Table.from_batches(self.to_batches(), schema=self.schema)
+
+    def to_pandas(self, **options: Any) -> pd.DataFrame:
+        """Return all rows as a pandas frame; `options` are those of `pyarrow.Table.to_pandas`."""
+        return self.to_arrow().to_pandas(**options)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return all rows as a Polars frame.
+
+        Raises:
+            InputError: Polars is not installed.
+        """
+        try:
+            import polars
+        except ImportError as error:
+            raise InputError(
+                "to_polars needs Polars: pip install 'dbt-vcs[polars]'; or use to_arrow."
+            ) from error
+        return polars.DataFrame(polars.from_arrow(self.to_arrow()))
+
+    @property
+    def _readable(self) -> tuple[Field, ...]:
+        return tuple(f for f in self._stored.snapshot.schema.fields if is_readable(f))
+
+    @cached_property
+    def _filtered(self) -> tuple[Field, ...]:
+        """The columns that the filter reads."""
+        return () if self.filter is None else named_by(self.filter, self._readable)
+
+    def _batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        files = Files(self._repository.blobs)
+        read = tuple(dict.fromkeys([*self.fields, *self._filtered]))
+        stones, names = self._stored.tombstones, [field.name for field in read]
+        for block in self.blocks:
+            gone = files.deletions(stones, [block.path]).get(block.path)
+            for batch in files.batches(block, read, gone, batch_rows=batch_rows):
+                rows = batch.rename_columns(names)
+                rows = rows if self.filter is None else rows.filter(self.filter)
+                if rows.num_rows:
+                    yield rows.select(schema.names).cast(schema)

@@ -1,0 +1,1 @@
+"""Iceberg metadata made from manifests: tables and views as other engines read them."""

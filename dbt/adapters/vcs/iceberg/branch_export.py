@@ -1,0 +1,216 @@
+"""Exports: a branch's tables as files that engines read without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.iceberg.export_folder import (
+    ExportFolder,
+    ExportState,
+    NumberedFile,
+    Showing,
+    export_folder,
+)
+from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
+from dbt.adapters.vcs.iceberg.metadata_refs import NamedCommit, named_commits
+from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.table_metadata import describe_table, encoded
+
+_MOVE: Final = "dbt-vcs.move"
+"""Property of exported tables: the number of the move of the branch that they show."""
+
+
+_AT_ONCE: Final = 500
+"""Tables whose files are written at about the cost of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchExport:
+    """What an export of a branch did.
+
+    Attributes:
+        branch: The branch.
+        commit: The commit that it pointed to.
+        location: URI of the folder with a folder for each schema, and in it one for each table.
+        written: The tables whose metadata was written, as `schema.table`.
+        removed: The tables that are no longer exported.
+        refused: The tables that can't be exported, and why.
+    """
+
+    branch: str
+    commit: CommitId
+    location: str
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+    refused: dict[str, str]
+
+
+def export_branch(
+    repository: Repository, branch: str, *, place: MetadataPlace, everything: bool = False
+) -> BranchExport:
+    """Write the metadata of the tables that a branch shows, as far as they changed since.
+
+    It can be stopped at any time and run again, and others can do the same at once: each metadata
+    file is created if it is absent, only the hint that names the last one is replaced, and what
+    is older than what is there is not written. An export that was overtaken goes on until the
+    export shows what the branch does.
+
+    Args:
+        repository: The repository.
+        branch: The branch.
+        place: Where the metadata lies, and how other engines reach the repository.
+        everything: Write tables that did not change, too: with today's refs and history.
+
+    Raises:
+        NotFoundError: There is no such branch.
+        RetryError: The branch moved on every attempt.
+    """
+    export = _Export(repository, branch, place)
+    for _ in attempts(f"export {branch!r}"):
+        if export.bring_up_to_date(everything=everything):
+            return export.report()
+    raise AssertionError("attempts raises when it ends")
+
+
+class _Export:
+    def __init__(self, repository: Repository, branch: str, place: MetadataPlace) -> None:
+        self._repository = repository
+        self._branch = branch
+        self._place = place
+        self._folder: ExportFolder = export_folder(repository.blobs, branch)
+        self._head: Branch = repository.branch(branch)
+        self._written: set[RelationName] = set()
+        self._removed: set[RelationName] = set()
+        self._refused: dict[str, str] = {}
+
+    def bring_up_to_date(self, *, everything: bool) -> bool:
+        """Export what changed since the last export; return False if the branch moved on."""
+        repository = self._repository
+        self._head = head = repository.branch(self._branch)
+        state = self._folder.state()
+        changed = self._all() if everything or state is None else self._since(state)
+        self._refused = {} if everything or state is None else dict(state.refused)
+        # An overtaken export may have written what a later one had removed.
+        changed |= self._written | self._removed
+        names = named_commits(repository) if changed else ()
+        self._export(sorted(changed), names)
+        self._folder.finish(
+            ExportState(move=head.ref.seq, commit=head.head, refused=self._refused)
+        )
+        return repository.branch(self._branch).ref.seq == head.ref.seq
+
+    def report(self) -> BranchExport:
+        """Return what was done."""
+        return BranchExport(
+            branch=self._branch,
+            commit=self._head.head,
+            location=self._place.uri(self._folder.path),
+            written=tuple(map(str, sorted(self._written))),
+            removed=tuple(map(str, sorted(self._removed))),
+            refused=dict(sorted(self._refused.items())),
+        )
+
+    def _all(self) -> set[RelationName]:
+        tree = self._repository.tree(self._head.head)
+        shown = {
+            RelationName(schema, name)
+            for schema in tree.schemas()
+            for name, entry in tree.relations(schema).items()
+            if isinstance(entry, TableEntry)
+        }
+        return shown | self._folder.relations()
+
+    def _since(self, state: ExportState) -> set[RelationName]:
+        try:
+            changes = self._repository.diff(state.commit, self._head.head).relations
+        except DamagedError:
+            # The repository has let go of the commit, as after a purge.
+            return self._all()
+        return {
+            change.name
+            for change in changes
+            if isinstance(change.old, TableEntry) or isinstance(change.new, TableEntry)
+        }
+
+    def _export(self, relations: Iterable[RelationName], names: Iterable[NamedCommit]) -> None:
+        """Write tables, many at once."""
+        waiting = list(relations)
+        while waiting:
+            part, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
+            files = PendingFiles(self._repository.blobs)
+            for _ in attempts(f"export {self._branch!r}"):
+                described = {
+                    relation: self._described(relation, names, files) for relation in part
+                }
+                if files.store():
+                    break
+            gone = [relation for relation, metadata in described.items() if metadata is None]
+            self._put({name: metadata for name, metadata in described.items() if metadata})
+            for relation in gone:
+                self._written.discard(relation)
+                if self._folder.remove(relation):
+                    self._removed.add(relation)
+
+    def _described(
+        self, relation: RelationName, names: Iterable[NamedCommit], files: PendingFiles
+    ) -> dict[str, Any] | None:
+        """Return a table's metadata; None for what is not there or can't be exported."""
+        self._refused.pop(str(relation), None)
+        entry = self._repository.tree(self._head.head).entry(relation)
+        if not isinstance(entry, TableEntry):
+            return None
+        try:
+            described = describe_table(
+                self._repository,
+                self._head.head,
+                relation,
+                place=self._place,
+                names=names,
+                files=files,
+            )
+        except UnsupportedError as error:
+            self._refused[str(relation)] = str(error)
+            return None
+        ours = {_MOVE: str(self._head.ref.seq), "dbt-vcs.branch": self._branch}
+        described.metadata["properties"] |= ours
+        return described.metadata
+
+    def _put(self, described: dict[RelationName, dict[str, Any]]) -> None:
+        """Write tables' metadata unless it is there."""
+        self._removed -= described.keys()
+        folder = self._folder
+        for _ in attempts(f"export {self._branch!r}"):
+            versions = folder.versions_of(described)
+            shown: dict[RelationName, Showing] = {}
+            new: dict[RelationName, NumberedFile] = {}
+            olds = each(folder.last, (versions[name] for name in described))
+            for (relation, metadata), old in zip(described.items(), olds, strict=True):
+                last = max(versions[relation], default=0)
+                if old is not None and int(old["properties"].get(_MOVE, 0)) > self._head.ref.seq:
+                    continue
+                if old is not None and _same(old, metadata):
+                    shown[relation] = Showing(last, versions[relation])
+                else:
+                    new[relation] = NumberedFile(last + 1, encoded(metadata))
+            lost = folder.add(new)
+            written = {name: file for name, file in new.items() if name not in lost}
+            shown |= {name: Showing(file.number, versions[name]) for name, file in written.items()}
+            folder.show(shown)
+            self._written |= written.keys()
+            described = {name: described[name] for name in lost}
+            if not described:
+                return
+
+
+def _same(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Return whether two metadata files say the same, whichever move they were made at."""
+    one, other = ({**item, "properties": {**item["properties"], _MOVE: ""}} for item in (old, new))
+    return one == other

@@ -1,0 +1,164 @@
+"""Client manifests: the files that a snapshot written by another engine consists of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
+from dbt.adapters.vcs.core.ids import TableId
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.avro_files import read_avro
+from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
+from dbt.adapters.vcs.rows.partition_values import CLIENT_FOLDER
+
+_DELETED: Final = 2
+_DATA: Final = 0
+_POSITIONS: Final = 1
+_OURS: Final = f"{FOLDER}/tables/"
+_LOCAL: Final = "file://"
+_WRITE: Final = r"w=x[0-9a-f]{32}/"
+"""The folder of a version's clients, below the table's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFiles:
+    """The files of a client's snapshot, relative to the repository.
+
+    Attributes:
+        paths: All data files that it consists of, in the order of its manifests.
+        deletes: Files of deleted positions that the client wrote.
+        known: Those of ours, which it was shown, as far as it keeps them.
+        undeleted: True if it leaves out files of deleted positions that it was shown.
+    """
+
+    paths: tuple[str, ...]
+    deletes: tuple[str, ...]
+    known: tuple[str, ...]
+    undeleted: bool
+
+
+def client_files(repository: Repository, table: TableId, manifest_list: str) -> ClientFiles:
+    """Read a client's manifest list, and the manifests that it names.
+
+    Counts in them are not believed: the files' own footers are for that.
+
+    Args:
+        repository: The repository.
+        table: The table's lineage, whose folders the client was given.
+        manifest_list: URI of the list.
+
+    Raises:
+        InputError: A file isn't there, or is outside of the folder handed out.
+        UnsupportedError: The snapshot deletes rows by their values, or with deletion vectors.
+    """
+    reader = _Reader(repository, table)
+    paths: dict[str, None] = {}
+    deletes: dict[str, None] = {}
+    undeleted = False
+    for manifest in reader.records(manifest_list):
+        is_data = int(manifest.get("content") or _DATA) == _DATA
+        for entry in reader.records(str(manifest["manifest_path"])):
+            file: Mapping[str, Any] = entry["data_file"]
+            if int(entry["status"]) == _DELETED:
+                undeleted |= not is_data
+                continue
+            path = reader.path(str(file["file_path"]))
+            if not is_data:
+                _check_deletes(path, file, table)
+                deletes[path] = None
+                continue
+            if str(file.get("file_format")).upper() != "PARQUET":
+                raise UnsupportedError(
+                    f"{path} is a file of the format {file.get('file_format')}. Tables of a "
+                    "repository consist of Parquet files; set write.format.default to parquet."
+                )
+            if path in paths:
+                raise InputError(f"The snapshot names {path} twice. Nothing was changed.")
+            paths[path] = None
+    ours = [path for path in deletes if path.startswith(_OURS)]
+    return ClientFiles(
+        paths=tuple(paths),
+        deletes=tuple(path for path in deletes if path not in ours),
+        known=tuple(ours),
+        undeleted=undeleted,
+    )
+
+
+def is_handed_out(path: str, table: TableId) -> bool:
+    """Return whether a file is in a folder that clients of a table were given."""
+    return re.match(f"{re.escape(f'data/{table}/')}{_WRITE}", path) is not None
+
+
+def holds_client_rows(path: str, table: TableId) -> bool:
+    """Return whether a file is where clients of a table were told to put rows."""
+    return is_handed_out(path, table) and path.split("/")[3] == CLIENT_FOLDER
+
+
+class ClientPaths:
+    """Gives the paths of the files that clients name by URI."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._root = place_of(repository).root
+
+    def path(self, uri: str) -> str:
+        """Return a file's path in the repository.
+
+        Raises:
+            InputError: It is not in it.
+        """
+        given, root = re.sub("^s3a://", "s3://", uri), self._root
+        if root.startswith(_LOCAL):
+            given, root = re.sub("^file:/*", "/", given), root.removeprefix(_LOCAL)
+        path = given.removeprefix(f"{root}/")
+        if path == given or not {"", ".", ".."}.isdisjoint(path.split("/")):
+            raise InputError(
+                f"{uri} is not below the repository, {self._root}. Write files to the folder in "
+                "the table's property write.data.path; load the table again to see it."
+            )
+        return path
+
+
+class _Reader(ClientPaths):
+    """Reads the Avro files of one snapshot."""
+
+    def __init__(self, repository: Repository, table: TableId) -> None:
+        super().__init__(repository)
+        self._repository = repository
+        self._table = table
+
+    def records(self, uri: str) -> list[dict[str, Any]]:
+        """Return the records of an Avro file, which is ours or the client's."""
+        path = self.path(uri)
+        if not path.startswith(_OURS) and not is_handed_out(path, self._table):
+            raise InputError(
+                f"{uri} is outside of the folders that the table's clients were given. Write it "
+                "to the table's property write.metadata.path; load the table again to see it."
+            )
+        try:
+            return read_avro(self._repository.blobs.get(path))
+        except NotFoundError:
+            raise InputError(f"{uri} is not there. Nothing was changed; write it again.") from None
+        except (ValueError, EOFError, KeyError, IndexError, TypeError) as error:
+            raise InputError(f"{uri} is not a file of Avro records: {error}.") from error
+
+
+def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
+    """Check that a delete file is one of positions, where it may be."""
+    if path.startswith(_OURS):
+        return
+    if int(file["content"]) != _POSITIONS or str(file.get("file_format")).upper() != "PARQUET":
+        raise UnsupportedError(
+            f"{path} deletes rows by their values, or is no Parquet file; tables of a repository "
+            "have deleted positions. Have the client write positions, or write the other rows of "
+            "a file again: set write.delete.mode, write.update.mode and write.merge.mode to "
+            "copy-on-write. Or delete them with dbt or with `dbt-vcs sql`."
+        )
+    if not holds_client_rows(path, table):
+        raise InputError(
+            f"{path} is outside of the folders that the table's clients were given. Nothing was "
+            "changed. Write it to the table's property write.data.path; load the table again to "
+            "see it."
+        )

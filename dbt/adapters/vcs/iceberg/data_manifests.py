@@ -1,0 +1,240 @@
+"""Data manifests: a segment's blocks as Iceberg lists them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.ids import SegmentId, TableId
+from dbt.adapters.vcs.core.model import Block, Field, Snapshot
+from dbt.adapters.vcs.iceberg.avro_files import Record
+from dbt.adapters.vcs.iceberg.bound_bytes import (
+    partition_value,
+    value_bytes,
+)
+from dbt.adapters.vcs.iceberg.data_entries import DataEntries
+from dbt.adapters.vcs.iceberg.manifest_files import (
+    ADDED,
+    DATA,
+    DATA_SEQUENCE,
+    DELETED,
+    DELETES,
+    EXISTING,
+    Spec,
+    manifest_bytes,
+)
+from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
+from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+
+_INHERITED: Final = -1
+"""Stands for the Iceberg snapshot that first lists a manifest, until it is known."""
+
+
+class TableFiles:
+    """The metadata files of one table: names them, writes them once, describes them.
+
+    Attributes:
+        blobs: The store, to read the table's rows.
+        place: Where they lie.
+        version: Format version of the table.
+        fields: The table's columns by field id.
+    """
+
+    def __init__(
+        self, files: PendingFiles, place: MetadataPlace, snapshot: Snapshot, version: int
+    ) -> None:
+        self.place = place
+        self.version = version
+        self.fields = {field.id: field for field in snapshot.schema.fields}
+        self.blobs = files.stored
+        self._files = files
+        self._folder = folder_of_table(place, snapshot.table)
+        self._specs: dict[tuple[str, ...], Spec] = {}
+
+    def path(self, kind: str, name: str) -> str:
+        """Return the path of a file in the table's folder."""
+        return f"{self._folder}/{kind}/{name}"
+
+    def spec_of(self, block: Block) -> Spec:
+        """Return how a block is partitioned, as far as the table has the columns."""
+        ids = tuple(sorted(id for id in block.partition if id in self.fields))
+        found = self._specs.get(ids)
+        if found is None:
+            found = self._specs[ids] = Spec(tuple(self.fields[id] for id in ids))
+        return found
+
+    @property
+    def specs(self) -> Iterable[Spec]:
+        """All ways in which the blocks seen so far are partitioned."""
+        return self._specs.values()
+
+    def values_of(self, spec: Spec, block: Block) -> tuple[Any, ...]:
+        """Return a block's partition values as Avro has them."""
+        return tuple(partition_value(field, block.partition[field.id]) for field in spec.fields)
+
+    def shape(self, columns: Iterable[Field], *more: str) -> str:
+        """Return a digest of all that a manifest's bytes depend on besides its segment."""
+        types = [(field.id, field.type) for field in columns]
+        return digest_of([self.place.root, self.version, types, *more])
+
+    def put(self, path: str, make: Callable[[], bytes]) -> int:
+        """Let a file be written unless it is there, and return its size."""
+        try:
+            return self._files.size(path)
+        except NotFoundError:
+            data = make()
+        self._files.add(path, data)
+        return len(data)
+
+
+def folder_of_table(place: MetadataPlace, table: TableId) -> str:
+    """Return the folder of a table's metadata, relative to the repository."""
+    return f"{place.folder}/tables/{table}"
+
+
+def digest_of(value: Any) -> str:
+    """Return a short digest of a JSON value."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:16]
+
+
+def data_manifests(files: TableFiles, id: SegmentId, blocks: Sequence[Block]) -> list[Record]:
+    """Write a segment's manifests, one for each way in which its blocks are partitioned.
+
+    They belong to no version: everything that lists them says which one added them.
+    """
+    found = []
+    for spec, part in _by_spec(files, blocks).items():
+        columns = _columns(files, part)
+        shape = files.shape(columns, *spec.ids)
+        path = files.path("manifests", f"{id}-{shape}.avro")
+        found.append(_written(files, path, spec, columns, [(block, ADDED) for block in part]))
+    return found
+
+
+def changed_manifests(
+    files: TableFiles, id: SegmentId, blocks: Sequence[Block], kept: set[str], before: int
+) -> list[Record]:
+    """Write manifests of a segment some of whose blocks were in other segments before.
+
+    Args:
+        files: The table's files.
+        id: The segment.
+        blocks: Its blocks.
+        kept: Paths of the blocks that were there before.
+        before: The Iceberg snapshot before.
+    """
+    found = []
+    for spec, part in _by_spec(files, blocks).items():
+        columns = _columns(files, part)
+        old = sorted(block.path for block in part if block.path in kept)
+        shape = files.shape(columns, *spec.ids, str(before), *old)
+        path = files.path("manifests", f"{id}-{shape}.avro")
+        marked = [(block, EXISTING if block.path in kept else ADDED) for block in part]
+        found.append(_written(files, path, spec, columns, marked, before))
+    return found
+
+
+def removed_manifests(files: TableFiles, blocks: Sequence[Block], after: int) -> list[Record]:
+    """Write manifests that tell which blocks a version no longer has."""
+    found = []
+    for spec, part in _by_spec(files, blocks).items():
+        columns = _columns(files, part)
+        gone = digest_of([after, *(block.path for block in part)])
+        path = files.path("manifests", f"removed-{gone}-{files.shape(columns, *spec.ids)}.avro")
+        marked = [(block, DELETED) for block in part]
+        found.append(_written(files, path, spec, columns, marked, after))
+    return found
+
+
+def _by_spec(files: TableFiles, blocks: Iterable[Block]) -> dict[Spec, list[Block]]:
+    found: dict[Spec, list[Block]] = {}
+    for block in blocks:
+        found.setdefault(files.spec_of(block), []).append(block)
+    return found
+
+
+def _columns(files: TableFiles, blocks: Iterable[Block]) -> list[Field]:
+    """Return the columns that some of the blocks say something about."""
+    ids = {id for block in blocks for part in (block.stats, block.partition) for id in part}
+    return [field for id, field in files.fields.items() if id in ids]
+
+
+def _written(
+    files: TableFiles,
+    path: str,
+    spec: Spec,
+    columns: Sequence[Field],
+    blocks: Sequence[tuple[Block, int]],
+    snapshot: int | None = None,
+) -> Record:
+    """Write a manifest, and return what a manifest list says of it."""
+    values = [files.values_of(spec, block) for block, _ in blocks]
+
+    def make() -> bytes:
+        encode = DataEntries(files.place.root, spec, columns, files.version).of
+        entries = [
+            encode(block, part, status, None if status == ADDED else snapshot)
+            for (block, status), part in zip(blocks, values, strict=True)
+        ]
+        return manifest_bytes(spec, entries, content=DATA, columns=columns, version=files.version)
+
+    counts = {status: [0, 0] for status in (ADDED, EXISTING, DELETED)}
+    for block, status in blocks:
+        counts[status][0] += 1
+        counts[status][1] += block.rows
+    return listed(files, path, files.put(path, make), spec, DATA, counts, values)
+
+
+def listed(
+    files: TableFiles,
+    path: str,
+    size: int,
+    spec: Spec,
+    content: int,
+    counts: Mapping[int, Sequence[int]],
+    values: Sequence[tuple[Any, ...]],
+) -> Record:
+    """Return what a manifest list says of a manifest, but for who added it and when."""
+    found: Record = {
+        "manifest_path": files.place.uri(path),
+        "manifest_length": size,
+        "partition_spec_id": spec.number,
+        "content": content,
+        "sequence_number": _INHERITED if content == DELETES else DATA_SEQUENCE,
+        "min_sequence_number": _INHERITED if content == DELETES else DATA_SEQUENCE,
+        "added_snapshot_id": _INHERITED,
+        "partitions": [
+            _summary(field, [value[place] for value in values])
+            for place, field in enumerate(spec.fields)
+        ],
+    }
+    for status, word in ((ADDED, "added"), (EXISTING, "existing"), (DELETED, "deleted")):
+        files_count, rows = counts.get(status, (0, 0))
+        found |= {f"{word}_files_count": files_count, f"{word}_rows_count": rows}
+    return found
+
+
+def stamped(manifest: Record, snapshot: int, sequence: int) -> Record:
+    """Return what a list says of a manifest that a version adds."""
+    numbers = {key: sequence if manifest[key] == _INHERITED else manifest[key] for key in _NUMBERS}
+    return {**manifest, **numbers, "added_snapshot_id": snapshot}
+
+
+_NUMBERS: Final = ("sequence_number", "min_sequence_number")
+
+
+def _summary(field: Field, values: Sequence[Any]) -> Record:
+    present = [value for value in values if value is not None]
+    numbers = [value for value in present if isinstance(value, float)]
+    low, high = (min(present), max(present)) if present and not numbers else (None, None)
+    return {
+        "contains_null": len(present) < len(values),
+        "contains_nan": any(map(math.isnan, numbers)),
+        "lower_bound": value_bytes(field, low),
+        "upper_bound": value_bytes(field, high),
+    }

@@ -1,0 +1,213 @@
+"""The folder of an exported branch: what lies in it, and which versions it names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.branch_names import quote
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
+
+EXPORTS: Final = f"{FOLDER}/export"
+HINT: Final = "version-hint.text"
+STATES: Final = "_exported"
+"""No schema's name begins so."""
+
+_VERSION: Final = re.compile(r"v([1-9][0-9]*)\.metadata\.json")
+_KEPT: Final = 5
+"""How many metadata files of a table are kept: somebody may have read the hint a moment ago."""
+
+_FEW: Final = 20
+"""Tables whose folders are listed one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportState:
+    """What was exported last, all of it.
+
+    Attributes:
+        move: Number of the branch's move.
+        commit: Where the branch pointed.
+        refused: The tables of the commit that can't be exported, and why.
+    """
+
+    move: int
+    commit: CommitId
+    refused: dict[str, str]
+
+
+class NumberedFile(NamedTuple):
+    """A metadata file to write."""
+
+    number: int
+    data: bytes
+
+
+class Showing(NamedTuple):
+    """The number of the metadata file that readers are to find, and the paths of those before."""
+
+    number: int
+    versions: Mapping[int, str]
+
+
+class ExportFolder:
+    """The exported tables of one branch."""
+
+    def __init__(self, blobs: Blobs, path: str) -> None:
+        self._blobs = blobs
+        self.path = path
+
+    def state(self) -> ExportState | None:
+        """Return what was exported last; None if that is unknown."""
+        states = sorted(info.path for info in self._blobs.walk(f"{self.path}/{STATES}"))
+        if not states:
+            return None
+        found = _read(self._blobs, states[-1])
+        return ExportState(
+            move=int(states[-1].rpartition("/")[2].partition(".")[0]),
+            commit=CommitId(found["commit"]),
+            refused=dict(found["refused"]),
+        )
+
+    def finish(self, state: ExportState) -> None:
+        """Write down what was exported, and forget what was before."""
+        path = f"{self.path}/{STATES}/{state.move:020}.json"
+        facts = {"commit": state.commit, "refused": state.refused}
+        self._blobs.replace(path, json.dumps(facts).encode())
+        for info in list(self._blobs.walk(f"{self.path}/{STATES}")):
+            if info.path < path:
+                self._blobs.delete(info.path)
+
+    def relations(self) -> set[RelationName]:
+        """Return the tables that are exported."""
+        return {
+            RelationName(schema, table)
+            for schema in self._blobs.folders(self.path)
+            if schema != STATES
+            for table in self._blobs.folders(f"{self.path}/{schema}")
+            if self.versions(RelationName(schema, table))
+        }
+
+    def folder_of(self, relation: RelationName) -> str:
+        """Return the folder of a table's metadata, relative to the repository."""
+        return f"{self.path}/{relation.schema}/{relation.identifier}/metadata"
+
+    def versions(self, relation: RelationName) -> dict[int, str]:
+        """Return the paths of a table's metadata files by number, in ascending order."""
+        return self.versions_of([relation])[relation]
+
+    def versions_of(
+        self, relations: Collection[RelationName]
+    ) -> dict[RelationName, dict[int, str]]:
+        """Return the paths of tables' metadata files; see `versions`."""
+        folders = {self.folder_of(relation): relation for relation in relations}
+        found: dict[RelationName, dict[int, str]] = {relation: {} for relation in relations}
+        # A listing of everything takes fewer requests than one for each of many tables.
+        walked = folders if len(folders) <= _FEW else [self.path]
+        for info in (info for folder in walked for info in self._blobs.walk(folder)):
+            folder, _, name = info.path.rpartition("/")
+            matched = _VERSION.fullmatch(name)
+            if matched and folder in folders:
+                found[folders[folder]][int(matched[1])] = info.path
+        return {relation: dict(sorted(paths.items())) for relation, paths in found.items()}
+
+    def metadata(self, path: str) -> dict[str, Any] | None:
+        """Return a metadata file; None if it is gone meanwhile."""
+        try:
+            return _read(self._blobs, path)
+        except NotFoundError:
+            return None
+
+    def last(self, versions: Mapping[int, str]) -> dict[str, Any] | None:
+        """Return the metadata file with the highest number; None if there is none."""
+        return self.metadata(versions[max(versions)]) if versions else None
+
+    def add(self, files: Mapping[RelationName, NumberedFile]) -> set[RelationName]:
+        """Write metadata files, and return the tables that have one with the number already."""
+        paths = {
+            f"{self.folder_of(relation)}/v{file.number}.metadata.json": relation
+            for relation, file in files.items()
+        }
+        datas = {path: files[relation].data for path, relation in paths.items()}
+        return {paths[path] for path in self._blobs.create_all(datas)}
+
+    def show(self, shown: Mapping[RelationName, Showing]) -> None:
+        """Let readers find metadata files, and delete those long before."""
+        each(lambda item: self._show(*item), shown.items())
+
+    def _show(self, relation: RelationName, showing: Showing) -> None:
+        if self._hint(relation) != showing.number:
+            path = f"{self.folder_of(relation)}/{HINT}"
+            self._blobs.replace(path, str(showing.number).encode())
+        for old, path in showing.versions.items():
+            if old <= showing.number - _KEPT:
+                self._blobs.delete(path)
+
+    def remove(self, relation: RelationName) -> bool:
+        """Delete a table from the export; return whether it was there."""
+        folder = self.folder_of(relation)
+        versions = self.versions(relation)
+        # Without the hint readers take the highest number.
+        self._blobs.delete(f"{folder}/{HINT}")
+        for _, path in sorted(versions.items(), reverse=True):
+            self._blobs.delete(path)
+        return bool(versions)
+
+    def named(self) -> Iterator[SnapshotId]:
+        """Yield the versions of tables that readers of the export may ask for.
+
+        Raises:
+            DamagedError: A metadata file can't be read.
+        """
+        for relation in self.relations():
+            versions = self.versions(relation)
+            hint = self._hint(relation)
+            shown = {number for number in versions if number == hint} | {*list(versions)[-1:]}
+            for number in shown:
+                for snapshot in (self.metadata(versions[number]) or {}).get("snapshots", ()):
+                    yield SnapshotId(snapshot["summary"]["vcs.snapshot"])
+
+    def _hint(self, relation: RelationName) -> int | None:
+        try:
+            text = self._blobs.get(f"{self.folder_of(relation)}/{HINT}")
+        except NotFoundError:
+            return None
+        return int(text) if text.isdigit() else None
+
+
+def export_folder(blobs: Blobs, branch: str) -> ExportFolder:
+    """Return the folder of a branch's exported tables."""
+    return ExportFolder(blobs, f"{EXPORTS}/{quote(branch)}")
+
+
+def exported_versions(blobs: Blobs) -> set[SnapshotId]:
+    """Return the versions of tables that exports of any branch name: a collection keeps them.
+
+    Raises:
+        DamagedError: A metadata file can't be read.
+    """
+    found: set[SnapshotId] = set()
+    for folder in blobs.folders(EXPORTS):
+        found.update(ExportFolder(blobs, f"{EXPORTS}/{folder}").named())
+    return found
+
+
+def _read(blobs: Blobs, path: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(blobs.get(path))
+    except ValueError as error:
+        raise DamagedError(
+            f"The exported file {path} can't be read: {error}. Nothing of the repository needs "
+            f"it: delete the folder {EXPORTS} and run dbt-vcs export again."
+        ) from error
+    return found

@@ -1,0 +1,197 @@
+"""Columns as Iceberg's schemas have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
+from dbt.adapters.vcs.core.model.data_type import FLOATS, Type, type_of
+from dbt.adapters.vcs.core.model.field_number import field_number
+
+_PLAIN: Final = {
+    "boolean": "boolean",
+    "tinyint": "int",
+    "smallint": "int",
+    "int": "int",
+    "bigint": "long",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "char": "string",
+    "varchar": "string",
+    "binary": "binary",
+    "date": "date",
+    "timestamp": "timestamptz",
+    "timestamp_ntz": "timestamp",
+    "time": "time",
+}
+
+
+def iceberg_schema(snapshot: Snapshot, number: int) -> dict[str, Any]:
+    """Return the columns of a version as an Iceberg schema with an id.
+
+    A primary key becomes the identifier fields, whose columns are required; Iceberg allows none
+    with floating-point or nested columns. Other columns are optional, declared NOT NULL or not:
+    an old file may lack one all of whose rows there are deleted.
+
+    Raises:
+        UnsupportedError: Iceberg has no type for a column; the message names it.
+    """
+    return columns_schema(snapshot.schema.fields, number, snapshot.primary_key)
+
+
+def columns_schema(
+    columns: tuple[Field, ...], number: int, primary_key: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return columns as an Iceberg schema with an id; see `iceberg_schema`.
+
+    Raises:
+        UnsupportedError: Iceberg has no type for a column; the message names it.
+    """
+    return {"type": "struct", "schema-id": number, **_described(columns, primary_key)}
+
+
+@lru_cache(maxsize=256)
+def _described(columns: tuple[Field, ...], primary_key: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a schema says besides its id; versions of a table mostly share it."""
+    schema = Schema(fields=columns)
+    key = _identifiers(schema, primary_key)
+    fields = [_field(field, is_required=field.id in key) for field in columns]
+    _check_distinct(schema)
+    found: dict[str, Any] = {"fields": fields}
+    if key:
+        found["identifier-field-ids"] = [field_number(id) for id in key]
+    return found
+
+
+def iceberg_type(field: Field) -> Any:
+    """Return a column's type: Iceberg's word, or a dictionary for a nested one.
+
+    Raises:
+        UnsupportedError: Iceberg has none.
+    """
+    return _type(type_of(field.type), (field.id,), field)
+
+
+def name_mapping(schemas: Iterable[Schema]) -> list[dict[str, Any]]:
+    """Return which columns the names in files without numbers stand for: names are field ids."""
+    fields = {field.id: field for schema in schemas for field in schema.fields}
+    return [_mapped(field_number(id), id, iceberg_type(fields[id])) for id in fields]
+
+
+def _field(field: Field, *, is_required: bool) -> dict[str, Any]:
+    if field.initial is not None:
+        raise UnsupportedError(
+            f"The column '{field.name}' was added with a default for the rows that were there, "
+            f"and Iceberg tables of format version 2 can't tell it ({field.initial!r}). "
+            "Rebuild the table, and other engines can read it."
+        )
+    found = {
+        "id": field_number(field.id),
+        "name": field.name,
+        "required": is_required,
+        "type": iceberg_type(field),
+    }
+    return found | ({"doc": field.comment} if field.comment else {})
+
+
+def _type(type_: Type, path: tuple[str, ...], field: Field) -> Any:
+    if type_.collation is not None:
+        raise _unsupported(field, "Iceberg compares texts by their bytes alone")
+    if type_.kind in _PLAIN:
+        return _PLAIN[type_.kind]
+    if type_.kind == "decimal":
+        return f"decimal({type_.precision}, {type_.scale})"
+    if type_.kind == "array":
+        return {
+            "type": "list",
+            "element-id": field_number(*path, "element"),
+            "element": _type(type_.parts[0], (*path, "element"), field),
+            "element-required": False,
+        }
+    if type_.kind == "map":
+        return {
+            "type": "map",
+            "key-id": field_number(*path, "key"),
+            "key": _type(type_.parts[0], (*path, "key"), field),
+            "value-id": field_number(*path, "value"),
+            "value": _type(type_.parts[1], (*path, "value"), field),
+            "value-required": False,
+        }
+    if type_.kind == "struct":
+        return {"type": "struct", "fields": list(_members(type_, path, field))}
+    raise _unsupported(field, "Iceberg has no type that holds the same values")
+
+
+def _members(type_: Type, path: tuple[str, ...], field: Field) -> Iterator[dict[str, Any]]:
+    for name, part in zip(type_.names, type_.parts, strict=True):
+        yield {
+            "id": field_number(*path, name),
+            "name": name,
+            "required": False,
+            "type": _type(part, (*path, name), field),
+        }
+
+
+def _unsupported(field: Field, why: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"The column '{field.name}' has the type {field.type}, and {why}. Other engines can't "
+        "read the relation; give them one without the column, or with a cast of it."
+    )
+
+
+def _identifiers(schema: Schema, key: tuple[str, ...]) -> tuple[str, ...]:
+    for id in key:
+        field = schema.by_id(id)
+        if field is None or type_of(field.type).kind in FLOATS or type_of(field.type).is_nested:
+            return ()
+    return key
+
+
+def _check_distinct(schema: Schema) -> None:
+    owners: dict[int, str] = {}
+    for field in schema.fields:
+        for number in _numbers(field_number(field.id), iceberg_type(field)):
+            other = owners.setdefault(number, field.name)
+            if other != field.name:
+                raise UnsupportedError(
+                    f"The columns '{other}' and '{field.name}' have the same number in Iceberg, "
+                    f"{number}, which happens to one of two billion pairs. Other engines can't "
+                    "read this table; add one of the columns again under another name."
+                )
+
+
+def _numbers(number: int, type_: Any) -> Iterator[int]:
+    """Yield the numbers of a column and of all fields inside it."""
+    yield number
+    for inner, part in _inside(type_):
+        yield from _numbers(inner, part)
+
+
+def all_numbers(schema: dict[str, Any]) -> Iterator[int]:
+    """Yield all numbers in an Iceberg schema."""
+    for field in schema["fields"]:
+        yield from _numbers(field["id"], field["type"])
+
+
+def _inside(type_: Any) -> list[tuple[int, Any]]:
+    if not isinstance(type_, dict):
+        return []
+    if type_["type"] == "list":
+        return [(type_["element-id"], type_["element"])]
+    if type_["type"] == "map":
+        return [(type_["key-id"], type_["key"]), (type_["value-id"], type_["value"])]
+    return [(field["id"], field["type"]) for field in type_["fields"]]
+
+
+def _mapped(number: int, name: str, type_: Any) -> dict[str, Any]:
+    names = {"list": ["element"], "map": ["key", "value"]}
+    found: dict[str, Any] = {"field-id": number, "names": [name]}
+    if isinstance(type_, dict):
+        inner = names.get(type_["type"]) or [field["name"] for field in type_["fields"]]
+        parts = zip(inner, _inside(type_), strict=True)
+        found["fields"] = [_mapped(part[0], name, part[1]) for name, part in parts]
+    return found

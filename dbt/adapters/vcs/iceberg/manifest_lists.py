@@ -1,0 +1,325 @@
+"""Manifest lists: what a version of a table consists of, and what it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId
+from dbt.adapters.vcs.core.model import Block, RelationName, Segment, SegmentRef, Snapshot
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.avro_files import Record
+from dbt.adapters.vcs.iceberg.data_manifests import (
+    TableFiles,
+    changed_manifests,
+    data_manifests,
+    digest_of,
+    folder_of_table,
+    removed_manifests,
+    stamped,
+)
+from dbt.adapters.vcs.iceberg.delete_manifests import delete_manifests
+from dbt.adapters.vcs.iceberg.deletion_vectors import vector_manifests
+from dbt.adapters.vcs.iceberg.listed_version import (
+    AFTER,
+    ROWS,
+    SPECS,
+    SUMMARY,
+    TYPES,
+    ListedVersion,
+)
+from dbt.adapters.vcs.iceberg.manifest_files import DATA, DELETES, list_bytes
+from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
+from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.shown_history import ShownVersion
+
+_ALONE: Final = "0" * 40
+"""Stands for the commit where that is not known."""
+
+
+def number_of(version: SnapshotId) -> int:
+    """Return the Iceberg snapshot that a version is."""
+    return int(version[:16], 16) >> 1 or 1
+
+
+class ManifestLists:
+    """The manifest lists of one relation; each is written once, after that of the version before.
+
+    What the version before shares is copied from its list, so the cost follows the change.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        place: MetadataPlace,
+        relation: RelationName,
+        version: int,
+        files: PendingFiles,
+    ) -> None:
+        self._repository = repository
+        self._files = files
+        self._known: dict[str, ListedVersion] = {}
+        self._place = place
+        self._version = version
+        self._kind = digest_of([place.root, version])
+        self._relation = digest_of([str(relation)])
+
+    def of(self, shown: ShownVersion, base: str = "") -> ListedVersion:
+        """Return the list of a version in a history, written if there is none.
+
+        Args:
+            shown: The version.
+            base: Path of the list of the version before; by default any of its lists.
+        """
+        found = self._find(self._path(shown))
+        if found is None and shown.commit is None:
+            found = self._any(shown.snapshot)
+        return found or self._made(shown, base)
+
+    def _path(self, shown: ShownVersion) -> str:
+        commit = shown.commit or _ALONE
+        return f"{self._prefix(shown.snapshot)}{commit[:40]}-{self._relation}.avro"
+
+    def _prefix(self, version: SnapshotId) -> str:
+        """Return what the paths of a version's lists begin with."""
+        table = self._repository.objects.snapshot(version).table
+        return f"{folder_of_table(self._place, table)}/lists/{self._kind}/{version}-"
+
+    def _find(self, path: str) -> ListedVersion | None:
+        found = self._known.get(path)
+        if found is None:
+            try:
+                data = self._files.get(path)
+            except NotFoundError:
+                return None
+            found = self._known[path] = ListedVersion(path, data)
+        return found
+
+    def _any(self, version: SnapshotId) -> ListedVersion | None:
+        """Return any list of a version: all list the same files."""
+        path = self._files.any_list(self._prefix(version))
+        return None if path is None else self._find(path)
+
+    def _made(self, shown: ShownVersion, base: str) -> ListedVersion:
+        before = self._find(base) if base else None
+        if before is None and shown.before is not None:
+            before = self._any(shown.before)
+        snapshot = self._repository.objects.snapshot(shown.snapshot)
+        files = TableFiles(self._files, self._place, snapshot, self._version)
+        making = _Making(self._repository, files, shown, before, snapshot)
+        data = list_bytes(making.manifests(), making.facts(), self._version)
+        made = self._known[self._path(shown)] = ListedVersion(self._path(shown), data)
+        self._files.add_list(made.path, data)
+        return made
+
+
+class _Making:
+    """The making of one list."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        files: TableFiles,
+        shown: ShownVersion,
+        base: ListedVersion | None,
+        snapshot: Snapshot,
+    ) -> None:
+        self._objects = repository.objects
+        self._shown = shown
+        self._base = base
+        self._snapshot = snapshot
+        self._before = (
+            None if shown.before is None or base is None else self._objects.snapshot(shown.before)
+        )
+        self._files = files
+        self._number = number_of(shown.snapshot)
+        self._version = files.version
+        self._next_row = 0
+        self._added = 0
+        self._removed = 0
+        self._new_deletes = 0
+        self._manifests: list[Record] | None = None
+
+    def manifests(self) -> list[Record]:
+        """Return what the version lists: data first, in the order of the table's rows."""
+        if self._manifests is None:
+            found = list(self._listed())
+            found = sorted(found, key=lambda manifest: int(manifest["content"]))
+            self._manifests = self._numbered(found)
+        return self._manifests
+
+    def _listed(self) -> Iterator[Record]:
+        shared = self._shared()
+        gone = self._gone()
+        kept: set[str] = set()
+        for ref in self._snapshot.segments:
+            if ref.id in shared:
+                yield from shared[ref.id]
+                continue
+            segment = self._objects.segment(ref.id)
+            old = gone.keys() & {block.path for block in segment.blocks}
+            kept |= old
+            yield from self._new(ref, segment, old)
+        if self._version >= 3:
+            yield from self._vectors()
+        removed = [block for path, block in gone.items() if path not in kept]
+        self._removed = len(removed)
+        for manifest in removed_manifests(self._files, removed, self._number):
+            yield stamped(manifest, self._number, self._shown.at)
+
+    def _shared(self) -> dict[str, list[Record]]:
+        """Return the manifests of the version before that mean the same here, by segment."""
+        if self._base is None or self._before is None:
+            return {}
+        fields = self._files.fields
+        types = self._base.types
+        if any(types.get(id, field.type) != field.type for id, field in fields.items()):
+            return {}
+        old = {ref.id for ref in self._before.segments}
+        base = self._base
+        # A segment of derivations alone lists nothing.
+        listed: dict[str, list[Record]] = {id: [] for id in old} | self._base.by_segment()
+        return {
+            ref.id: listed[ref.id]
+            for ref in self._snapshot.segments
+            if ref.id in old
+            and all(
+                fields.keys() >= set(base.specs[manifest["partition_spec_id"]])
+                for manifest in listed[ref.id]
+            )
+        }
+
+    def _gone(self) -> dict[str, Block]:
+        """Return the blocks of segments that only the version before has, by path."""
+        if self._before is None:
+            return {}
+        own = {ref.id for ref in self._snapshot.segments}
+        refs = [ref for ref in self._before.segments if ref.id not in own]
+        segments = [self._objects.segment(ref.id) for ref in refs]
+        return {block.path: block for segment in segments for block in segment.blocks}
+
+    def _new(self, ref: SegmentRef, segment: Segment, old: set[str]) -> Iterator[Record]:
+        is_known = self._before is not None and ref.id in {r.id for r in self._before.segments}
+        if is_known:
+            # It was there, and its manifests mean something else now.
+            old = {block.path for block in segment.blocks}
+        if old and self._shown.before is not None:
+            before = number_of(self._shown.before)
+            found = changed_manifests(self._files, ref.id, segment.blocks, old, before)
+        else:
+            found = data_manifests(self._files, ref.id, segment.blocks)
+        self._added += len(segment.blocks) - len(old)
+        self._new_deletes += 0 if is_known else ref.deleted
+        if segment.tombstones and self._version < 3:
+            find = _Finder(self._objects.segment, self._snapshot, segment)
+            found += delete_manifests(self._files, ref.id, segment.tombstones, find)
+        for manifest in found:
+            yield stamped(manifest, self._number, self._shown.at)
+
+    def _vectors(self) -> Iterator[Record]:
+        """Yield the manifests of all deletions: a file has one vector, not one a tombstone."""
+        refs = [ref for ref in self._snapshot.segments if ref.deleted]
+        stones = [stone for ref in refs for stone in self._objects.segment(ref.id).tombstones]
+        if not stones:
+            return
+        known = {} if self._base is None else self._base.by_path()
+        find = _Finder(self._objects.segment, self._snapshot, Segment())
+        for manifest in vector_manifests(self._files, stones, find):
+            same = known.get(manifest["manifest_path"])
+            yield same or stamped(manifest, self._number, self._shown.at)
+
+    def _numbered(self, manifests: list[Record]) -> list[Record]:
+        """Return manifests with the numbers of their rows, as format version 3 wants."""
+        if self._version < 3:
+            return manifests
+        row, found = self.first_row, []
+        for manifest in manifests:
+            if manifest["content"] == DATA and manifest.get("first_row_id") is None:
+                manifest = {**manifest, "first_row_id": row}
+                row += manifest["added_rows_count"] + manifest["existing_rows_count"]
+            found.append(manifest)
+        self._next_row = row
+        return found
+
+    @property
+    def first_row(self) -> int:
+        """The number of the first new row."""
+        return 0 if self._base is None else self._base.next_row
+
+    def facts(self) -> dict[str, str]:
+        """Return what the list's header says; called after `manifests`."""
+        specs = {spec.number: spec.ids for spec in self._files.specs}
+        if self._base is not None:
+            used = {manifest["partition_spec_id"] for manifest in self.manifests()}
+            specs |= {n: ids for n, ids in self._base.specs.items() if n in used}
+        types = {id: field.type for id, field in self._files.fields.items()}
+        return {
+            "snapshot-id": str(self._number),
+            "sequence-number": str(self._shown.at),
+            AFTER: "" if self._base is None else self._base.path,
+            TYPES: _json(types),
+            SPECS: _json(specs),
+            SUMMARY: _json(self._summary()),
+            ROWS: _json([self.first_row, self._next_row]),
+        }
+
+    def _summary(self) -> dict[str, str]:
+        now, before = self._snapshot, self._before
+        deletes = [m for m in self.manifests() if m["content"] == DELETES]
+        found = {
+            "operation": self._operation(),
+            "added-data-files": self._added,
+            "deleted-data-files": self._removed,
+            "total-data-files": now.block_count,
+            "total-records": sum(ref.rows for ref in now.segments),
+            "total-files-size": now.bytes,
+            "total-delete-files": sum(m["added_files_count"] for m in deletes),
+            "total-position-deletes": sum(ref.deleted for ref in now.segments),
+            "total-equality-deletes": 0,
+            "vcs.operation": now.operation,
+            "vcs.rows-before": None if before is None else before.rows,
+        }
+        return {key: str(value) for key, value in found.items() if value is not None}
+
+    def _operation(self) -> str:
+        """Return Iceberg's word for what happened; readers of new rows only skip all but `append`.
+
+        A compaction changes no rows. What only adds files, and deletes nothing, is an append.
+        """
+        deleted = sum(ref.deleted for ref in self._snapshot.segments)
+        before = 0 if self._before is None else sum(ref.deleted for ref in self._before.segments)
+        if self._snapshot.operation == _COMPACTION and self._before is not None:
+            return "replace" if self._snapshot.rows == self._before.rows else "overwrite"
+        if not self._removed and not self._new_deletes and deleted == before:
+            return "append"
+        if not self._added and (self._removed or self._new_deletes):
+            return "delete"
+        return "overwrite"
+
+
+_COMPACTION: Final = "optimize"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+class _Finder:
+    """Finds blocks by path among a version's segments, the likely ones first."""
+
+    def __init__(self, read: Any, snapshot: Snapshot, segment: Segment) -> None:
+        self._read = read
+        self._refs = snapshot.segments
+        self._found = {block.path: block for block in segment.blocks}
+
+    def __call__(self, paths: Iterable[str]) -> Mapping[str, Block]:
+        wanted = set(paths)
+        for ref in self._refs:
+            if wanted <= self._found.keys():
+                break
+            blocks = self._read(SegmentId(ref.id)).blocks
+            self._found.update((block.path, block) for block in blocks)
+        return {path: self._found[path] for path in wanted}

@@ -1,0 +1,82 @@
+"""Pending files: metadata that is made, and not yet in the store."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dbt.adapters.vcs.core.store.blobs import Blobs
+
+_HELD: Final = 32 * 2**20
+"""Bytes of manifests that wait before they are stored."""
+
+
+class PendingFiles:
+    """Files that wait to be stored together, seen as if they were in the store already.
+
+    Storing many at once costs about as much as storing one: a local disk is synced once, and
+    requests to an object store are made at the same time. Whatever a list names is in the store
+    before it is, so a process that dies leaves no list of files that are missing.
+
+    Attributes:
+        stored: The store.
+    """
+
+    def __init__(self, stored: Blobs) -> None:
+        self.stored = stored
+        self._named: dict[str, bytes] = {}
+        self._lists: dict[str, bytes] = {}
+        self._weight = 0
+        self._is_overtaken = False
+
+    def add(self, path: str, data: bytes) -> None:
+        """Let a manifest, or a file that one names, wait; many that wait may be stored now."""
+        self._named[path] = data
+        self._weight += len(data)
+        if self._weight > _HELD:
+            self._store_named()
+
+    def add_list(self, path: str, data: bytes) -> None:
+        """Let a list of manifests wait."""
+        self._lists[path] = data
+
+    def get(self, path: str) -> bytes:
+        """Return a file, waiting or stored; NotFoundError if there is none."""
+        found = self._waiting(path)
+        return self.stored.get(path) if found is None else found
+
+    def size(self, path: str) -> int:
+        """Return the size of a file, waiting or stored; NotFoundError if there is none."""
+        found = self._waiting(path)
+        return self.stored.size(path) if found is None else len(found)
+
+    def any_list(self, prefix: str) -> str | None:
+        """Return a list whose path begins so, waiting or stored."""
+        stored = self.stored.next_after(prefix)
+        if stored is not None and stored.startswith(prefix):
+            return stored
+        return next((path for path in self._lists if path.startswith(prefix)), None)
+
+    def store(self) -> bool:
+        """Store what waits; return whether it is what was made here.
+
+        Another process may have been first with other bytes, as another version of a package
+        writes them. Then lists say something else of a file than what is true, and none of them is
+        stored: whoever made them makes them again, from what is there.
+        """
+        self._store_named()
+        lists, self._lists = self._lists, {}
+        is_overtaken, self._is_overtaken = self._is_overtaken, False
+        return not is_overtaken and self._stored(lists)
+
+    def _store_named(self) -> None:
+        named, self._named, self._weight = self._named, {}, 0
+        if not self._stored(named):
+            self._is_overtaken = True
+
+    def _stored(self, files: dict[str, bytes]) -> bool:
+        there = self.stored.create_all(files) if files else set()
+        return all(self.stored.get(path) == files[path] for path in there)
+
+    def _waiting(self, path: str) -> bytes | None:
+        found = self._lists.get(path)
+        return self._named.get(path) if found is None else found

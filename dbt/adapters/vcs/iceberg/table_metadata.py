@@ -1,0 +1,358 @@
+"""Tables as Iceberg's readers load them: metadata.json of a relation at a commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
+from dbt.adapters.vcs.core.model import RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.iceberg.data_manifests import digest_of, folder_of_table
+from dbt.adapters.vcs.iceberg.iceberg_types import all_numbers, iceberg_schema, name_mapping
+from dbt.adapters.vcs.iceberg.listed_version import ListedVersion
+from dbt.adapters.vcs.iceberg.manifest_files import Spec, part_number
+from dbt.adapters.vcs.iceberg.manifest_lists import ManifestLists, number_of
+from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
+from dbt.adapters.vcs.iceberg.metadata_refs import NamedCommit, metadata_refs
+from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.shown_history import ShownVersion, kept_since, shown_versions
+
+FORMAT_VERSIONS: Final = (2, 3)
+"""The format versions of tables that can be written."""
+
+_LAST_PARTITION: Final = 999
+"""What an unpartitioned table has for the last number of a partition field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDocument:
+    """The metadata of a table, and all that it names, as stored.
+
+    Attributes:
+        metadata: What metadata.json holds.
+        location: URI of that file.
+        path: The same relative to the repository.
+        snapshot: The version that it shows.
+    """
+
+    metadata: dict[str, Any]
+    location: str
+    path: str
+    snapshot: SnapshotId
+
+
+def table_metadata(
+    repository: Repository,
+    commit: CommitId,
+    relation: RelationName,
+    *,
+    place: MetadataPlace,
+    format_version: int = 2,
+    names: Iterable[NamedCommit] = (),
+) -> TableDocument:
+    """Return a table as a commit shows it, with the versions that the commits before showed.
+
+    Manifests, delete files, the manifest lists and the file itself are in the store when this
+    returns. Each is created only if it is absent, and the cost follows what changed since the
+    last version that has any. Earlier versions are those of the commit's first parents, as far
+    as their rows are kept, and as far as Iceberg can hold them beside this one.
+
+    Args:
+        repository: The repository.
+        commit: The commit.
+        relation: The table.
+        place: Where to write, and how other engines reach the repository.
+        format_version: Format version of the Iceberg table.
+        names: Branches and tags to show as Iceberg's, where they show one of the versions.
+
+    Raises:
+        NotFoundError: The commit has nothing of the name.
+        UnsupportedError: Iceberg can't hold the table; the message names the column.
+        InputError: The relation is no table, or the format version is unknown.
+    """
+    files = PendingFiles(repository.blobs)
+    for _ in attempts(f"describe {relation}"):
+        described = describe_table(
+            repository,
+            commit,
+            relation,
+            place=place,
+            format_version=format_version,
+            names=names,
+            files=files,
+        )
+        if files.store():
+            break
+    data = encoded(described.metadata)
+    kind = digest_of([place.root, format_version])
+    folder = f"{folder_of_table(place, described.table)}/metadata/{kind}/{described.snapshot}"
+    path = f"{folder}/{hashlib.sha256(data).hexdigest()[:32]}.metadata.json"
+    if not repository.blobs.exists(path):
+        repository.blobs.create(path, data)
+    return TableDocument(
+        metadata=described.metadata,
+        location=place.uri(path),
+        path=path,
+        snapshot=described.snapshot,
+    )
+
+
+class DescribedTable(NamedTuple):
+    """The metadata of a table that is not in a file yet.
+
+    Attributes:
+        metadata: What metadata.json is to hold.
+        snapshot: The version that it shows.
+        table: The table.
+    """
+
+    metadata: dict[str, Any]
+    snapshot: SnapshotId
+    table: TableId
+
+
+def describe_table(
+    repository: Repository,
+    commit: CommitId,
+    relation: RelationName,
+    *,
+    place: MetadataPlace,
+    files: PendingFiles,
+    format_version: int = 2,
+    names: Iterable[NamedCommit] = (),
+) -> DescribedTable:
+    """Do what `table_metadata` does, but for writing metadata.json itself.
+
+    What it names waits in `files`, and has to be stored before anything names it.
+    """
+    if format_version not in FORMAT_VERSIONS:
+        known = " or ".join(map(str, FORMAT_VERSIONS))
+        raise InputError(
+            f"Found the format version {format_version} for an Iceberg table; expected {known}."
+        )
+    lists = ManifestLists(repository, place, relation, format_version, files)
+    history = _History(repository, lists, relation, format_version)
+    history.read(commit)
+    current = history.current
+    numbers = [number_of(item.shown.snapshot) for item in history.items]
+    refs = metadata_refs(repository, relation, number_of(current), numbers, names)
+    metadata = _metadata(repository, place, relation, history, refs, format_version)
+    return DescribedTable(metadata, current, history.newest.table)
+
+
+def encoded(metadata: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a metadata.json."""
+    return msgspec.json.encode(metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A version in the metadata."""
+
+    shown: ShownVersion
+    listed: ListedVersion
+    snapshot: Snapshot
+    times: list[Micros] = field(default_factory=list)
+
+
+class _History:
+    """The versions of a table that its metadata has, oldest first."""
+
+    def __init__(
+        self, repository: Repository, lists: ManifestLists, relation: RelationName, version: int
+    ) -> None:
+        self._repository = repository
+        self._lists = lists
+        self._relation = relation
+        self._version = version
+        self.items: list[_Item] = []
+        self.shown: ShownVersion
+        self.log: list[tuple[Micros, int]] = []
+
+    @property
+    def current(self) -> SnapshotId:
+        """The version that the commit shows."""
+        return self.shown.snapshot
+
+    @property
+    def newest(self) -> Snapshot:
+        """The stored version that the commit shows."""
+        return self._repository.objects.snapshot(self.current)
+
+    def read(self, commit: CommitId) -> None:
+        """Find what a commit and those before it showed."""
+        since = kept_since(self._repository)
+        shown = list(shown_versions(self._repository, commit, self._relation, since))[::-1]
+        self.shown = shown[-1]
+        # What can't be shown at all is refused before anything is written.
+        iceberg_schema(self.newest, 0)
+        first = self._first_supported(shown)
+        items: dict[SnapshotId, _Item] = {}
+        for one in shown[first:]:
+            known = items.get(one.snapshot)
+            if known is None:
+                before = items.get(one.before) if one.before else None
+                listed = self._lists.of(one, before.listed.path if before else "")
+                stored = self._repository.objects.snapshot(one.snapshot)
+                known = items[one.snapshot] = _Item(one, listed, stored)
+            known.times.append(one.at)
+        self.items = self._connected(list(items.values()))
+        self.log = sorted(
+            (at, number_of(item.shown.snapshot)) for item in self.items for at in item.times
+        )
+
+    def _first_supported(self, shown: Sequence[ShownVersion]) -> int:
+        """Return from which version on Iceberg can hold all."""
+        for place in range(len(shown) - 1, -1, -1):
+            try:
+                iceberg_schema(self._repository.objects.snapshot(shown[place].snapshot), 0)
+            except UnsupportedError:
+                return place + 1
+        return 0
+
+    def _connected(self, items: list[_Item]) -> list[_Item]:
+        """Return the newest items whose lists were made from each other, current columns alone.
+
+        A list that was made from another one of the version before says of what came earlier
+        that it is new in another version: read together they would lose rows, or repeat them.
+        """
+        columns = {column.id for column in self.newest.schema.fields}
+        wanted: dict[SnapshotId, str] = {}
+        kept: list[_Item] = []
+        for item in reversed(items):
+            parts = {id for ids in item.listed.specs.values() for id in ids}
+            path = wanted.get(item.shown.snapshot, item.listed.path)
+            if kept and (path != item.listed.path or not parts <= columns):
+                break
+            kept.append(item)
+            if item.shown.before is not None:
+                wanted.setdefault(item.shown.before, item.listed.after)
+        return kept[::-1]
+
+    @property
+    def last_sequence(self) -> int:
+        """The highest sequence number."""
+        return max(item.shown.at for item in self.items)
+
+
+def _metadata(
+    repository: Repository,
+    place: MetadataPlace,
+    relation: RelationName,
+    history: _History,
+    refs: dict[str, Any],
+    version: int,
+) -> dict[str, Any]:
+    snapshot = history.newest
+    schemas = _Schemas()
+    snapshots = [_snapshot(place, item, schemas, history.items, version) for item in history.items]
+    default, specs = _specs(history)
+    parts = [part_number(id) for spec in specs for id in spec.ids]
+    last = history.log[-1][0] // 1000
+    rows = {"next-row-id": max(item.listed.next_row for item in history.items)}
+    return {
+        **(rows if version >= 3 else {}),
+        "format-version": version,
+        "table-uuid": table_uuid(repository, relation, snapshot),
+        "location": place.uri(folder_of_table(place, snapshot.table)),
+        "last-sequence-number": history.last_sequence,
+        "last-updated-ms": last,
+        "last-column-id": max(n for schema in schemas.all for n in all_numbers(schema)),
+        "current-schema-id": schemas.number(snapshot),
+        "schemas": schemas.all,
+        "default-spec-id": default.number,
+        "partition-specs": [{"spec-id": spec.number, "fields": spec.json} for spec in specs],
+        "last-partition-id": max(parts, default=_LAST_PARTITION),
+        "default-sort-order-id": 0,
+        "sort-orders": [{"order-id": 0, "fields": []}],
+        "properties": _properties(history, relation),
+        "current-snapshot-id": number_of(history.current),
+        "refs": refs,
+        "snapshots": snapshots,
+        "snapshot-log": [
+            {"timestamp-ms": at // 1000, "snapshot-id": number} for at, number in history.log
+        ],
+        "metadata-log": [],
+        "statistics": [],
+        "partition-statistics": [],
+    }
+
+
+def _specs(history: _History) -> tuple[Spec, list[Spec]]:
+    """Return how new files are partitioned, and all ways in which files are."""
+    columns = {column.id: column for column in history.newest.schema.fields}
+    used = {ids for item in history.items for ids in item.listed.specs.values()}
+    default = tuple(sorted(history.newest.partition_by))
+    all = [Spec(tuple(columns[id] for id in ids)) for ids in sorted({default, *used})]
+    return next(spec for spec in all if spec.ids == default), all
+
+
+def _properties(history: _History, relation: RelationName) -> dict[str, str]:
+    snapshot = history.newest
+    mapping = name_mapping([item.snapshot.schema for item in history.items])
+    return {
+        **snapshot.properties,
+        **({"comment": snapshot.comment} if snapshot.comment else {}),
+        "schema.name-mapping.default": json.dumps(mapping),
+        "write.format.default": "parquet",
+        # Other engines must not delete files that other versions and branches need.
+        "gc.enabled": "false",
+        "vcs.relation": str(relation),
+        "vcs.snapshot": history.current,
+    }
+
+
+def table_uuid(repository: Repository, relation: RelationName, snapshot: Snapshot) -> str:
+    """Return a table's identity in Iceberg: a table dropped and created again is another one."""
+    name = f"dbt-vcs:{repository.id}/{snapshot.table}/{relation}"
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+
+
+class _Schemas:
+    """The different schemas of a table's versions, numbered from 0."""
+
+    def __init__(self) -> None:
+        self.all: list[dict[str, Any]] = []
+        self._numbers: dict[tuple[Schema, tuple[str, ...]], int] = {}
+
+    def number(self, snapshot: Snapshot) -> int:
+        """Return the number of a version's schema."""
+        # What was dropped before doesn't show.
+        key = Schema(fields=snapshot.schema.fields), snapshot.primary_key
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.all)
+            self.all.append(iceberg_schema(snapshot, found))
+        return found
+
+
+def _snapshot(
+    place: MetadataPlace, item: _Item, schemas: _Schemas, items: Iterable[_Item], version: int
+) -> dict[str, Any]:
+    known = {other.shown.snapshot for other in items}
+    summary = item.listed.summary | {"vcs.snapshot": item.shown.snapshot}
+    if item.shown.commit is not None:
+        summary["vcs.commit"] = item.shown.commit
+    found = {
+        "snapshot-id": number_of(item.shown.snapshot),
+        "sequence-number": item.shown.at,
+        "timestamp-ms": item.shown.at // 1000,
+        "manifest-list": place.uri(item.listed.path),
+        "summary": summary,
+        "schema-id": schemas.number(item.snapshot),
+    }
+    if version >= 3:
+        found["first-row-id"] = item.listed.first_row
+        found["added-rows"] = item.listed.next_row - item.listed.first_row
+    if item.shown.before in known:
+        found["parent-snapshot-id"] = number_of(item.shown.before)
+    return found

@@ -1,0 +1,95 @@
+"""Views as Iceberg's readers load them: metadata.json of a view at a commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.ids import CommitId, ViewId
+from dbt.adapters.vcs.core.model import Field, RelationName, View
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.iceberg_types import columns_schema
+from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
+from dbt.adapters.vcs.iceberg.shown_history import kept_since, shown_since, shown_view
+
+DIALECT: Final = "spark"
+"""The SQL that views are written in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewDocument:
+    """The metadata of a view, as stored.
+
+    Attributes:
+        metadata: What metadata.json holds.
+        location: URI of that file.
+        path: The same relative to the repository.
+        view: The version that it shows.
+    """
+
+    metadata: dict[str, Any]
+    location: str
+    path: str
+    view: ViewId
+
+
+def view_metadata(
+    repository: Repository, commit: CommitId, relation: RelationName, *, place: MetadataPlace
+) -> ViewDocument:
+    """Return a view as a commit shows it; the file is in the store when this returns.
+
+    Engines that know the dialect run the view's query, whose relations have their schemas.
+
+    Raises:
+        NotFoundError: The commit has nothing of the name.
+        UnsupportedError: The view calls functions of the repository, or Iceberg has no type for
+            one of its columns; the message names it.
+        InputError: The relation is no view.
+    """
+    id = shown_view(repository, commit, relation).view
+    view = repository.objects.view(id)
+    if view.calls:
+        raise UnsupportedError(
+            f"The view {relation} calls {', '.join(view.calls)}, and other engines don't have the "
+            "functions of a repository. Give them a table that is built from the view."
+        )
+    at = shown_since(repository, commit, relation, kept_since(repository)) // 1000
+    folder = f"{place.folder}/views/{id}"
+    metadata = _metadata(repository, relation, view, id, at) | {"location": place.uri(folder)}
+    data = json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode()
+    path = f"{folder}/{hashlib.sha256(data).hexdigest()[:32]}.metadata.json"
+    if not repository.blobs.exists(path):
+        repository.blobs.create(path, data)
+    return ViewDocument(metadata=metadata, location=place.uri(path), path=path, view=id)
+
+
+def _metadata(
+    repository: Repository, relation: RelationName, view: View, id: ViewId, at: int
+) -> dict[str, Any]:
+    fields = (
+        Field(id=column.name, name=column.name, type=column.type, comment=column.comment)
+        for column in view.columns
+    )
+    number = int(id[:8], 16) >> 1 or 1
+    version = {
+        "version-id": number,
+        "schema-id": 0,
+        "timestamp-ms": at,
+        "summary": {"engine-name": "dbt-vcs", "vcs.view": id},
+        "default-namespace": [relation.schema],
+        "representations": [{"type": "sql", "sql": view.text, "dialect": DIALECT}],
+    }
+    name = f"dbt-vcs:{repository.id}/view/{relation}"
+    return {
+        "view-uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, name)),
+        "format-version": 1,
+        "current-version-id": number,
+        "versions": [version],
+        "version-log": [{"version-id": number, "timestamp-ms": at}],
+        "schemas": [columns_schema(tuple(fields), 0)],
+        "properties": {**view.properties, **({"comment": view.comment} if view.comment else {})},
+    }

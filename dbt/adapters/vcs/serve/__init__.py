@@ -1,0 +1,1 @@
+"""An Iceberg REST catalog over a repository: `dbt-vcs serve`."""

@@ -1,0 +1,1 @@
+"""Writing through the catalog: Iceberg's changes become commits on a branch."""

@@ -1,0 +1,136 @@
+"""Column updates: a client's schema as the statements that change a table to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.serve.writing.branch_writer import target
+from dbt.adapters.vcs.serve.writing.commit_request import bad_request
+from dbt.adapters.vcs.serve.writing.iceberg_columns import IcebergColumn, IcebergColumns
+from dbt.adapters.vcs.statements.families.alter import (
+    AddColumns,
+    AlterColumn,
+    DropColumns,
+    RenameColumn,
+    SetProperties,
+    UnsetProperties,
+)
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.column_clauses import Position
+from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
+
+
+def column_updates(
+    relation: RelationName, old: IcebergColumns, new: IcebergColumns, last: Sequence[str]
+) -> Iterator[Statement]:
+    """Yield the statements that change a table's columns, known by their numbers.
+
+    Args:
+        relation: The table.
+        old: The columns that it shows.
+        new: The columns that it is to have.
+        last: Names of the partition columns, which stay at the end.
+
+    Raises:
+        RestError: No column would be left as it was.
+    """
+    kept = {column.number for column in new.columns}
+    dropped = [column.name for column in old.columns if column.number not in kept]
+    if len(dropped) == len(old.columns):
+        raise bad_request(
+            f"None of the new columns of {relation} has the number of an old one. Load the "
+            "table, and change the schema that it has."
+        )
+    if new.key != old.key and not set(old.key) <= {column.name for column in new.columns}:
+        yield from _key(relation, ())
+    if dropped:
+        yield DropColumns(target=target(relation), columns=tuple(dropped))
+    yield from _renames(relation, old, new)
+    yield from _changes(relation, old, new)
+    yield from _moves(relation, old, new, last)
+    if _key_numbers(new) != _key_numbers(old):
+        yield from _key(relation, new.key)
+
+
+def _changes(
+    relation: RelationName, old: IcebergColumns, new: IcebergColumns
+) -> Iterator[Statement]:
+    """Yield changes of columns that stay, and then those that are added."""
+    for column in new.columns:
+        before = old.by_number(column.number)
+        if before is not None:
+            yield from _altered(relation, before, column)
+    added = tuple(c.declared for c in new.columns if old.by_number(c.number) is None)
+    if added:
+        yield AddColumns(target=target(relation), columns=added)
+
+
+def _renames(
+    relation: RelationName, old: IcebergColumns, new: IcebergColumns
+) -> Iterator[Statement]:
+    """Yield renames, each of which finds its new name free: two columns may swap theirs."""
+    wanted = {column.number: column.name for column in new.columns}
+    names = {c.number: c.name for c in old.columns if c.number in wanted}
+    left = [number for number, name in names.items() if name != wanted[number]]
+    while left:
+        taken = {name.lower(): number for number, name in names.items()}
+        free = [n for n in left if taken.get(wanted[n].lower(), n) == n]
+        number = free[0] if free else left[0]
+        name = wanted[number] if free else f"__renamed_{number}"
+        yield RenameColumn(target=target(relation), column=names[number], new=name)
+        names[number] = name
+        left = [number for number, name in names.items() if name != wanted[number]]
+
+
+def _altered(
+    relation: RelationName, old: IcebergColumn, new: IcebergColumn
+) -> Iterator[Statement]:
+    change = AlterColumn(
+        target=target(relation),
+        column=new.name,
+        type=new.type if new.shape != old.shape else None,
+        comment=(new.comment or "") if new.comment != old.comment else None,
+        nullable=(not new.required) if new.required != old.required else None,
+    )
+    if (change.type, change.comment, change.nullable) != (None, None, None):
+        yield change
+
+
+def _moves(
+    relation: RelationName, old: IcebergColumns, new: IcebergColumns, last: Sequence[str]
+) -> Iterator[Statement]:
+    """Yield what brings the columns into order; those added stand at the end until then."""
+    names = {column.number: column.name for column in new.columns}
+    there = [c.number for c in old.columns if c.number in names]
+    there += [c.number for c in new.columns if c.number not in there]
+    at_end = {name.lower() for name in last}
+    present = [names[number] for number in there if names[number].lower() not in at_end]
+    wanted = [c.name for c in new.columns if c.name.lower() not in at_end]
+    for place, name in enumerate(wanted):
+        if present[place] != name:
+            present.remove(name)
+            present.insert(place, name)
+            yield AlterColumn(
+                target=target(relation),
+                column=name,
+                position=Position(place="after", column=wanted[place - 1])
+                if place
+                else Position(place="first"),
+            )
+
+
+def _key_numbers(columns: IcebergColumns) -> tuple[int, ...]:
+    numbers = {column.name: column.number for column in columns.columns}
+    return tuple(numbers[name] for name in columns.key)
+
+
+def _key(relation: RelationName, key: Sequence[str]) -> Iterator[Statement]:
+    if key:
+        yield SetProperties(
+            kind="table", target=target(relation), properties={PRIMARY_KEY: ", ".join(key)}
+        )
+    else:
+        yield UnsetProperties(
+            kind="table", target=target(relation), keys=(PRIMARY_KEY,), if_exists=True
+        )

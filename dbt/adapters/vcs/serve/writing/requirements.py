@@ -1,0 +1,88 @@
+"""Requirements of a commit, checked against what the branch shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from dbt.adapters.vcs.serve.rest_error import RestError
+from dbt.adapters.vcs.serve.writing.commit_request import Record, bad_request
+
+MAIN: Final = "main"
+"""Iceberg's name for what the branch shows of a table."""
+
+# Requirement, key of its value, key of the table's.
+_EQUAL: Final = {
+    "assert-table-uuid": ("uuid", "table-uuid"),
+    "assert-last-assigned-field-id": ("last-assigned-field-id", "last-column-id"),
+    "assert-current-schema-id": ("current-schema-id", "current-schema-id"),
+    "assert-last-assigned-partition-id": ("last-assigned-partition-id", "last-partition-id"),
+    "assert-default-spec-id": ("default-spec-id", "default-spec-id"),
+    "assert-default-sort-order-id": ("default-sort-order-id", "default-sort-order-id"),
+}
+
+
+def check_requirements(
+    table: str, requirements: Iterable[Record], metadata: Record | None
+) -> None:
+    """Check what a client requires of a table.
+
+    The snapshot that the client started from is not compared: rows that others changed meanwhile
+    are merged with the client's, or the commit is refused there.
+
+    Args:
+        table: The table's name, for messages.
+        requirements: As in the request.
+        metadata: The table as the branch shows it; None if it isn't there.
+
+    Raises:
+        RestError: One of them doesn't hold, or is unknown.
+    """
+    for item in requirements:
+        kind = item["type"]
+        if kind == "assert-create":
+            if metadata is not None:
+                raise _failed(f"{table} is to be created, and is already there.")
+        elif metadata is None:
+            raise RestError(404, "NoSuchTableException", f"There is no table {table}.")
+        elif kind == "assert-ref-snapshot-id":
+            check_ref(table, item, metadata)
+        elif kind in _EQUAL:
+            given, there = _EQUAL[kind]
+            if item.get(given) != metadata[there]:
+                raise _failed(
+                    f"{table} has the {there} {metadata[there]}, and the commit requires "
+                    f"{item.get(given)}. Load the table again, and repeat the change."
+                )
+        else:
+            raise bad_request(f"There is no requirement {kind!r} of a table.")
+
+
+def check_ref(table: str, item: Record, metadata: Record) -> None:
+    """Check that a requirement of a ref is of the one that can be written, at a known snapshot."""
+    if item.get("ref") != MAIN:
+        raise bad_request(
+            f"The commit requires something of the ref {item.get('ref')!r} of {table}. Branches "
+            "and tags are the repository's: write to `main` of the table in the warehouse of "
+            "the branch."
+        )
+    wanted = item.get("snapshot-id")
+    if wanted is None:
+        raise _failed(f"{table} has a snapshot already. Load the table again.")
+    if base_version(metadata, wanted) is None:
+        raise _failed(
+            f"{table} has no snapshot {wanted} on this branch. Load the table again, and repeat "
+            "the change."
+        )
+
+
+def base_version(metadata: Record, snapshot: Any) -> str | None:
+    """Return the version of a table that a snapshot is, or None."""
+    for item in metadata.get("snapshots", ()):
+        if item["snapshot-id"] == snapshot:
+            return str(item["summary"]["vcs.snapshot"])
+    return None
+
+
+def _failed(message: str) -> RestError:
+    return RestError(409, "CommitFailedException", f"Nothing was changed: {message}")

@@ -1,0 +1,185 @@
+"""Table commits: what clients do to tables, as commits on a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.table_metadata import table_uuid
+from dbt.adapters.vcs.serve.documents import Body, Documents
+from dbt.adapters.vcs.serve.rest_error import RestError
+from dbt.adapters.vcs.serve.writing.added_snapshots import added_snapshot
+from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, relation_name
+from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record, bad_request
+from dbt.adapters.vcs.serve.writing.requirements import check_requirements
+from dbt.adapters.vcs.serve.writing.table_definitions import (
+    NewTable,
+    check_updates,
+    create,
+    created_by,
+    redefine,
+)
+from dbt.adapters.vcs.verbs.changing.adopt import adopt
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+
+class TableCommits:
+    """Carries out commits of tables."""
+
+    def __init__(self, repository: Repository, documents: Documents) -> None:
+        self._repository = repository
+        self._documents = documents
+
+    def create(self, writer: BranchWriter, new: NewTable) -> Body:
+        """Create a table, and return it as it is loaded.
+
+        Raises:
+            RestError: The name is taken.
+        """
+
+        def run(overlay: Overlay) -> None:
+            check_free(overlay, new.relation)
+            create(writer, overlay, new)
+
+        _, head = writer.change(f"create {new.relation}", run)
+        return self.loaded(head, new.relation)
+
+    def stage(self, writer: BranchWriter, new: NewTable) -> dict[str, Any]:
+        """Return a table that isn't there yet, as a client needs it to write files for it.
+
+        Nothing changes: the client creates the table by a commit, with the location that it is
+        given here.
+        """
+        overlay = writer.workspace.begin()
+        check_free(overlay, new.relation)
+        create(writer, overlay, new)
+        repository = self._repository
+        commit = Commit(
+            tree=repository.edit(overlay.tree.id, overlay.changes),
+            parents=(overlay.base,),
+            author=writer.author,
+            committed_at=repository.clock(),
+            message=f"Stage {new.relation}",
+        )
+        id = CommitId(repository.objects.put(commit))
+        entry = overlay.entry(new.relation)
+        assert isinstance(entry, TableEntry)
+        made = self._documents.document(id, new.relation, entry)
+        empty: dict[str, Any] = {
+            "snapshots": [],
+            "snapshot-log": [],
+            "refs": {},
+            "current-snapshot-id": None,
+        }
+        return {"metadata": {**made, **empty}, "config": self._documents.config}
+
+    def commit(self, writer: BranchWriter, requests: Sequence[CommitRequest]) -> str:
+        """Put changes of one or several tables on a branch as one commit; return its head.
+
+        Raises:
+            RestError: A requirement doesn't hold, or an update can't be carried out; then
+                nothing was changed.
+        """
+        named = [(relation_name(item.namespace, item.name), item) for item in requests]
+        if len(dict(named)) != len(named):
+            raise bad_request("A transaction may change each table once.")
+
+        def run(overlay: Overlay) -> None:
+            for relation, request in named:
+                self._apply(writer, overlay, relation, request)
+
+        return writer.change(_told(named), run)[1]
+
+    def loaded(self, head: str, relation: RelationName) -> Body:
+        """Return a table of a commit, as an answer's body."""
+        commit = CommitId(head)
+        entry = self._repository.tree(commit).entry(relation)
+        if not isinstance(entry, TableEntry):
+            raise RestError(409, "CommitFailedException", f"{relation} was dropped meanwhile.")
+        return self._documents.body(commit, relation, entry)
+
+    def _apply(
+        self,
+        writer: BranchWriter,
+        overlay: Overlay,
+        relation: RelationName,
+        request: CommitRequest,
+    ) -> None:
+        metadata = self._metadata(overlay, relation)
+        if request.creates and metadata is not None and _is_made_by(request, metadata):
+            return
+        check_requirements(str(relation), request.requirements, metadata)
+        check_updates(request, metadata)
+        if metadata is None and not request.creates:
+            raise RestError(404, "NoSuchTableException", f"There is no table {relation}.")
+        if metadata is None:
+            create(writer, overlay, created_by(relation, request))
+            _check_uuid(self._repository, overlay, relation, request)
+        else:
+            redefine(writer, overlay, relation, request, metadata)
+        added = added_snapshot(str(relation), request, metadata)
+        if added is not None:
+            adopt(writer.scope(overlay), relation, added)
+
+    def _metadata(self, overlay: Overlay, relation: RelationName) -> Record | None:
+        """Return a table as clients see it at the commit that an overlay began with."""
+        entry = overlay.before(relation)
+        if entry is None:
+            return None
+        if not isinstance(entry, TableEntry):
+            raise RestError(409, "AlreadyExistsException", f"{relation} is a {entry.noun}.")
+        body = self._documents.body(overlay.base, relation, entry)
+        found: dict[str, Any] = msgspec.json.decode(body.data)["metadata"]
+        return found
+
+
+def check_free(overlay: Overlay, relation: RelationName) -> None:
+    """Check that a name is free.
+
+    Raises:
+        RestError: It is taken.
+    """
+    entry = overlay.entry(relation)
+    if entry is not None:
+        raise RestError(
+            409, "AlreadyExistsException", f"{relation} already exists: it is a {entry.noun}."
+        )
+
+
+def _is_made_by(request: CommitRequest, metadata: Record) -> bool:
+    """Return whether a commit created this very table before: its answer was lost."""
+    given = [item.get("uuid") for item in request.of_action("assign-uuid")]
+    return given == [metadata["table-uuid"]]
+
+
+def _check_uuid(
+    repository: Repository, overlay: Overlay, relation: RelationName, request: CommitRequest
+) -> None:
+    """Check that a new table has the identity that its commit wants: the one handed out."""
+    made = table_uuid(repository, relation, overlay.require_table(relation))
+    if any(item.get("uuid") != made for item in request.of_action("assign-uuid")):
+        raise bad_request(
+            f"The uuid of {relation} is none that the catalog handed out with its location. Ask "
+            "for the table with stage-create first, and create it with what is answered."
+        )
+
+
+def _told(named: Sequence[tuple[RelationName, CommitRequest]]) -> str:
+    if len(named) == 1:
+        relation, request = named[0]
+        return f"{_verb(request)} {relation}"
+    return f"changes of {', '.join(str(relation) for relation, _ in named)}"
+
+
+def _verb(request: CommitRequest) -> str:
+    added = request.of_action("add-snapshot")
+    if added:
+        summary = added[-1].get("snapshot", {}).get("summary", {})
+        verb = str(summary.get("operation", "change"))
+        return {"append": "append to", "delete": "delete from"}.get(verb, f"{verb} of")
+    return "create" if request.creates else "alter"

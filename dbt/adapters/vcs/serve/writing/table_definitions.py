@@ -1,0 +1,292 @@
+"""Table definitions: tables that a commit creates, and what it changes besides rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.ids import TableId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.serve.rest_error import RestError
+from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
+from dbt.adapters.vcs.serve.writing.client_properties import (
+    check_version,
+    shown_properties,
+    to_remove,
+    to_store,
+)
+from dbt.adapters.vcs.serve.writing.column_updates import column_updates
+from dbt.adapters.vcs.serve.writing.commit_request import (
+    CommitRequest,
+    Record,
+    bad_request,
+    texts_of,
+)
+from dbt.adapters.vcs.serve.writing.iceberg_columns import (
+    IcebergColumns,
+    check_unsorted,
+    partition_names,
+    read_columns,
+)
+from dbt.adapters.vcs.statements.families.alter import SetProperties, UnsetProperties
+from dbt.adapters.vcs.statements.families.table import CreateTable
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+_COMMENT: Final = "comment"
+_LOCATION: Final = re.compile(r".*/tables/([0-9a-f]{32})/?")
+
+_REFUSED: Final = {
+    "remove-snapshots": "The history of tables is the repository's: `dbt-vcs gc` removes what "
+    "is older than the retention",
+    "remove-snapshot-ref": "Branches and tags are the repository's: use dbt-vcs branch and "
+    "dbt-vcs tag",
+    "set-statistics": "The catalog keeps no statistics files",
+    "remove-statistics": "The catalog keeps no statistics files",
+    "set-partition-statistics": "The catalog keeps no statistics files",
+    "remove-partition-statistics": "The catalog keeps no statistics files",
+    "remove-partition-specs": "The catalog finds itself which partition specs are in use",
+    "remove-schemas": "The catalog finds itself which schemas are in use",
+    "add-encryption-key": "Tables of a repository aren't encrypted by clients",
+    "remove-encryption-key": "Tables of a repository aren't encrypted by clients",
+}
+_KNOWN: Final = {
+    "assign-uuid",
+    "upgrade-format-version",
+    "add-schema",
+    "set-current-schema",
+    "add-spec",
+    "set-default-spec",
+    "add-sort-order",
+    "set-default-sort-order",
+    "set-location",
+    "set-properties",
+    "remove-properties",
+    "add-snapshot",
+    "set-snapshot-ref",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTable:
+    """A table to create.
+
+    Attributes:
+        relation: Its name.
+        columns: Its columns.
+        partition_by: Names of the columns that it is partitioned by.
+        properties: As the client gave them.
+        table: Its identity, if that was handed out before; else None.
+    """
+
+    relation: RelationName
+    columns: IcebergColumns
+    partition_by: tuple[str, ...]
+    properties: Mapping[str, str]
+    table: TableId | None = None
+
+
+def new_table(relation: RelationName, body: Record) -> NewTable:
+    """Return the table that a request of `createTable` describes.
+
+    Raises:
+        RestError: A repository has no such tables; the message says why.
+    """
+    columns = read_columns(body.get("schema"))
+    spec, order = body.get("partition-spec"), body.get("write-order")
+    if order is not None:
+        check_unsorted(order)
+    return NewTable(
+        relation=relation,
+        columns=columns,
+        partition_by=() if spec is None else partition_names(spec, columns),
+        properties=texts_of(body, "properties"),
+    )
+
+
+def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
+    """Create a table in an overlay.
+
+    Raises:
+        RestError: The namespace isn't there, or a property can't be honoured.
+        InputError: The name is taken, or the table can't be as declared.
+    """
+    if not overlay.has_schema(new.relation.schema):
+        raise RestError(
+            404, "NoSuchNamespaceException", f"There is no namespace {new.relation.schema!r}."
+        )
+    stored = to_store(new.properties, {})
+    first = [c.declared for c in new.columns.columns if c.name not in new.partition_by]
+    last = {c.name: c.declared for c in new.columns.columns}
+    statement = CreateTable(
+        target=target(new.relation),
+        columns=(*first, *(last[name] for name in new.partition_by)),
+        partition_by=new.partition_by,
+        primary_key=new.columns.key,
+        comment=stored.pop(_COMMENT, None),
+        properties=stored,
+    )
+    writer.execute(overlay, statement)
+    if new.table is not None:
+        made = overlay.require_table(new.relation)
+        overlay.put_table(new.relation, msgspec.structs.replace(made, table=new.table))
+
+
+def check_updates(request: CommitRequest, metadata: Record | None) -> None:
+    """Check that a commit has no update that the catalog can't carry out.
+
+    Raises:
+        RestError: It has one; the message says what to do instead.
+    """
+    for item in request.updates:
+        action = item["action"]
+        if action in _REFUSED:
+            raise bad_request(f"{action} is refused: {_REFUSED[action]}.")
+        if action not in _KNOWN:
+            raise bad_request(f"The catalog knows no update {action!r} of a table.")
+        if action == "upgrade-format-version":
+            check_version(item.get("format-version"), 2)
+        elif action == "add-sort-order":
+            check_unsorted(item.get("sort-order"))
+        elif metadata is not None:
+            _check_same(item, metadata)
+
+
+def _check_same(item: Record, metadata: Record) -> None:
+    if item["action"] == "set-location" and item.get("location") != metadata["location"]:
+        raise bad_request(
+            f"The location of a table is the repository's, {metadata['location']}, and can't be "
+            f"{item.get('location')!r}."
+        )
+    if item["action"] == "assign-uuid" and item.get("uuid") != metadata["table-uuid"]:
+        raise bad_request("The uuid of a table can't be changed.")
+
+
+def created_by(relation: RelationName, request: CommitRequest) -> NewTable:
+    """Return the table that a commit with `assert-create` describes.
+
+    Raises:
+        RestError: The commit has no columns, or a location that the catalog didn't hand out.
+    """
+    schemas, specs = request.of_action("add-schema"), request.of_action("add-spec")
+    if not schemas:
+        raise bad_request(f"The commit creates {relation} without columns.")
+    columns = read_columns(schemas[-1].get("schema"))
+    location = [str(item.get("location")) for item in request.of_action("set-location")]
+    found = _LOCATION.fullmatch(location[-1]) if location else None
+    if location and found is None:
+        raise bad_request(
+            f"{location[-1]!r} is not a location that the catalog hands out. Create the table "
+            "without one."
+        )
+    properties: dict[str, str] = {}
+    for item in request.of_action("set-properties"):
+        properties |= texts_of(item, "updates")
+    return NewTable(
+        relation=relation,
+        columns=columns,
+        partition_by=partition_names(specs[-1].get("spec"), columns) if specs else (),
+        properties=without_paths(properties),
+        table=TableId(found[1]) if found else None,
+    )
+
+
+def without_paths(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return a staged table's properties without what the catalog had put there."""
+    ours = ("write.data.path", "write.metadata.path", "vcs.relation", "vcs.snapshot")
+    return {key: value for key, value in properties.items() if key not in ours}
+
+
+def redefine(
+    writer: BranchWriter,
+    overlay: Overlay,
+    relation: RelationName,
+    request: CommitRequest,
+    metadata: Record,
+) -> None:
+    """Carry out the updates of a table's columns and properties in an overlay.
+
+    Raises:
+        RestError: One of them is none that the catalog can carry out.
+        InputError: The table can't be changed so.
+    """
+    _change_columns(writer, overlay, relation, request, metadata)
+    _check_spec(request, metadata)
+    shown = shown_properties(metadata)
+    for item in request.updates:
+        if item["action"] == "set-properties":
+            stored = to_store(texts_of(item, "updates"), shown)
+            shown |= stored
+            if stored:
+                writer.execute(
+                    overlay,
+                    SetProperties(kind="table", target=target(relation), properties=stored),
+                )
+        elif item["action"] == "remove-properties":
+            keys = to_remove(item.get("removals") or ())
+            shown = {key: value for key, value in shown.items() if key not in keys}
+            if keys:
+                writer.execute(
+                    overlay,
+                    UnsetProperties(
+                        kind="table", target=target(relation), keys=keys, if_exists=True
+                    ),
+                )
+
+
+def _change_columns(
+    writer: BranchWriter,
+    overlay: Overlay,
+    relation: RelationName,
+    request: CommitRequest,
+    metadata: Record,
+) -> None:
+    current = _by_id(metadata["schemas"], "schema-id", metadata["current-schema-id"])
+    wanted = _chosen(request, metadata, "schema", current)
+    if wanted is current:
+        return
+    snapshot = overlay.require_table(relation)
+    last = [f.name for id in snapshot.partition_by if (f := snapshot.schema.by_id(id))]
+    for statement in column_updates(relation, read_columns(current), read_columns(wanted), last):
+        writer.execute(overlay, statement)
+
+
+def _check_spec(request: CommitRequest, metadata: Record) -> None:
+    current = _by_id(metadata["partition-specs"], "spec-id", metadata["default-spec-id"])
+    wanted = _chosen(request, metadata, "spec", current)
+    if _parts(wanted) != _parts(current):
+        raise bad_request(
+            "The partitioning of a table can't be changed in place. Build it again with the "
+            "new one: create or replace table ... partitioned by (...) as select ..."
+        )
+
+
+def _chosen(request: CommitRequest, metadata: Record, what: str, current: Any) -> Any:
+    """Return the schema or spec that is current after a commit."""
+    default = "set-current-schema" if what == "schema" else "set-default-spec"
+    key, listed = f"{what}-id", "schemas" if what == "schema" else "partition-specs"
+    added: list[Any] = []
+    for item in request.updates:
+        if item["action"] == f"add-{what}":
+            added.append(item.get(what))
+        elif item["action"] == default:
+            number = item.get(key)
+            known = [*added, *metadata[listed]]
+            is_last = number == -1 and added
+            current = added[-1] if is_last else _by_id(known, key, number)
+    return current
+
+
+def _by_id(items: Any, key: str, number: Any) -> Any:
+    for item in items:
+        if isinstance(item, Mapping) and item.get(key) == number:
+            return item
+    raise bad_request(f"The table has no {key} {number}.")
+
+
+def _parts(spec: Any) -> list[tuple[Any, Any]]:
+    fields = spec.get("fields", ()) if isinstance(spec, Mapping) else ()
+    return sorted((item.get("source-id"), item.get("transform")) for item in fields)

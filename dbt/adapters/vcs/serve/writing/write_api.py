@@ -1,0 +1,244 @@
+"""The catalog's API for writing: Iceberg's REST protocol, as commits on branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.serve.documents import Documents
+from dbt.adapters.vcs.serve.request_names import Namespace, revision_of
+from dbt.adapters.vcs.serve.rest_answers import (
+    answer,
+    asked_name,
+    asked_namespace,
+    bearer_of,
+)
+from dbt.adapters.vcs.serve.rest_error import UNSUPPORTED, RestError
+from dbt.adapters.vcs.serve.writing.branch_writer import (
+    BranchWriter,
+    relation_name,
+    schema_name,
+    writer_of,
+)
+from dbt.adapters.vcs.serve.writing.commit_request import (
+    Record,
+    bad_request,
+    is_texts,
+    read_body,
+    read_commit,
+    read_identifier,
+    texts_of,
+)
+from dbt.adapters.vcs.serve.writing.name_changes import (
+    change_properties,
+    create_namespace,
+    drop_namespace,
+    drop_relation,
+    rename_relation,
+)
+from dbt.adapters.vcs.serve.writing.table_commits import TableCommits
+from dbt.adapters.vcs.serve.writing.table_definitions import new_table
+
+_NAMESPACES: Final = "/namespaces"
+_NAMESPACE: Final = "/namespaces/{namespace}"
+_TABLES: Final = f"{_NAMESPACE}/tables"
+_TABLE: Final = f"{_TABLES}/{{table}}"
+_VIEWS: Final = f"{_NAMESPACE}/views"
+_VIEW: Final = f"{_VIEWS}/{{view}}"
+
+WriteHandler = Callable[["WriteApi", Request, Record], Response]
+
+
+class WriteApi:
+    """Answers the requests of Iceberg's clients that change a branch."""
+
+    def __init__(self, repository: Repository, documents: Documents) -> None:
+        self.repository = repository
+        self.commits = TableCommits(repository, documents)
+
+    def writer(self, request: Request, namespace: Namespace) -> tuple[BranchWriter, Namespace]:
+        """Return the writer of the branch that a request is about, and the namespace there.
+
+        Raises:
+            RestError: It is no branch, or the bearer may not write to it.
+        """
+        prefix = request.path_params.get("prefix")
+        if prefix is None:
+            if len(namespace) < 2:
+                raise bad_request(
+                    "Without a warehouse the first level of a namespace is a branch, and "
+                    "branches are made with `dbt-vcs branch create`. Name a schema below one."
+                )
+            revision, namespace = namespace[0], namespace[1:]
+        else:
+            revision = revision_of(prefix)
+        client = request.headers.get("x-client-version") or request.headers.get("user-agent")
+        return writer_of(self.repository, revision, bearer_of(request), client), namespace
+
+
+async def body_of(request: Request) -> Record:
+    """Return a request's JSON object; empty for a request without a body."""
+    data = await request.body()
+    return read_body(data) if data else {}
+
+
+def make_namespace(api: WriteApi, request: Request, body: Record) -> Response:
+    """Create a schema."""
+    namespace = body.get("namespace")
+    if not is_texts(namespace):
+        raise bad_request("Expected a list of names as namespace.")
+    properties = texts_of(body, "properties")
+    writer, below = api.writer(request, tuple(namespace or ()))
+    create_namespace(writer, schema_name(below), properties)
+    return answer({"namespace": namespace, "properties": properties})
+
+
+def remove_namespace(api: WriteApi, request: Request, body: Record) -> Response:
+    """Drop an empty schema."""
+    writer, below = api.writer(request, asked_namespace(request))
+    drop_namespace(writer, schema_name(below))
+    return Response(status_code=204)
+
+
+def alter_namespace(api: WriteApi, request: Request, body: Record) -> Response:
+    """Set and remove properties of a schema."""
+    writer, below = api.writer(request, asked_namespace(request))
+    removals = body.get("removals") or []
+    if removals and not is_texts(removals):
+        raise bad_request("Expected a list of names as removals.")
+    return answer(
+        change_properties(writer, schema_name(below), texts_of(body, "updates"), removals)
+    )
+
+
+def create_table(api: WriteApi, request: Request, body: Record) -> Response:
+    """Create a table, or hand out what a client needs to create one by a commit."""
+    writer, below = api.writer(request, asked_namespace(request))
+    name = body.get("name")
+    if not isinstance(name, str):
+        raise bad_request("Expected a name of the table.")
+    if body.get("location"):
+        raise bad_request(
+            "The catalog chooses the location of a table, below the repository. Leave it out."
+        )
+    new = new_table(relation_name(below, name), body)
+    if body.get("stage-create"):
+        return answer(api.commits.stage(writer, new))
+    return Response(api.commits.create(writer, new).data, media_type="application/json")
+
+
+def commit_table(api: WriteApi, request: Request, body: Record) -> Response:
+    """Put changes of one table on the branch, and answer with the table as it is then."""
+    writer, below = api.writer(request, asked_namespace(request))
+    name = asked_name(request, "table")
+    head = api.commits.commit(writer, [read_commit(body, below, name)])
+    made = api.commits.loaded(head, relation_name(below, name))
+    return Response(made.data, media_type="application/json")
+
+
+def commit_transaction(api: WriteApi, request: Request, body: Record) -> Response:
+    """Put changes of several tables on a branch as one commit."""
+    changes = body.get("table-changes")
+    if not isinstance(changes, list) or not changes:
+        raise bad_request("Expected a list of changes as table-changes.")
+    writers: dict[str, BranchWriter] = {}
+    requests = []
+    for item in changes:
+        found = item if isinstance(item, dict) else {}
+        namespace, name = read_identifier(found.get("identifier"), "identifier")
+        writer, below = api.writer(request, namespace)
+        writers[writer.branch] = writer
+        requests.append(read_commit(found, below, name))
+    if len(writers) > 1:
+        raise bad_request(
+            f"A transaction changes one branch, and this one names {', '.join(sorted(writers))}."
+        )
+    api.commits.commit(next(iter(writers.values())), requests)
+    return Response(status_code=204)
+
+
+def drop_table(api: WriteApi, request: Request, body: Record) -> Response:
+    """Drop a table; its files stay for other versions, until `dbt-vcs gc` finds them unused."""
+    writer, below = api.writer(request, asked_namespace(request))
+    drop_relation(writer, relation_name(below, asked_name(request, "table")), TableEntry)
+    return Response(status_code=204)
+
+
+def drop_view(api: WriteApi, request: Request, body: Record) -> Response:
+    """Drop a view."""
+    writer, below = api.writer(request, asked_namespace(request))
+    drop_relation(writer, relation_name(below, asked_name(request, "view")), ViewEntry)
+    return Response(status_code=204)
+
+
+def rename_table(api: WriteApi, request: Request, body: Record) -> Response:
+    """Rename a table."""
+    return _rename(api, request, body, TableEntry)
+
+
+def rename_view(api: WriteApi, request: Request, body: Record) -> Response:
+    """Rename a view."""
+    return _rename(api, request, body, ViewEntry)
+
+
+def _rename(
+    api: WriteApi, request: Request, body: Record, type_: type[TableEntry] | type[ViewEntry]
+) -> Response:
+    source, name = read_identifier(body.get("source"), "source")
+    destination, new = read_identifier(body.get("destination"), "destination")
+    writer, below = api.writer(request, source)
+    other, target = api.writer(request, destination)
+    if other.branch != writer.branch:
+        raise bad_request(
+            f"A table can't be renamed from {writer.branch!r} to another branch. Merge or clone "
+            "it there."
+        )
+    rename_relation(writer, relation_name(below, name), relation_name(target, new), type_)
+    return Response(status_code=204)
+
+
+def refuse_register(api: WriteApi, request: Request, body: Record) -> Response:
+    """Refuse to register a table that lies elsewhere."""
+    raise _unsupported(
+        "Tables whose files lie elsewhere can't be registered: a repository keeps its own files. "
+        "Create the table and append the rows, or write it with dbt."
+    )
+
+
+def refuse_view(api: WriteApi, request: Request, body: Record) -> Response:
+    """Refuse to create or change a view."""
+    raise _unsupported(
+        "Views are created and changed with dbt or with `dbt-vcs sql`, where Spark checks their "
+        "query. Through the catalog they can be read, renamed and dropped."
+    )
+
+
+def _unsupported(message: str) -> RestError:
+    return RestError(406, UNSUPPORTED, message)
+
+
+ROUTES: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
+    ("POST", _NAMESPACES, make_namespace),
+    ("DELETE", _NAMESPACE, remove_namespace),
+    ("POST", f"{_NAMESPACE}/properties", alter_namespace),
+    ("POST", _TABLES, create_table),
+    ("POST", _TABLE, commit_table),
+    ("DELETE", _TABLE, drop_table),
+    ("POST", "/tables/rename", rename_table),
+    ("POST", "/transactions/commit", commit_transaction),
+    ("DELETE", _VIEW, drop_view),
+    ("POST", "/views/rename", rename_view),
+)
+"""What changes a branch: method, path, and who answers."""
+
+REFUSED: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
+    ("POST", f"{_NAMESPACE}/register", refuse_register),
+    ("POST", _VIEWS, refuse_view),
+    ("POST", _VIEW, refuse_view),
+)
+"""What clients may ask for, and is not offered."""

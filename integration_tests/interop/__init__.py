@@ -1,0 +1,1 @@
+"""Clients of Iceberg at a repository that is served: ``make interop``."""

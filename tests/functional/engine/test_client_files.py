@@ -1,0 +1,53 @@
+"""Spark on files that another engine wrote into a partitioned table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.vcs.api import connect
+from tests.functional.life.shop import SPARK
+from tests.unit.iceberg.lake import Lake
+from tests.unit.serve.test_adopted_rows import PARTS, partitioned
+
+pytestmark = pytest.mark.spark
+
+
+def test_spark_reads_and_changes_them_beside_its_own(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    partitioned(lake)
+    wanted: dict[int, Any] = {id: name for rows in PARTS.values() for id, name in rows}
+    with connect(str(tmp_path / "lake"), spark=SPARK) as client:
+
+        def found(where: str = "true") -> dict[int, Any]:
+            read = client.sql(f"select id, name from s.t where {where}")
+            assert read.num_rows == len(set(read["id"].to_pylist()))
+            return dict(zip(*read.to_pydict().values(), strict=True))
+
+        def check() -> None:
+            assert found() == wanted
+            assert client.table("s.t").to_arrow().num_rows == len(wanted)
+            for name in {"a/b", "null", "new"}:
+                part = {id: value for id, value in wanted.items() if value == name}
+                assert found(f"name = '{name}'") == part
+            assert found("name is null") == {
+                id: value for id, value in wanted.items() if value is None
+            }
+
+        check()
+        client.sql("insert into s.t (id, name) values (6, 'a/b'), (7, 'new')")
+        wanted |= {6: "a/b", 7: "new"}
+        check()
+        client.sql("delete from s.t where id = 2")
+        del wanted[2]
+        check()
+        client.sql("update s.t set name = 'new' where id = 3")
+        wanted[3] = "new"
+        check()
+        client.sql("optimize s.t")
+        check()
+        client.sql("insert overwrite s.t partition (name = 'a/b') (id) values (8)")
+        wanted = {id: name for id, name in wanted.items() if name != "a/b"} | {8: "a/b"}
+        check()

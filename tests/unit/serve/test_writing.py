@@ -306,6 +306,35 @@ def test_a_table_is_renamed_and_keeps_its_history(lake: Lake, client: TestClient
     assert refusal(taken)[:2] == (409, "AlreadyExistsException")
 
 
+def test_columns_stay_in_a_client_s_order_wherever_the_partition_columns_are(
+    lake: Lake, client: TestClient
+) -> None:
+    by_name = [{"source-id": 2, "name": "name", "transform": "identity"}]
+    made = create(client, **{"partition-spec": {"fields": by_name}})["metadata"]
+    first = made["schemas"][0]["fields"]
+    assert [field["name"] for field in first] == ["id", "name", "day"]
+    more = {"id": 9, "name": "more", "required": False, "type": "string"}
+    for fields in ([*first, more], [first[1], more, first[2], first[0]]):
+        schema = {"type": "struct", "schema-id": 1, "fields": fields}
+        changed = commit(
+            client,
+            made,
+            {"action": "add-schema", "schema": schema},
+            {"action": "set-current-schema", "schema-id": -1},
+        ).json()["metadata"]
+        shown = next(
+            item
+            for item in changed["schemas"]
+            if item["schema-id"] == changed["current-schema-id"]
+        )
+        names = [field["name"] for field in fields]
+        assert [field["name"] for field in shown["fields"]] == names
+        assert [field.name for field in lake.snapshot("t").schema.fields] == names
+        more = next(field for field in shown["fields"] if field["name"] == "more")
+    lake.run("alter table s.t add column last int")
+    assert [field.name for field in lake.snapshot("t").schema.fields] == [*names, "last"]
+
+
 def test_columns_change_as_a_client_s_schema_says(lake: Lake, client: TestClient) -> None:
     made = create(client)["metadata"]
     id, name, _ = made["schemas"][0]["fields"]

@@ -41,7 +41,9 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
     snapshot = scope.overlay.require_table(name)
     columns = [_without_null_default(column) for column in statement.columns]
     fields = [_added(scope, name, snapshot, column) for column in columns]
-    schema = _partition_columns_last(snapshot.schema.add(fields), snapshot.partition_by)
+    schema = snapshot.schema.add(fields)
+    if _is_last(snapshot.schema.fields, snapshot.partition_by):
+        schema = _partition_columns_last(schema, snapshot.partition_by)
     for column in columns:
         if column.position is not None:
             schema = _moved(schema, column.name, column.position, snapshot.partition_by)
@@ -193,7 +195,7 @@ def _moved(schema: Schema, column: str, position: Position, partition_by: Sequen
             raise InputError(f"The column {moved.name} can't be placed after itself.")
         place = rest.index(after) + 1
     fields = (*rest[:place], moved, *rest[place:])
-    if _last(fields, partition_by) != fields:
+    if _is_last(schema.fields, partition_by) and not _is_last(fields, partition_by):
         raise InputError(
             f"The column {moved.name} can't be placed there: partition columns come last, in "
             "their own order."
@@ -222,6 +224,11 @@ def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field:
 
 def _partition_columns_last(schema: Schema, partition_by: Sequence[str]) -> Schema:
     return msgspec.structs.replace(schema, fields=_last(schema.fields, partition_by))
+
+
+def _is_last(fields: Iterable[Field], partition_by: Sequence[str]) -> bool:
+    """Return whether partition columns come last, as in all tables but those of some clients."""
+    return _last(fields, partition_by) == tuple(fields)
 
 
 def _last(fields: Iterable[Field], partition_by: Sequence[str]) -> tuple[Field, ...]:

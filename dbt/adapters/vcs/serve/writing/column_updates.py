@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dbt.adapters.vcs.core.model import RelationName
+import msgspec
+
+from dbt.adapters.vcs.core.model import RelationName, Schema
 from dbt.adapters.vcs.serve.writing.branch_writer import target
 from dbt.adapters.vcs.serve.writing.commit_request import bad_request
 from dbt.adapters.vcs.serve.writing.iceberg_columns import IcebergColumn, IcebergColumns
@@ -17,20 +19,30 @@ from dbt.adapters.vcs.statements.families.alter import (
     UnsetProperties,
 )
 from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.column_clauses import Position
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
 
 
+def in_order(schema: Schema, columns: IcebergColumns) -> Schema:
+    """Return a schema with its columns in a client's order, which its rows rely on.
+
+    Statements keep partition columns last, as Spark does for file tables. Clients of Iceberg
+    send rows by position, in the order that they gave the columns.
+    """
+    fields = tuple(schema.field(column.name) for column in columns.columns)
+    return msgspec.structs.replace(schema, fields=fields)
+
+
 def column_updates(
-    relation: RelationName, old: IcebergColumns, new: IcebergColumns, last: Sequence[str]
+    relation: RelationName, old: IcebergColumns, new: IcebergColumns
 ) -> Iterator[Statement]:
     """Yield the statements that change a table's columns, known by their numbers.
+
+    Their order is not part of it: see `in_order`.
 
     Args:
         relation: The table.
         old: The columns that it shows.
         new: The columns that it is to have.
-        last: Names of the partition columns, which stay at the end.
 
     Raises:
         RestError: No column would be left as it was.
@@ -48,7 +60,6 @@ def column_updates(
         yield DropColumns(target=target(relation), columns=tuple(dropped))
     yield from _renames(relation, old, new)
     yield from _changes(relation, old, new)
-    yield from _moves(relation, old, new, last)
     if _key_numbers(new) != _key_numbers(old):
         yield from _key(relation, new.key)
 
@@ -95,29 +106,6 @@ def _altered(
     )
     if (change.type, change.comment, change.nullable) != (None, None, None):
         yield change
-
-
-def _moves(
-    relation: RelationName, old: IcebergColumns, new: IcebergColumns, last: Sequence[str]
-) -> Iterator[Statement]:
-    """Yield what brings the columns into order; those added stand at the end until then."""
-    names = {column.number: column.name for column in new.columns}
-    there = [c.number for c in old.columns if c.number in names]
-    there += [c.number for c in new.columns if c.number not in there]
-    at_end = {name.lower() for name in last}
-    present = [names[number] for number in there if names[number].lower() not in at_end]
-    wanted = [c.name for c in new.columns if c.name.lower() not in at_end]
-    for place, name in enumerate(wanted):
-        if present[place] != name:
-            present.remove(name)
-            present.insert(place, name)
-            yield AlterColumn(
-                target=target(relation),
-                column=name,
-                position=Position(place="after", column=wanted[place - 1])
-                if place
-                else Position(place="first"),
-            )
 
 
 def _key_numbers(columns: IcebergColumns) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.serve.writing.client_properties import (
     to_remove,
     to_store,
 )
-from dbt.adapters.vcs.serve.writing.column_updates import column_updates
+from dbt.adapters.vcs.serve.writing.column_updates import column_updates, in_order
 from dbt.adapters.vcs.serve.writing.commit_request import (
     CommitRequest,
     Record,
@@ -35,6 +35,7 @@ from dbt.adapters.vcs.serve.writing.iceberg_columns import (
 from dbt.adapters.vcs.statements.families.alter import SetProperties, UnsetProperties
 from dbt.adapters.vcs.statements.families.table import CreateTable
 from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.versions import changed
 
 _COMMENT: Final = "comment"
 _LOCATION: Final = re.compile(r".*/tables/([0-9a-f]{32})/?")
@@ -130,9 +131,11 @@ def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
         properties=stored,
     )
     writer.execute(overlay, statement)
-    if new.table is not None:
-        made = overlay.require_table(new.relation)
-        overlay.put_table(new.relation, msgspec.structs.replace(made, table=new.table))
+    made = overlay.require_table(new.relation)
+    schema = in_order(made.schema, new.columns)
+    table = new.table or made.table
+    if (schema, table) != (made.schema, made.table):
+        overlay.put_table(new.relation, msgspec.structs.replace(made, schema=schema, table=table))
 
 
 def check_updates(request: CommitRequest, metadata: Record | None) -> None:
@@ -248,10 +251,14 @@ def _change_columns(
     wanted = _chosen(request, metadata, "schema", current)
     if wanted is current:
         return
-    snapshot = overlay.require_table(relation)
-    last = [f.name for id in snapshot.partition_by if (f := snapshot.schema.by_id(id))]
-    for statement in column_updates(relation, read_columns(current), read_columns(wanted), last):
+    new = read_columns(wanted)
+    for statement in column_updates(relation, read_columns(current), new):
         writer.execute(overlay, statement)
+    snapshot = overlay.require_table(relation)
+    schema = in_order(snapshot.schema, new)
+    if schema != snapshot.schema:
+        version = msgspec.structs.replace(snapshot, schema=schema)
+        changed(writer.scope(overlay), relation, snapshot, version, operation="alter")
 
 
 def _check_spec(request: CommitRequest, metadata: Record) -> None:

@@ -18,11 +18,14 @@ _SYNC: Final = b"dbt-vcs manifest"
 NULL: Final = b"\0"
 SOME: Final = b"\2"
 """What an optional value begins with: the first of two types, null, or the second."""
+_BYTES: Final = tuple(bytes([number]) for number in range(0x80))
 
 
 def long(value: int) -> bytes:
     """Return a whole number as Avro writes it."""
     rest = (value << 1) ^ (value >> 63)
+    if rest <= 0x7F:
+        return _BYTES[rest]
     found = bytearray()
     while rest > 0x7F:
         found.append(rest & 0x7F | 0x80)
@@ -120,6 +123,9 @@ def _header(data: bytes) -> tuple[dict[str, bytes], int]:
 
 def _long(data: bytes, place: int) -> tuple[int, int]:
     """Return a whole number, and where it ends."""
+    first = data[place]
+    if first < 0x80:
+        return (first >> 1) ^ -(first & 1), place + 1
     value = shift = 0
     while True:
         byte = data[place]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+import msgspec
 
 from dbt.adapters.vcs.iceberg.avro_files import Record, read_header
 from dbt.adapters.vcs.iceberg.manifest_files import read_list
@@ -32,6 +34,13 @@ class ListedVersion:
     path: str
     data: bytes
 
+    @classmethod
+    def of_facts(cls, path: str, data: bytes, facts: Mapping[str, str]) -> ListedVersion:
+        """Return a list whose header was just made, and needs no reading."""
+        found = cls(path, data)
+        found.__dict__["facts"] = dict(facts)
+        return found
+
     @cached_property
     def facts(self) -> dict[str, str]:
         """What its header says."""
@@ -50,18 +59,18 @@ class ListedVersion:
     @property
     def summary(self) -> dict[str, str]:
         """What the version changed, in Iceberg's words."""
-        found: dict[str, str] = json.loads(self.facts[SUMMARY])
+        found: dict[str, str] = msgspec.json.decode(self.facts[SUMMARY])
         return found
 
     @property
     def first_row(self) -> int:
         """The number of its first new row, in format version 3."""
-        return int(json.loads(self.facts[ROWS])[0])
+        return int(msgspec.json.decode(self.facts[ROWS])[0])
 
     @property
     def next_row(self) -> int:
         """The number of the first row of the version after it, in format version 3."""
-        return int(json.loads(self.facts[ROWS])[1])
+        return int(msgspec.json.decode(self.facts[ROWS])[1])
 
     def by_path(self) -> dict[str, Record]:
         """Return its manifests by their URI."""
@@ -70,13 +79,13 @@ class ListedVersion:
     @cached_property
     def specs(self) -> dict[int, tuple[str, ...]]:
         """The columns of each partition spec, by its number."""
-        stored = json.loads(self.facts[SPECS])
+        stored = msgspec.json.decode(self.facts[SPECS])
         return {int(number): tuple(ids) for number, ids in stored.items()}
 
     @cached_property
     def types(self) -> dict[str, str]:
         """The types of the version's columns by field id."""
-        found: dict[str, str] = json.loads(self.facts[TYPES])
+        found: dict[str, str] = msgspec.json.decode(self.facts[TYPES])
         return found
 
     def by_segment(self) -> dict[str, list[Record]]:

@@ -110,8 +110,10 @@ class ManifestLists:
         snapshot = self._repository.objects.snapshot(shown.snapshot)
         files = TableFiles(self._files, self._place, snapshot, self._version)
         making = _Making(self._repository, files, shown, before, snapshot)
-        data = list_bytes(making.manifests(), making.facts(), self._version)
-        made = self._known[self._path(shown)] = ListedVersion(self._path(shown), data)
+        manifests, facts = making.manifests(), making.facts()
+        data = list_bytes(manifests, facts, self._version)
+        path = self._path(shown)
+        made = self._known[path] = ListedVersion.of_facts(path, data, facts)
         self._files.add_list(made.path, data)
         return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -302,7 +301,7 @@ def _properties(history: _History, relation: RelationName) -> dict[str, str]:
     return {
         **snapshot.properties,
         **({"comment": snapshot.comment} if snapshot.comment else {}),
-        "schema.name-mapping.default": json.dumps(mapping),
+        "schema.name-mapping.default": msgspec.json.encode(mapping).decode(),
         "write.format.default": "parquet",
         # Other engines must not delete files that other versions and branches need.
         "gc.enabled": "false",

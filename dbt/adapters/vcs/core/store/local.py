@@ -294,6 +294,8 @@ def _up_to_root(path: str, file: Path) -> Sequence[Path]:
 
 def _make_folder(folder: Path) -> set[Path]:
     """Make a folder and its parents; return the folders whose listing must be synced."""
+    if folder.exists():
+        return {folder}
     chain = [folder, *folder.parents]
     missing = chain[: next(number for number, path in enumerate(chain) if path.exists())]
     for path in reversed(missing):

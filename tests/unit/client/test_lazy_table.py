@@ -155,6 +155,16 @@ ROWS: list[tuple[Any, ...]] = [
         ("b = true", [1]),
         ("b is null", [0]),
         ("(i = 1) and (f is not null)", [1]),
+        ("i = 1 or i = 2 and f < 0", [1]),
+        ("(i = 1 or i = 2) and not f < 0", [1, 2]),
+        ("i <> 1", [2]),
+        ("not i <=> 1", [0, 2]),
+        ("f != 1.5", [2]),
+        ("not f > 1.5", [1]),
+        ("i not in (1, 3)", [2]),
+        ("not (i not between 2 and 3)", [2]),
+        ("b", [1]),
+        ("not b", [2]),
     ],
 )
 def test_a_condition_is_computed_as_sql_would(
@@ -171,7 +181,11 @@ def test_a_condition_is_computed_as_sql_would(
 @pytest.mark.parametrize(
     ("filter", "told"),
     [
-        ("id = 1 or id = 2", "comparisons of columns with constants"),
+        ("id = 1 or id + 1 = 2", "comparisons of columns with constants"),
+        ("case when id = 1 then true end", "comparisons of columns with constants"),
+        ("name like 'a' escape '/'", "comparisons of columns with constants"),
+        (r"name like 'a\\b'", "Write it twice"),
+        ("id like 'a%'", "can't be matched"),
         ("upper(name) = 'A'", "comparisons of columns with constants"),
         ("nothing = 1", "nothing"),
         ("id = 'a'", "can't be compared with the string 'a'"),

@@ -1,10 +1,12 @@
-"""Filters of scans: SQL comparisons as Arrow expressions, and the columns that a filter reads.
+"""Filters of scans: SQL conditions as Arrow expressions, and the columns that a filter reads.
 
-A row passes if the filter is true; NULL is not true.
+A row passes if the filter is true; NULL is not true. Arrow's `&`, `|` and `~` know SQL's three
+values.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timezone
@@ -19,13 +21,21 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TIMESTAMPS, type_of
 from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.statements.syntax.condition_tree import (
+    ConditionTree,
+    Junction,
+    LikePattern,
+    Negation,
+    condition_tree,
+)
 from dbt.adapters.vcs.statements.syntax.conditions import check_condition
-from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant, exact_comparisons
+from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant
 
 _WHOLE: Final = re.compile(r"-?\d+(\.0*)?")
 _COMPARED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "=": lambda column, value: column == value,
-    "<=>": lambda column, value: column == value,
+    # Never NULL, which `not` would keep.
+    "<=>": lambda column, value: (column == value) & column.is_valid(),
     "in": lambda column, value: column == value,
     "<": lambda column, value: column < value,
     "<=": lambda column, value: column <= value,
@@ -33,9 +43,10 @@ _COMPARED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     ">=": lambda column, value: column >= value,
 }
 _HELP: Final = (
-    "Without Spark a filter is comparisons of columns with constants, joined by and: "
-    "=, <=>, <, <=, >, >=, in, between, is null, is not null. For another condition use SQL."
+    "Without Spark a filter is comparisons of columns with constants, joined by and, or, not: "
+    "=, <>, <=>, <, <=, >, >=, in, between, like, is null. For another condition use SQL."
 )
+_ODD_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\(?![\\%_])")
 
 
 def filter_of(condition: str, schema: Schema) -> pc.Expression:
@@ -47,10 +58,10 @@ def filter_of(condition: str, schema: Schema) -> pc.Expression:
         NotFoundError: There is no such column.
     """
     check_condition(condition, "The filter")
-    comparisons = exact_comparisons(condition)
-    if comparisons is None:
+    tree = condition_tree(condition)
+    if tree is None:
         raise InputError(f"The filter {condition!r} can't be computed here. {_HELP}")
-    return reduce(lambda one, other: one & other, (_term(item, schema) for item in comparisons))
+    return _expression(tree, schema)
 
 
 def named_by(filter: pc.Expression, fields: Iterable[Field]) -> tuple[Field, ...]:
@@ -83,6 +94,27 @@ def _try(filter: pc.Expression, fields: Sequence[Field]) -> None:
         raise InputError(
             f"The filter {filter} can't be computed: {error}. The columns are: {names}."
         ) from error
+
+
+def _expression(tree: ConditionTree, schema: Schema) -> pc.Expression:
+    if isinstance(tree, Negation):
+        return ~_expression(tree.of, schema)
+    if isinstance(tree, Junction):
+        join = operator.and_ if tree.word == "and" else operator.or_
+        return reduce(join, (_expression(part, schema) for part in tree.parts))
+    return _like(tree, schema) if isinstance(tree, LikePattern) else _term(tree, schema)
+
+
+def _like(like: LikePattern, schema: Schema) -> pc.Expression:
+    field = schema.field(like.column)
+    if not type_of(field.type).is_plain_text:
+        raise InputError(f"{field.name} is {field.type}, and can't be matched by like. {_HELP}")
+    if _ODD_ESCAPE.search(like.pattern):
+        raise InputError(
+            f"The pattern {like.pattern!r} has a backslash that escapes neither %, _ nor a "
+            "backslash. Write it twice."
+        )
+    return pc.match_like(pc.field(field.name), like.pattern)
 
 
 def _term(comparison: Comparison, schema: Schema) -> pc.Expression:

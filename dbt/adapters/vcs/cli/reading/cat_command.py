@@ -49,7 +49,7 @@ def cat(session: CommandSession, options: CatOptions) -> None:
     """Write the rows of RELATION, a table, as they are read.
 
     Neither Spark nor Java is needed. CONDITION is comparisons of columns with constants, joined
-    by `and`. A view can't be read: use `dbt-vcs sql`.
+    by `and`, `or`, `not`. A view can't be read: use `dbt-vcs sql`.
     """
     from dbt.adapters.vcs.client.lazy_table import open_table, relation_of_text
     from dbt.adapters.vcs.client.row_output import write_output

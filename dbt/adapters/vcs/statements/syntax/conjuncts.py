@@ -79,7 +79,7 @@ def comparisons_of(
     qualifiers = qualifiers_of(name, alias)
     found: list[Comparison] = []
     for term in _terms(tokenize(text[where.start : where.end])[:-1]):
-        found += _comparisons(term, qualifiers)
+        found += comparisons_in(term, qualifiers)
     return tuple(found)
 
 
@@ -88,7 +88,7 @@ def exact_comparisons(condition: str) -> tuple[Comparison, ...] | None:
     tokens = tokenize(condition)[:-1]
     if any(token.word == "or" for token in tokens):
         return None
-    found = [_comparisons(term, frozenset()) for term in _terms(tokens)]
+    found = [comparisons_in(term, frozenset()) for term in _terms(tokens)]
     return tuple(item for term in found for item in term) if found and all(found) else None
 
 
@@ -101,14 +101,14 @@ def key_pairs_of(
     qualifiers = qualifiers_of(name, alias)
     found: list[KeyPair] = []
     for term in _terms(tokenize(condition)[:-1]):
-        operator = _split_at_operator(term)
+        operator = split_at_operator(term)
         if operator is None or operator.word != "=":
             continue
         for one, other in (
             (operator.left, operator.right),
             (operator.right, operator.left),
         ):
-            column = _column(one, qualifiers) if len(one) > 1 else None
+            column = column_of(one, qualifiers) if len(one) > 1 else None
             if column is not None and _is_of(other, source):
                 sql = condition[other[0].start : other[-1].end]
                 found.append(KeyPair(column, sql))
@@ -117,7 +117,7 @@ def key_pairs_of(
 
 def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     """Return the terms joined by `and`, without parentheses; empty if there is an `or`."""
-    tokens = _bare(tokens)
+    tokens = bare(tokens)
     terms: list[Sequence[Token]] = []
     first = depth = cases = 0
     between = False
@@ -141,7 +141,7 @@ def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     return [inner for term in terms for inner in _terms(term)]
 
 
-def _bare(tokens: Sequence[Token]) -> Sequence[Token]:
+def bare(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return tokens without enclosing parentheses."""
     while len(tokens) > 2 and tokens[0].word == "(" and tokens[-1].word == ")":
         depth = 0
@@ -153,13 +153,15 @@ def _bare(tokens: Sequence[Token]) -> Sequence[Token]:
     return tokens
 
 
-class _Compared(NamedTuple):
+class Compared(NamedTuple):
+    """The two sides of a comparison, and its operator; `!=` stands for `<>`, too."""
+
     left: Sequence[Token]
     word: str
     right: Sequence[Token]
 
 
-def _split_at_operator(term: Sequence[Token]) -> _Compared | None:
+def split_at_operator(term: Sequence[Token]) -> Compared | None:
     """Return the sides of the one comparison in a term."""
     depth, places = 0, []
     for index, token in enumerate(term):
@@ -169,30 +171,33 @@ def _split_at_operator(term: Sequence[Token]) -> _Compared | None:
     if not places or places[-1] - places[0] != len(places) - 1:
         return None
     word = "".join(term[place].word for place in places)
-    word = "=" if word == "==" else word
-    left, right = _bare(term[: places[0]]), _bare(term[places[-1] + 1 :])
-    if word not in _FLIPPED or not left or not right:
+    word = {"==": "=", "<>": "!="}.get(word, word)
+    left, right = bare(term[: places[0]]), bare(term[places[-1] + 1 :])
+    if word not in (*_FLIPPED, "!=") or not left or not right:
         return None
-    return _Compared(left, word, right)
+    return Compared(left, word, right)
 
 
-def _comparisons(
-    term: Sequence[Token], qualifiers: frozenset[tuple[str, ...]]
+def comparisons_in(
+    term: Sequence[Token], qualifiers: frozenset[tuple[str, ...]] = frozenset()
 ) -> list[Comparison]:
-    compared = _split_at_operator(term)
+    """Return the comparisons that a term is, all of which hold; none if it is another term."""
+    compared = split_at_operator(term)
     if compared is not None:
         left, word, right = compared
+        if word == "!=":
+            return []
         operator: Operator = _FLIPPED[_FLIPPED[word]]
-        column, constant = _column(left, qualifiers), _constant(right)
+        column, constant = column_of(left, qualifiers), _constant(right)
         if column is None:
-            column, constant = _column(right, qualifiers), _constant(left)
+            column, constant = column_of(right, qualifiers), _constant(left)
             operator = _FLIPPED[word]
         if column is None or constant is None:
             return []
         return [Comparison(column, operator, (constant,))]
     words = [token.word for token in term]
     for place, word in enumerate(words):
-        column = _column(term[:place], qualifiers) if word in ("is", "in", "between") else None
+        column = column_of(term[:place], qualifiers) if word in ("is", "in", "between") else None
         if column is not None:
             return _special(column, words[place:], term[place:])
     return []
@@ -228,9 +233,11 @@ def _constants(tokens: Sequence[Token]) -> tuple[Constant, ...] | None:
     return tuple(values)
 
 
-def _column(tokens: Sequence[Token], qualifiers: frozenset[tuple[str, ...]]) -> str | None:
+def column_of(
+    tokens: Sequence[Token], qualifiers: frozenset[tuple[str, ...]] = frozenset()
+) -> str | None:
     """Return the column if an expression is a plain column, else None."""
-    tokens = _bare(tokens)
+    tokens = bare(tokens)
     names = tokens[::2]
     dotted = all(token.word == "." for token in tokens[1::2])
     if not (len(tokens) % 2 and dotted and all(map(is_name, names))):
@@ -246,7 +253,7 @@ def _column(tokens: Sequence[Token], qualifiers: frozenset[tuple[str, ...]]) -> 
 
 def _constant(tokens: Sequence[Token]) -> Constant | None:
     """Return the literal if an expression is one, else None."""
-    tokens = _bare(tokens)
+    tokens = bare(tokens)
     if not tokens:
         return None
     last = tokens[-1]

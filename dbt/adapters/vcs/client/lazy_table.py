@@ -116,9 +116,9 @@ class LazyTable:
             columns: Names of the columns, in the order wanted, in any case; None for all.
             filter: Which rows. Either an SQL condition of comparisons with constants, joined by
                 `and`, `or`, `not`: `=`, `<>`, `<=>`, `<`, `<=`, `>`, `>=`, `in`, `between`,
-                `like`, `is null`, or a column of booleans; a time without a zone is in UTC. Or any pyarrow.compute expression over the columns'
-                names. A row passes if it is true; NULL is not true. It may name columns that
-                are not selected.
+                `like`, `is null`, or a column of booleans; a time without a zone is in UTC. Or
+                any pyarrow.compute expression over the columns' names. A row passes if it is
+                true; NULL is not true. It may name columns that are not selected.
 
         Raises:
             InputError: There is no such column, or the filter can't be computed here.

@@ -88,7 +88,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"mentions", "query"},
         {"computed", "conjuncts", "cursor"},
         {"expressions"},
-        {"conditions"},
+        {"condition_tree", "conditions"},
     ),
     "statements.families": (
         {

@@ -234,6 +234,10 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"changing", "refs"},
         {"erasing", "upkeep"},
     ),
+    "verbs.changing": (
+        {"client_blocks", "client_deletes", "client_merge", "merge", "restore", "write_rows"},
+        {"adopt", "clone", "promote", "resolve", "revert"},
+    ),
     "verbs.upkeep": (
         {"copy_view", "data_check", "export", "optimize", "sighting", "status"},
         {"fsck", "gc", "wholeness"},

@@ -29,12 +29,15 @@ KEY_AND_NAME = [(1, "a"), (2, "b")]
 class Writer:
     """A client that writes its files by hand, and may write wrong ones."""
 
-    def __init__(self, lake: Lake, *, partitioned: bool = False) -> None:
+    def __init__(self, lake: Lake, *, partitioned: bool = False, keyed: bool = True) -> None:
         self.lake = lake
         self.http = client_of(lake)
         self.made = 0
         by_name = {"source-id": 2, "name": "name", "transform": "identity"}
-        create(self.http, **({"partition-spec": {"fields": [by_name]}} if partitioned else {}))
+        more: Record = {"partition-spec": {"fields": [by_name]}} if partitioned else {}
+        if not keyed:
+            more["schema"] = {**COLUMNS, "identifier-field-ids": []}
+        create(self.http, **more)
 
     def load(self) -> Record:
         found: Record = self.http.get(f"{TABLES}/t").json()["metadata"]

@@ -170,15 +170,28 @@ def test_two_clients_that_append_at_once_lose_nothing(main: RestCatalog, lake: L
     assert rows(lake, "raced") == [(1, "n1", None), (2, "n2", None)]
 
 
-def test_an_overwrite_of_rows_that_others_changed_is_refused(
+def test_deletions_of_two_clients_in_one_file_are_merged_by_row(
+    main: RestCatalog, lake: Lake
+) -> None:
+    one = main.create_table("s.merged", COLUMNS)
+    one.append(some(one, 1, 2, 3))
+    two = main.load_table("s.merged")
+    one.delete("id = 1")
+    # The file that the client writes again is not in the table any more.
+    two.delete("id = 3")
+    assert rows(lake, "merged") == [(2, "n2", None)]
+    assert main.load_table("s.merged").scan().to_arrow()["id"].to_pylist() == [2]
+
+
+def test_an_overwrite_of_rows_that_others_replaced_is_refused(
     main: RestCatalog, lake: Lake
 ) -> None:
     one = main.create_table("s.lost", COLUMNS)
     one.append(some(one, 1))
     two = main.load_table("s.lost")
-    one.append(some(one, 2))
+    one.overwrite(some(one, 2))
     before = head(lake)
-    # The client takes the refusal as a reason to look, and sees what the others added.
+    # The client takes the refusal as a reason to look, and sees what the others did.
     with pytest.raises((CommitFailedException, ValidationException)):
         two.overwrite(some(two, 3))
     assert head(lake) == before

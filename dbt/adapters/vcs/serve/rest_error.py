@@ -20,7 +20,8 @@ from dbt.adapters.vcs.core.secrets import without_secrets
 UNSUPPORTED: Final = "UnsupportedOperationException"
 
 
-@dataclass(frozen=True)
+# Not frozen: `with` sets the traceback of an exception.
+@dataclass(eq=False)
 class RestError(Exception):
     """An answer that is an error.
 

@@ -47,7 +47,15 @@ def added_snapshot(
             f"The snapshot of {table} doesn't follow one that the branch has. Nothing was "
             "changed; load the table again, and repeat the change.",
         )
-    return AddedSnapshot(manifest_list=last, base=SnapshotId(base))
+    replaces = any(_replaces(item) for item in snapshots)
+    return AddedSnapshot(manifest_list=last, base=SnapshotId(base), replaces=replaces)
+
+
+def _replaces(snapshot: Mapping[str, Any]) -> bool:
+    """Return whether a client says that the rows of a snapshot take the place of others."""
+    summary = snapshot.get("summary")
+    said = summary if isinstance(summary, Mapping) else {}
+    return said.get("operation") == "overwrite" or said.get("replace-partitions") == "true"
 
 
 def _snapshot(item: Record) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.handlers.handler_registry import handler_of
@@ -20,6 +21,7 @@ from dbt.adapters.vcs.serve.rest_error import RestError
 from dbt.adapters.vcs.serve.writing.commit_request import bad_request
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.names import Name, Target
+from dbt.adapters.vcs.workspace.direct import landed_commit
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from dbt.adapters.vcs.worktree.overlay import Overlay
@@ -51,6 +53,9 @@ class BranchWriter:
     def change(self, what: str, run: Callable[[Overlay], T]) -> tuple[T, str]:
         """Let a function change what the branch shows now, and commit that.
 
+        If another writer changes the same relation meanwhile, the function is called again, with
+        what the branch shows then.
+
         Args:
             what: What is done, for the commit's message: `append to analytics.orders`.
             run: Makes the changes; it sees one commit of the branch.
@@ -60,14 +65,17 @@ class BranchWriter:
 
         Raises:
             ProtectedError: The branch takes changes by promotion alone.
-            ConflictError: Others changed the same relation meanwhile; nothing was changed.
+            RetryError: Others were first every time; nothing was changed.
         """
-        line = BranchLine(self.repository, self.branch, self.author)
-        line.check_open()
-        overlay = self.workspace.begin()
-        found = run(overlay)
-        landed = line.land(overlay, f"{self.client} {what} through the catalog")
-        return found, landed.commit
+
+        def work(overlay: Overlay) -> tuple[T, CommitId]:
+            return run(overlay), overlay.base
+
+        workspace = self.workspace
+        workspace.line.check_open()
+        message = f"{self.client} {what} through the catalog"
+        (found, seen), landed = landed_commit(workspace, work, message)
+        return found, seen if landed is None else landed.commit
 
     @property
     def workspace(self) -> Workspace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -23,6 +23,7 @@ from dbt.adapters.vcs.verbs.changing.client_deletes import (
     tombstone_of,
     without,
 )
+from dbt.adapters.vcs.verbs.changing.client_merge import merged
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.nullability import refuse_null
 from dbt.adapters.vcs.writes.versions import changed, put_segments, without_blocks
@@ -35,10 +36,39 @@ class AddedSnapshot:
     Attributes:
         manifest_list: URI of its manifest list.
         base: The version that the client started from; None for a table that is new.
+        replaces: True if the client says that its rows take the place of others.
     """
 
     manifest_list: str
     base: SnapshotId | None
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """What a client's snapshot has that the version it began with hasn't, and the other way.
+
+    Attributes:
+        new: Paths of files that are new.
+        gone: Paths of blocks that are left out.
+        deletions: Rows that are deleted by position.
+    """
+
+    new: tuple[str, ...]
+    gone: frozenset[str]
+    deletions: Deletions
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.gone or self.deletions)
+
+    @property
+    def operation(self) -> str:
+        """What the change is called in the table's history."""
+        if self.gone:
+            return "overwrite"
+        if self.deletions:
+            return "update" if self.new else "delete"
+        return "append"
 
 
 def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
@@ -46,11 +76,12 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
 
     What changes is found by comparing the files of the snapshot with those of the version that
     the client started from. New files become blocks, without a copy; keys, NOT NULL and checks
-    hold as for a statement. Rows that the client deleted by position get a tombstone. New rows
-    follow those that others inserted meanwhile, and deletions need their rows to be there still.
-    A snapshot that leaves files out needs the table as the client saw it. A snapshot whose files
-    were adopted since then, or whose deletions were made, changes nothing, so a commit may be
-    sent again after a lost answer.
+    hold as for a statement. Rows that the client deleted by position get a tombstone.
+
+    If the branch has another version by now, new rows follow those that others inserted. Any
+    other change is made to the version that the client started from, and the result is merged
+    with the branch's by row. A snapshot whose files were adopted since then, or whose deletions
+    were made, changes nothing, so a commit may be sent again after a lost answer.
 
     Nothing is seen by others until the overlay lands, which may be together with other tables.
 
@@ -64,34 +95,62 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
         InputError: A file doesn't fit the table, is missing, or isn't where clients are to write;
             or its rows break a constraint. UnsupportedError: It can't be adopted.
     """
-    repository = scope.overlay.repository
-    entry = scope.overlay.require(name)
+    overlay = scope.overlay
+    repository = overlay.repository
+    entry = overlay.require(name)
     if not isinstance(entry, TableEntry):
         raise InputError(f"{name} is a {entry.noun}, and has no files.")
-    now = scope.overlay.snapshot(entry.snapshot)
     base_id = added.base or entry.snapshot
-    base = scope.overlay.snapshot(base_id)
-    if base.table != now.table:
+    if overlay.snapshot(base_id).table != overlay.snapshot(entry.snapshot).table:
         raise ConflictError(f"{name} was replaced by another table. Load it again.")
-    files = client_files(repository, now.table, added.manifest_list)
+    change = _change(repository, overlay.snapshot(base_id), added.manifest_list)
+    if not change or _was_made(repository, entry.snapshot, base_id, change):
+        return
+    before = overlay.before(name)
+    shown = before.snapshot if isinstance(before, TableEntry) else base_id
+    if shown == base_id or (change.operation == "append" and not added.replaces):
+        _apply(scope, name, change)
+        return
+    if shown != entry.snapshot or change.operation == "append":
+        raise ConflictError(
+            f"Others changed {name} since the client loaded it, and the client's change replaces "
+            "rows. Nothing was changed; load the table again, and repeat the change."
+        )
+    late = replace(scope, overlay=replace(overlay, relations={name: TableEntry(snapshot=base_id)}))
+    _apply(late, name, change)
+    changed_entry = late.overlay.require(name)
+    assert isinstance(changed_entry, TableEntry)
+    found = merged(
+        repository,
+        name,
+        base=base_id,
+        now=entry.snapshot,
+        changed=changed_entry.snapshot,
+        origin=scope.made_by(),
+    )
+    overlay.put(name, TableEntry(snapshot=found))
+
+
+def _change(repository: Repository, base: Snapshot, manifest_list: str) -> _Change:
+    """Return what a client's snapshot changes."""
+    files = client_files(repository, base.table, manifest_list)
     old = Version.of(repository, base)
     before = {block.path for block in old.blocks}
-    gone = before.difference(files.paths)
-    new = [path for path in files.paths if path not in before]
-    if _was_adopted(repository, entry.snapshot, base_id, set(new)):
-        return
-    if gone:
-        _check_same(scope, name, base_id)
-    deletions = _deletions(repository, old, files)
-    blocks = client_blocks(repository, now, new)
-    if not new and not gone and _were_deleted(repository, entry.snapshot, base_id, deletions):
-        return
-    _check_there(repository, name, Version.of(repository, now), deletions, set(new))
+    return _Change(
+        new=tuple(path for path in files.paths if path not in before),
+        gone=frozenset(before.difference(files.paths)),
+        deletions=_deletions(repository, old, files),
+    )
+
+
+def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
+    """Make a change to the version that the scope's overlay shows."""
+    repository, now = scope.overlay.repository, scope.overlay.require_table(name)
+    blocks = client_blocks(repository, now, change.new)
     refuse_null(repository.blobs, blocks, now.schema)
-    if blocks or gone or deletions:
-        version = _with_changes(repository, now, blocks, gone, deletions)
-        operation = _operation(bool(gone), bool(new), deletions)
-        changed(scope, name, now, version, operation=operation)
+    if blocks or change.gone or change.deletions:
+        version = _with_changes(repository, now, blocks, change.gone, change.deletions)
+        changed(scope, name, now, version, operation=change.operation)
 
 
 def _with_changes(
@@ -107,14 +166,6 @@ def _with_changes(
     stones = [tombstone_of(repository, now, every, deletions)] if deletions else []
     segments = (*kept, *put_segments(repository, blocks, stones))
     return msgspec.structs.replace(now, segments=segments)
-
-
-def _operation(replaces: bool, adds: bool, deletions: Deletions) -> str:
-    if replaces:
-        return "overwrite"
-    if deletions:
-        return "update" if adds else "delete"
-    return "append"
 
 
 def _deletions(repository: Repository, base: Version, files: ClientFiles) -> Deletions:
@@ -139,74 +190,39 @@ def _deletions(repository: Repository, base: Version, files: ClientFiles) -> Del
     return without(found, old)
 
 
-def _check_there(
-    repository: Repository, name: RelationName, now: Version, deletions: Deletions, new: set[str]
-) -> None:
-    """Check that rows to delete are in the branch's version still.
+def _was_made(repository: Repository, now: SnapshotId, base: SnapshotId, change: _Change) -> bool:
+    """Return whether a version after the client's has all its new files, or made its change.
+
+    Then it is the client's, whose answer was lost. A change without new files may be one that
+    somebody else made, too, which comes to the same.
 
     Raises:
-        ConflictError: One of them isn't.
+        InputError: A version has some of the new files.
     """
-    old = {path: rows for path, rows in deletions.items() if path not in new}
-    there = {block.path for block in now.blocks}
-    gone = old.keys() - there
-    if gone or without(old, without(old, deleted_in(repository, now, old))):
-        raise ConflictError(
-            f"Others changed rows of {name} since the client loaded it that the client deletes. "
-            "Nothing was changed; load the table again, and repeat the change."
-        )
-
-
-def _were_deleted(
-    repository: Repository, now: SnapshotId, base: SnapshotId, deletions: Deletions
-) -> bool:
-    """Return whether a version after the client's deleted just these rows, and did nothing else.
-
-    Then it is the client's, whose answer was lost, or somebody did the same.
-    """
-    for version in _since(repository, now, base) if deletions else ():
-        if not version.parents:
-            continue
-        after = Version.of(repository, version)
-        before = Version.of(repository, repository.objects.snapshot(version.parents[0]))
-        if {block.path for block in after.blocks} == {block.path for block in before.blocks}:
-            blocks = {block.path for block in after.blocks}
-            made = without(
-                deleted_in(repository, after, blocks), deleted_in(repository, before, blocks)
-            )
-            if same(made, deletions):
-                return True
-    return False
-
-
-def _check_same(scope: Scope, name: RelationName, base: SnapshotId) -> None:
-    """Check that the branch shows a version; the change itself may have altered it."""
-    entry = scope.overlay.before(name)
-    if not isinstance(entry, TableEntry) or entry.snapshot != base:
-        raise ConflictError(
-            f"Others changed {name} since the client loaded it, and the client's change replaces "
-            "rows. Nothing was changed; load the table again, and repeat the change."
-        )
-
-
-def _was_adopted(repository: Repository, now: SnapshotId, base: SnapshotId, new: set[str]) -> bool:
-    """Return whether a version after the client's has all the new files.
-
-    Raises:
-        InputError: One has some of them.
-    """
-    if not new:
-        return False
+    new = set(change.new)
     for version in _since(repository, now, base):
-        known = new & {block.path for block in Version.of(repository, version).blocks}
-        if known == new:
+        after = Version.of(repository, version)
+        paths = {block.path for block in after.blocks}
+        known = new & paths
+        if new and known == new:
             return True
         if known:
             raise InputError(
                 f"{min(known)} is in the table already, and other files of the snapshot are not. "
                 "Nothing was changed; load the table again, and write new files."
             )
+        if not new and version.parents and _is_of(repository, after, paths, change):
+            return True
     return False
+
+
+def _is_of(repository: Repository, after: Version, paths: set[str], change: _Change) -> bool:
+    """Return whether a version has left out and deleted just what a change does."""
+    before = Version.of(repository, repository.objects.snapshot(after.snapshot.parents[0]))
+    if {block.path for block in before.blocks} - change.gone != paths:
+        return False
+    made = without(deleted_in(repository, after, paths), deleted_in(repository, before, paths))
+    return same(made, change.deletions)
 
 
 def _since(repository: Repository, now: SnapshotId, base: SnapshotId) -> Iterator[Snapshot]:

@@ -300,7 +300,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"client_help", "rest_error", "store_properties"},
         {"bearer", "documents", "http_server", "request_names", "served_tags"},
         {"catalog_view", "iceberg_documents", "observed", "rest_answers", "token_file"},
-        {"gate", "writing"},
+        {"gate", "local_folders", "writing"},
         {"catalog_api"},
         {"rest_app"},
         {"start"},

@@ -82,6 +82,7 @@ class Writer:
         *,
         content: int = 1,
         dropped: tuple[str, ...] = (),
+        format: str = "PARQUET",
     ) -> Record:
         """Write manifests and a list of all files of a snapshot, and return the request."""
         self.made += 1
@@ -95,7 +96,7 @@ class Writer:
                 entries += [
                     {"status": 2, "file": file, "content": kind} for file in dropped if kind
                 ]
-                self._put(manifest, _manifest(entries))
+                self._put(manifest, _manifest(entries, format if kind else "PARQUET"))
                 manifests.append(_listed(manifest, min(kind, 1)))
         self._put(listing, list_bytes(manifests, {}, 2))
         id = self.made
@@ -143,7 +144,7 @@ class Writer:
         path.write_bytes(data)
 
 
-def _manifest(entries: list[Record]) -> bytes:
+def _manifest(entries: list[Record], format: str) -> bytes:
     import io
 
     import fastavro
@@ -169,7 +170,7 @@ def _manifest(entries: list[Record]) -> bytes:
             "data_file": {
                 "content": item["content"],
                 "file_path": item["file"],
-                "file_format": "PARQUET",
+                "file_format": format,
                 # A count that is never right.
                 "record_count": 77,
             },
@@ -409,6 +410,33 @@ def test_deletions_by_value_are_refused(filled: tuple[Writer, str]) -> None:
     request = writer.snapshot(base, [file], (writer.write(base, KEY_AND_NAME),), content=2)
     status, _, message = refusal(writer.send(request))
     assert (status, "copy-on-write" in message) == (400, True)
+    assert head(writer.lake) == before
+
+
+def test_a_file_of_positions_may_be_beside_the_rows(filled: tuple[Writer, str]) -> None:
+    writer, file = filled
+    base = writer.load()
+    beside = {"properties": {"write.data.path": file.rpartition("/")[0]}}
+    request = writer.snapshot(base, [file], (writer.delete(beside, {file: [0]}),))
+    assert writer.send(request).is_success
+    assert writer.rows() == [(2, "b"), (3, "c"), (4, "d")]
+    root = file.partition("/data/")[0]
+    base = writer.load()
+    elsewhere = {"properties": {"write.data.path": f"{root}/data/other/w=x"}}
+    shown = writer.shown_deletes(base)
+    far = writer.snapshot(base, [file], (*shown, writer.delete(elsewhere, {file: [1]})))
+    status, _, message = refusal(writer.send(far))
+    assert (status, "outside of the table's folder" in message) == (400, True)
+
+
+def test_deletion_vectors_are_refused_with_the_version_that_is_served(
+    filled: tuple[Writer, str],
+) -> None:
+    writer, file = filled
+    base, before = writer.load(), head(writer.lake)
+    request = writer.snapshot(base, [file], (writer.delete(base, {file: [0]}),), format="PUFFIN")
+    status, _, message = refusal(writer.send(request))
+    assert (status, "version 2" in message) == (400, True)
     assert head(writer.lake) == before
 
 

@@ -250,3 +250,20 @@ def test_duckdb_inserts_updates_and_merges(server: ServerProcess, lake: Lake) ->
         wanted = [(1, "m"), (2, "b"), (3, "z"), (9, "n")]
         assert duck.execute("select id, name from vcs.s.duck order by id").fetchall() == wanted
     assert here() == wanted
+
+
+def test_duckdb_deletes_rows_of_a_table_that_it_wrote_nothing_to(
+    server: ServerProcess, lake: Lake
+) -> None:
+    lake.run("create table s.duck_deletes (id bigint, name string)")
+    lake.add("duck_deletes", [(1, "a"), (2, "b"), (3, "c")])
+    with duckdb_connection("httpfs") as duck:
+        duck.execute(
+            f"attach 'main' as vcs (type iceberg, endpoint '{server.url}', "
+            "authorization_type 'none')"
+        )
+        duck.execute("delete from vcs.s.duck_deletes where id = 1")
+        assert rows(lake, "duck_deletes") == [(2, "b"), (3, "c")]
+        duck.execute("delete from vcs.s.duck_deletes where id = 2")
+        assert duck.execute("select id from vcs.s.duck_deletes").fetchall() == [(3,)]
+    assert rows(lake, "duck_deletes") == [(3, "c")]

@@ -146,9 +146,18 @@ class _Reader(ClientPaths):
 
 
 def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
-    """Check that a delete file is one of positions, where it may be."""
+    """Check that a delete file is one of positions, where it may be.
+
+    It may be beside the table's data files, where DuckDB puts it: it is read once, and not kept.
+    """
     if path.startswith(_OURS):
         return
+    if str(file.get("file_format")).upper() == "PUFFIN":
+        raise UnsupportedError(
+            f"{path} has deletion vectors, which tables of format version 2 don't have, and the "
+            "catalog serves tables in that version. Nothing was changed. Have the client load "
+            "the table again, and write position delete files."
+        )
     if int(file["content"]) != _POSITIONS or str(file.get("file_format")).upper() != "PARQUET":
         raise UnsupportedError(
             f"{path} deletes rows by their values, or is no Parquet file; tables of a repository "
@@ -156,9 +165,8 @@ def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
             "a file again: set write.delete.mode, write.update.mode and write.merge.mode to "
             "copy-on-write. Or delete them with dbt or with `dbt-vcs sql`."
         )
-    if not holds_client_rows(path, table):
+    if not path.startswith(f"data/{table}/"):
         raise InputError(
-            f"{path} is outside of the folders that the table's clients were given. Nothing was "
-            "changed. Write it to the table's property write.data.path; load the table again to "
-            "see it."
+            f"{path} is outside of the table's folder. Nothing was changed. Write it to the "
+            "table's property write.data.path; load the table again to see it."
         )

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.serve.catalog_view import CatalogView, lookup, view_of
 from dbt.adapters.vcs.serve.documents import Documents, History
+from dbt.adapters.vcs.serve.local_folders import make_folder
 from dbt.adapters.vcs.serve.observed import ROUTE
 from dbt.adapters.vcs.serve.request_names import namespace_of, prefix_of, revision_of
 from dbt.adapters.vcs.serve.rest_answers import (
@@ -186,6 +187,7 @@ def load_table(api: CatalogApi, request: Request) -> Response:
     found = lookup(api.view(request), namespace, name, TableEntry)
     if request.method == "HEAD":
         return Response(status_code=204)
+    make_folder(api.repository, request, found.entry)
     body = api.documents.body(found.commit, found.relation, found.entry, cast(History, history))
     return loaded(request, body)
 

@@ -21,6 +21,17 @@ from dbt.adapters.vcs.serve.served_tags import ServedTags
 _MAX_KNOWN: Final = 100_000
 
 
+def client_folder(repository: Repository, entry: TableEntry) -> str:
+    """Return the folder where clients of a table's version are to put their files.
+
+    It is a folder as that of any write: collection takes what no commit names. All who start from
+    one version share it, so that equal documents stay equal; clients give files names of their
+    own.
+    """
+    table = repository.objects.snapshot(entry.snapshot).table
+    return f"data/{table}/w=x{entry.snapshot[:32]}/{CLIENT_FOLDER}"
+
+
 class IcebergDocuments:
     """Makes the documents of one repository, from any thread.
 
@@ -64,13 +75,9 @@ class IcebergDocuments:
     def _writable(self, metadata: dict[str, Any], entry: TableEntry) -> dict[str, Any]:
         """Return a table's metadata with the folder where clients are to put their files.
 
-        It is a folder as that of any write: collection takes what no commit names. All who start
-        from one version share it, so that equal documents stay equal; clients give files names of
-        their own. It is one folder for rows and manifests: DuckDB makes that of rows alone.
+        It is one folder for rows and manifests: DuckDB makes that of rows alone.
         """
-        table = self._repository.objects.snapshot(entry.snapshot).table
-        write = f"x{entry.snapshot[:32]}"
-        folder = self._place.uri(f"data/{table}/w={write}/{CLIENT_FOLDER}")
+        folder = self._place.uri(client_folder(self._repository, entry))
         paths = {
             "write.data.path": folder,
             "write.metadata.path": folder,

@@ -18,7 +18,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.merges import protection
+from dbt.adapters.vcs.merges import export_rules, protection
 
 DOCS: Final = Path(__file__).parent
 PAGE: Final = DOCS / "configuration.md"
@@ -76,6 +76,7 @@ def project_rules() -> str:
         (f"`relations.<schema.table>.{name}`", said)
         for name, said in protection.OF_RELATION.items()
     ]
+    rows += [(f"`export.<pattern>.{name}`", said) for name, said in export_rules.OF_EXPORT.items()]
     rows += [(f"`branches.<pattern>.{name}`", said) for name, said in protection.OF_BRANCH.items()]
     return table(("key", "meaning"), rows)
 

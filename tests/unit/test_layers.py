@@ -200,7 +200,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"rebuild", "upsert"},
     ),
     "merges": (
-        {"narrow_spark", "rowwise"},
+        {"export_rules", "narrow_spark", "rowwise"},
         {"common_base", "conflicts"},
         {"protection", "table_merge"},
         {"table_merges"},
@@ -239,8 +239,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"adopt", "clone", "promote", "resolve", "revert"},
     ),
     "verbs.upkeep": (
-        {"copy_view", "data_check", "export", "optimize", "sighting", "status"},
-        {"fsck", "gc", "wholeness"},
+        {"catalog_registration", "copy_view", "data_check", "optimize", "sighting", "status"},
+        {"export", "fsck", "gc", "wholeness"},
         {"copy", "losses", "standing_up"},
         {"fetch"},
     ),

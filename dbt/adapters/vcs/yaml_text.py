@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]
@@ -29,6 +30,28 @@ def load_yaml(text: str, place: str) -> Any:
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it does not parse"
         raise InputError(f"{place}{line} is not valid YAML: {problem}.") from None
+
+
+def mapping_at(value: Any, where: str) -> Mapping[str, Any]:
+    """Return a value that should have names.
+
+    Raises:
+        InputError: It has none; the message says where.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(f"Found {value!r} at {where}; expected names with values.")
+    return {str(key): item for key, item in value.items()}
+
+
+def check_keys(given: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    """Check that a mapping has known keys only.
+
+    Raises:
+        InputError: One is unknown.
+    """
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise InputError(f"Found {unknown[0]!r} in {where}; expected one of {', '.join(known)}.")
 
 
 def _check_depth(text: str, place: str) -> None:

@@ -6,6 +6,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.export_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.merges.protection import Rules, read_rules
 from tests.unit.warehouse import Warehouse
 
@@ -45,8 +46,22 @@ def test_modes_and_protections_are_read(tmp_path: Path) -> None:
 
 def test_exported_branches_are_named_by_pattern(tmp_path: Path) -> None:
     rules = rules_of(tmp_path, "export: {main: iceberg, 'release/*': iceberg}")
-    assert rules.is_exported("main") and rules.is_exported("release/1")
-    assert not rules.is_exported("dev")
+    assert rules.export_of("main") == ExportRule(pattern="main")
+    assert rules.export_of("release/1") == ExportRule(pattern="release/*")
+    assert rules.export_of("dev") is None
+
+
+def test_an_exported_branch_may_name_a_catalog(tmp_path: Path) -> None:
+    rules = rules_of(tmp_path, "export: {main: {catalog: lake}}")
+    assert rules.exports[0].catalog == CatalogTarget(name="lake")
+    text = (
+        "export: {'*': {format: iceberg, catalog: {name: lake, type: sql, echo: true, "
+        "namespace: 'vcs.{branch}_{schema}'}}}"
+    )
+    (rule,) = rules_of(tmp_path, text).exports
+    assert rule.catalog is not None
+    assert rule.catalog.properties == {"type": "sql", "echo": "true"}
+    assert rule.catalog.namespace_of("feature/tax", "shop") == ("vcs", "feature_tax_shop")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +78,12 @@ def test_exported_branches_are_named_by_pattern(tmp_path: Path) -> None:
         ("branches: [main]", "expected names with values"),
         ("export: {main: delta}", "expected iceberg"),
         ("export: main", "expected names with values"),
+        ("export: {main: {catalogue: lake}}", "'catalogue'"),
+        ("export: {main: {catalog: {uri: 'http://lake'}}}", "expected letters"),
+        ("export: {main: {catalog: {name: lake, namespace: all}}}", "a text with {schema}"),
+        ("export: {'*': {catalog: lake}}", "Add {branch} to its namespace"),
+        ("export: {main: {catalog: {name: lake, token: t}}}", "PYICEBERG_CATALOG__LAKE__TOKEN"),
+        ("export: {main: {catalog: {name: a, s3.secret-access-key: t}}}", "A__S3__SECRET_ACCESS"),
         ("a: [", "not valid YAML"),
     ],
 )

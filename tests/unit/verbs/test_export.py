@@ -5,12 +5,14 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.iceberg import avro_files, manifest_files
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
+from dbt.adapters.vcs.merges.export_rules import ExportRule
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.upkeep.export import export, export_after
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect
 from tests.unit.warehouse import Warehouse
 
+RULE = ExportRule(pattern="main")
 A = RelationName("shop", "a")
 
 
@@ -62,7 +64,7 @@ def test_a_failing_export_is_a_warning_with_the_next_step(
     manifest_files.manifest_schema.cache_clear()
 
     said: list[str] = []
-    export_after(warehouse.repository, "main", said.append)
+    export_after(warehouse.repository, "main", RULE, said.append)
     (text,) = said
     assert "A package is missing." in text and "dbt-vcs export --branch main" in text
 
@@ -75,5 +77,5 @@ def test_any_failure_of_an_export_is_a_warning(
 
     monkeypatch.setattr("dbt.adapters.vcs.verbs.upkeep.export.export_branch", fail)
     said: list[str] = []
-    export_after(warehouse.repository, "main", said.append)
+    export_after(warehouse.repository, "main", RULE, said.append)
     assert "OSError: the disk left" in said[0]

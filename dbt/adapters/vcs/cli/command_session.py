@@ -131,17 +131,18 @@ class CommandSession:
         return self.rules.protection_of(branch)
 
     def _watch(self, branch: str) -> None:
-        if self.rules.is_exported(branch):
+        if self.rules.export_of(branch) is not None:
             self._exported.setdefault(branch, self._head_of(branch))
 
     def export_moved(self) -> None:
         """Export the branches that the command moved, if the project says so."""
         for branch, before in self._exported.items():
             head = self._head_of(branch)
-            if head not in (None, before):
+            rule = self.rules.export_of(branch)
+            if rule is not None and head not in (None, before):
                 from dbt.adapters.vcs.verbs.upkeep.export import export_after
 
-                export_after(self.repository, branch, lambda text: self.warn([text]))
+                export_after(self.repository, branch, rule, lambda text: self.warn([text]))
 
     def _head_of(self, branch: str) -> CommitId | None:
         found = self.repository.find_branch(branch)

@@ -33,6 +33,23 @@ _AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What changed in a catalog after an export.
+
+    Attributes:
+        catalog: Its name.
+        registered: The tables whose metadata it names now, as `schema.table`.
+        dropped: The tables that it no longer has.
+        refused: The tables that were not registered, and why.
+    """
+
+    catalog: str
+    registered: tuple[str, ...]
+    dropped: tuple[str, ...]
+    refused: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BranchExport:
     """What an export of a branch did.
 
@@ -43,6 +60,7 @@ class BranchExport:
         written: The tables whose metadata was written, as `schema.table`.
         removed: The tables that are no longer exported.
         refused: The tables that can't be exported, and why.
+        registration: What changed in the project's catalog; None if it names none.
     """
 
     branch: str
@@ -51,6 +69,7 @@ class BranchExport:
     written: tuple[str, ...]
     removed: tuple[str, ...]
     refused: dict[str, str]
+    registration: Registration | None = None
 
 
 def export_branch(

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
 EXPORTS: Final = f"{FOLDER}/export"
 HINT: Final = "version-hint.text"
 STATES: Final = "_exported"
+REGISTERED: Final = "_registered"
 """No schema's name begins so."""
 
 _VERSION: Final = re.compile(r"v([1-9][0-9]*)\.metadata\.json")
@@ -93,10 +94,33 @@ class ExportFolder:
         return {
             RelationName(schema, table)
             for schema in self._blobs.folders(self.path)
-            if schema != STATES
+            if schema not in (STATES, REGISTERED)
             for table in self._blobs.folders(f"{self.path}/{schema}")
             if self.versions(RelationName(schema, table))
         }
+
+    def registered(self, catalog: str, digest: str) -> dict[RelationName, str]:
+        """Return the URIs of the metadata files that a catalog was told of, by table."""
+        try:
+            found = _read(self._blobs, self._record(catalog, digest))
+        except NotFoundError:
+            return {}
+        return {RelationName(*name.split(".", 1)): uri for name, uri in found.items()}
+
+    def note_registered(
+        self, catalog: str, digest: str, locations: Mapping[RelationName, str]
+    ) -> None:
+        """Write down which metadata files a catalog was told of."""
+        told = {str(relation): uri for relation, uri in sorted(locations.items())}
+        self._blobs.replace(self._record(catalog, digest), json.dumps(told).encode())
+
+    def _record(self, catalog: str, digest: str) -> str:
+        return f"{self.path}/{REGISTERED}/{catalog}-{digest}.json"
+
+    def _in_catalogs(self) -> set[str]:
+        """Return the URIs of the metadata files that any catalog was told of."""
+        infos = list(self._blobs.walk(f"{self.path}/{REGISTERED}"))
+        return {uri for info in infos for uri in _read(self._blobs, info.path).values()}
 
     def folder_of(self, relation: RelationName) -> str:
         """Return the folder of a table's metadata, relative to the repository."""
@@ -143,14 +167,16 @@ class ExportFolder:
 
     def show(self, shown: Mapping[RelationName, Showing]) -> None:
         """Let readers find metadata files, and delete those long before."""
-        each(lambda item: self._show(*item), shown.items())
+        kept = self._in_catalogs()
+        each(lambda item: self._show(*item, kept), shown.items())
 
-    def _show(self, relation: RelationName, showing: Showing) -> None:
+    def _show(self, relation: RelationName, showing: Showing, kept: Collection[str]) -> None:
         if self._hint(relation) != showing.number:
             path = f"{self.folder_of(relation)}/{HINT}"
             self._blobs.replace(path, str(showing.number).encode())
         for old, path in showing.versions.items():
-            if old <= showing.number - _KEPT:
+            is_named = any(uri.endswith(f"/{path}") for uri in kept)
+            if old <= showing.number - _KEPT and not is_named:
                 self._blobs.delete(path)
 
     def remove(self, relation: RelationName) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,7 +12,8 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import DEMANDS, Protection, Repository
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.yaml_text import load_yaml
+from dbt.adapters.vcs.merges.export_rules import ExportRule, read_exports
+from dbt.adapters.vcs.yaml_text import check_keys, load_yaml, mapping_at
 
 FILE: Final = "vcs.yml"
 """Name of the file, beside `dbt_project.yml`."""
@@ -22,7 +23,7 @@ TOP: Final[Mapping[str, str]] = {
     "set: `fail` (default), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
     "relations": "Rules for single relations, by `schema.table`.",
     "export": "Branches whose tables other engines read from files, by name or pattern, each with "
-    "the format: `iceberg`.",
+    "the format, `iceberg`, or with what is below.",
     "branches": "Rules for branches, by name or pattern (`*`, `?`, `[...]`); the first match "
     "applies.",
 }
@@ -41,10 +42,6 @@ OF_BRANCH: Final[Mapping[str, str]] = {
 """What it may say of branches."""
 
 
-EXPORT_FORMATS: Final = ("iceberg",)
-"""The formats that branches are exported in."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchRule:
     """Requirements for the branches whose names match a pattern (`*`, `?`, `[...]`)."""
@@ -60,16 +57,16 @@ class Rules:
     Attributes:
         policy: Modes of merges.
         branches: Protections; the first that matches a branch's name applies.
-        exports: Patterns of the names of branches that are exported whenever they move.
+        exports: How branches are exported whenever they move; the first that fits applies.
     """
 
     policy: Policy = field(default_factory=Policy)
     branches: tuple[BranchRule, ...] = ()
-    exports: tuple[str, ...] = ()
+    exports: tuple[ExportRule, ...] = ()
 
-    def is_exported(self, branch: str) -> bool:
-        """Return whether other engines read a branch from files."""
-        return any(fnmatchcase(branch, pattern) for pattern in self.exports)
+    def export_of(self, branch: str) -> ExportRule | None:
+        """Return how other engines read a branch from files; None if they don't."""
+        return next((rule for rule in self.exports if rule.fits(branch)), None)
 
     def protection_of(self, branch: str) -> Protection | None:
         """Return the protection of a branch, or None."""
@@ -117,35 +114,24 @@ def read_rules(folder: Path) -> Rules:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"Can't read {path}: {error}.") from error
     found = load_yaml(text, str(path))
-    top = _mapping({} if found is None else found, str(path))
-    _known(top, TOP, str(path))
+    top = mapping_at({} if found is None else found, str(path))
+    check_keys(top, TOP, str(path))
     return Rules(
         policy=_policy(top, path),
         branches=_branches(top.get("branches"), path),
-        exports=_exports(top.get("export"), path),
+        exports=read_exports(top.get("export"), str(path)),
     )
-
-
-def _exports(given: Any, path: Path) -> tuple[str, ...]:
-    found = _mapping(given or {}, f"export in {path}")
-    for pattern, format_ in found.items():
-        if format_ not in EXPORT_FORMATS:
-            raise InputError(
-                f"Found {format_!r} at export.{pattern} in {path}; expected "
-                f"{' or '.join(EXPORT_FORMATS)}."
-            )
-    return tuple(found)
 
 
 def _policy(top: Mapping[str, Any], path: Path) -> Policy:
     modes: dict[RelationName, Mode] = {}
-    for name, value in _mapping(top.get("relations") or {}, f"relations in {path}").items():
+    for name, value in mapping_at(top.get("relations") or {}, f"relations in {path}").items():
         where = f"relations.{name} in {path}"
         schema, dot, identifier = name.lower().partition(".")
         if not (schema and dot and identifier):
             raise InputError(f"Found {name!r} under relations in {path}; expected schema.table.")
-        given = _mapping(value, where)
-        _known(given, OF_RELATION, where)
+        given = mapping_at(value, where)
+        check_keys(given, OF_RELATION, where)
         if "on_conflict" in given:
             modes[RelationName(schema, identifier)] = Mode.of(given["on_conflict"], where)
     default = Mode.of(top.get("on_conflict", "fail"), f"on_conflict in {path}")
@@ -154,10 +140,10 @@ def _policy(top: Mapping[str, Any], path: Path) -> Policy:
 
 def _branches(given: Any, path: Path) -> tuple[BranchRule, ...]:
     rules: list[BranchRule] = []
-    for pattern, value in _mapping(given or {}, f"branches in {path}").items():
+    for pattern, value in mapping_at(given or {}, f"branches in {path}").items():
         where = f"branches.{pattern} in {path}"
-        rule = _mapping(value, where)
-        _known(rule, OF_BRANCH, where)
+        rule = mapping_at(value, where)
+        check_keys(rule, OF_BRANCH, where)
         protected, require = rule.get("protected", False), rule.get("require") or []
         if not isinstance(protected, bool):
             raise InputError(f"Found protected: {protected!r} in {where}; expected true or false.")
@@ -174,15 +160,3 @@ def _branches(given: Any, path: Path) -> tuple[BranchRule, ...]:
         if protected:
             rules.append(BranchRule(pattern=pattern, protection=Protection(tuple(require))))
     return tuple(rules)
-
-
-def _mapping(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InputError(f"Found {value!r} at {where}; expected names with values.")
-    return {str(key): item for key, item in value.items()}
-
-
-def _known(given: Mapping[str, Any], known: Collection[str], where: str) -> None:
-    unknown = [key for key in given if key not in known]
-    if unknown:
-        raise InputError(f"Found {unknown[0]!r} in {where}; expected one of {', '.join(known)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.merges.export_rules import ExportRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,12 +15,12 @@ class Publishing:
     Attributes:
         mode: One of `credentials.PUBLISH_MODES`.
         policy: Decides where others changed the same rows meanwhile.
-        is_exported: True if other engines read the target from files.
+        export: How other engines read the target from files; None if they don't.
     """
 
     mode: str
     policy: Policy
-    is_exported: bool = False
+    export: ExportRule | None = None
 
     def is_due(self, *, is_testing: bool) -> bool:
         """Return whether a run that succeeded is published, given whether its command tests."""

@@ -254,11 +254,11 @@ class RunLife:
             self._say(line)
         if landed.before != before or before != run.fork:
             self._say(f"  {run.target} had moved in the meantime; the run was merged into it.")
-        if self._publishing.is_exported:
+        if self._publishing.export is not None:
             # Most projects do without.
             from dbt.adapters.vcs.verbs.upkeep.export import export_after
 
-            export_after(self.repository, run.target, self._say)
+            export_after(self.repository, run.target, self._publishing.export, self._say)
 
     def _explained(self, error: VcsError) -> VcsError:
         run = self.line.run

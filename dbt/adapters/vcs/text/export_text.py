@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.vcs.layout.styled import Span, counted, line
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.iceberg.branch_export import BranchExport
+    from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration
     from dbt.adapters.vcs.layout.styled import Block
 
 
@@ -24,3 +24,14 @@ def export_text(report: BranchExport) -> Iterator[Block]:
         Span(report.branch, "name"),
         f" @ {report.commit[:12]} to {report.location}",
     )
+    if report.registration is not None:
+        yield from _registered(report.registration)
+
+
+def _registered(done: Registration) -> Iterator[Block]:
+    for relation, why in done.refused.items():
+        yield line("Not registered: ", Span(relation, "name"), f". {why}")
+    for relation in done.dropped:
+        yield line("Dropped ", Span(relation, "name"), f" from the catalog {done.catalog}.")
+    tables = counted(len(done.registered), "table") if done.registered else "no tables"
+    yield line(f"Registered {tables} in the catalog ", Span(done.catalog, "name"))

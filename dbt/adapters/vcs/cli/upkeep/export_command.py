@@ -21,7 +21,9 @@ def export(session: CommandSession, branch: str | None, all: bool) -> None:
     Writes Iceberg metadata of the tables that changed since the last export below iceberg/ in the
     repository. Data files are not touched. With --all, metadata of all tables is written, with the
     history and the tags of today. With `export: {main: iceberg}` in vcs.yml, this happens whenever
-    the branch moves.
+    the branch moves. If vcs.yml names a catalog there, the tables are registered in it.
     """
-    report = verb.export(session.repository, branch or session.branch, everything=all)
+    branch = branch or session.branch
+    rule = session.rules.export_of(branch)
+    report = verb.export(session.repository, branch, rule, everything=all)
     session.show(report, export_text(report))

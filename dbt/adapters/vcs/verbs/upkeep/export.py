@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, export_branch
 from dbt.adapters.vcs.iceberg.metadata_place import place_of
+from dbt.adapters.vcs.merges.export_rules import ExportRule
+from dbt.adapters.vcs.verbs.upkeep.catalog_registration import register_exported
 
 
-def export(repository: Repository, branch: str, *, everything: bool = False) -> BranchExport:
+def export(
+    repository: Repository,
+    branch: str,
+    rule: ExportRule | None = None,
+    *,
+    everything: bool = False,
+) -> BranchExport:
     """Write Iceberg metadata of the tables of a branch that changed since the last export.
 
-    Raises what `export_branch` raises.
+    If the project's rule names a catalog, the tables are registered there afterwards.
+
+    Raises what `export_branch` and `register_exported` raise.
     """
-    return export_branch(repository, branch, place=place_of(repository), everything=everything)
+    place = place_of(repository)
+    report = export_branch(repository, branch, place=place, everything=everything)
+    if rule is None or rule.catalog is None:
+        return report
+    done = register_exported(repository, branch, rule.catalog, place=place, everything=everything)
+    return replace(report, registration=done)
 
 
-def export_after(repository: Repository, branch: str, warn: Callable[[str], object]) -> None:
+def export_after(
+    repository: Repository, branch: str, rule: ExportRule, warn: Callable[[str], object]
+) -> None:
     """Export a branch that moved; what can't be exported is a warning.
 
     The move is done, so nothing that goes wrong here may look as if it had not been.
     """
     again = f"Export again: dbt-vcs export --branch {branch}"
     try:
-        report = export(repository, branch)
+        report = export(repository, branch, rule)
     except VcsError as error:
         warn(f"{branch} moved, and other engines don't see it yet: {error} {again}")
     except Exception as error:
@@ -34,3 +52,6 @@ def export_after(repository: Repository, branch: str, warn: Callable[[str], obje
     else:
         for relation, why in report.refused.items():
             warn(f"{relation} is not exported: {why}")
+        if report.registration is not None:
+            for relation, why in report.registration.refused.items():
+                warn(f"{relation} is not registered in {report.registration.catalog}: {why}")

@@ -1,0 +1,170 @@
+"""Exported tables in PyIceberg's SQL catalog."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.sql import SqlCatalog
+
+from dbt.adapters.vcs.core.errors import InputError, StorageError
+from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration
+from dbt.adapters.vcs.merges.export_rules import CatalogTarget, ExportRule
+from dbt.adapters.vcs.verbs.upkeep.export import export, export_after
+from tests.unit.iceberg.lake import Lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = Lake(tmp_path / "lake")
+    lake.run("create table s.t (id bigint)")
+    lake.add("t", [(1,)])
+    return lake
+
+
+@pytest.fixture
+def rule(tmp_path: Path) -> ExportRule:
+    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db"}
+    return ExportRule(pattern="main", catalog=CatalogTarget(name="lake", properties=properties))
+
+
+@pytest.fixture
+def catalog(rule: ExportRule) -> Catalog:
+    assert rule.catalog is not None
+    return load_catalog("lake", **rule.catalog.properties)
+
+
+def exported(lake: Lake, rule: ExportRule, **options: Any) -> Registration:
+    report: BranchExport = export(lake.repository, "main", rule, **options)
+    assert report.registration is not None
+    return report.registration
+
+
+def ids(catalog: Catalog, name: str = "s.t") -> list[int]:
+    return sorted(catalog.load_table(name).scan().to_arrow().column("id").to_pylist())
+
+
+def test_a_catalog_shows_what_the_export_does(
+    lake: Lake, rule: ExportRule, catalog: Catalog
+) -> None:
+    assert exported(lake, rule).registered == ("s.t",)
+    assert ids(catalog) == [1]
+    lake.add("t", [(2,)])
+    lake.run("create table s.u (id bigint)")
+    assert exported(lake, rule).registered == ("s.t", "s.u")
+    assert ids(catalog) == [1, 2] and ids(catalog, "s.u") == []
+    assert exported(lake, rule).registered == ()
+
+
+def test_a_dropped_table_leaves_the_catalog(
+    lake: Lake, rule: ExportRule, catalog: Catalog
+) -> None:
+    exported(lake, rule)
+    lake.run("drop table s.t")
+    assert exported(lake, rule).dropped == ("s.t",)
+    assert catalog.list_tables("s") == []
+
+
+def test_what_a_killed_process_left_out_comes_with_the_next(
+    lake: Lake, rule: ExportRule, catalog: Catalog
+) -> None:
+    exported(lake, rule)
+    # So many that the export would forget what the catalog still names.
+    for number in range(2, 10):
+        lake.add("t", [(number,)])
+        export(lake.repository, "main")
+    assert ids(catalog) == [1]
+    assert exported(lake, rule).registered == ("s.t",)
+    assert ids(catalog) == list(range(1, 10))
+
+
+def test_everything_is_registered_again_if_the_catalog_lost_it(
+    lake: Lake, rule: ExportRule, catalog: Catalog
+) -> None:
+    exported(lake, rule)
+    catalog.drop_table("s.t")
+    assert exported(lake, rule).registered == ()
+    assert exported(lake, rule, everything=True).registered == ("s.t",)
+    assert ids(catalog) == [1]
+
+
+def test_a_table_of_somebody_else_is_left_alone(
+    lake: Lake, rule: ExportRule, catalog: Catalog, tmp_path: Path
+) -> None:
+    import pyarrow as pa
+
+    catalog.create_namespace("s")
+    schema = pa.schema([("id", pa.int64())])
+    other = catalog.create_table("s.t", schema, location=str(tmp_path / "other"))
+    other.append(pa.table({"id": [7]}))
+    lake.run("create table s.u (id bigint)")
+    done = exported(lake, rule)
+    assert done.registered == ("s.u",)
+    assert "another table s.t" in done.refused["s.t"]
+    assert ids(catalog) == [7]
+    said: list[str] = []
+    export_after(lake.repository, "main", rule, said.append)
+    assert said[0].startswith("s.t is not registered in lake: ")
+
+
+def test_branches_of_one_rule_have_namespaces_of_their_own(
+    lake: Lake, rule: ExportRule, catalog: Catalog
+) -> None:
+    assert rule.catalog is not None
+    target = CatalogTarget(
+        name="lake", properties=rule.catalog.properties, namespace="{branch}_{schema}"
+    )
+    lake.repository.create_branch("a/b", lake.repository.branch("main").head, author="ann")
+    for branch in ("main", "a/b"):
+        export(lake.repository, branch, ExportRule(pattern="*", catalog=target))
+    assert ids(catalog, "main_s.t") == ids(catalog, "a_b_s.t") == [1]
+
+
+def test_an_export_between_listing_and_registering_is_seen(
+    lake: Lake, rule: ExportRule, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register, others = SqlCatalog.register_table, []
+
+    def overtaken(self: SqlCatalog, *args: Any, **options: Any) -> Any:
+        if not others:
+            others.append(1)
+            lake.add("t", [(2,)])
+            export(lake.repository, "main")
+        return register(self, *args, **options)
+
+    monkeypatch.setattr(SqlCatalog, "register_table", overtaken)
+    exported(lake, rule)
+    assert ids(catalog) == [1, 2]
+
+
+def test_a_catalog_that_fails_undoes_nothing(
+    lake: Lake, rule: ExportRule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("the line is cut")
+
+    monkeypatch.setattr(SqlCatalog, "register_table", fail)
+    with pytest.raises(StorageError, match="'lake' failed: OSError: the line is cut"):
+        exported(lake, rule)
+    said: list[str] = []
+    export_after(lake.repository, "main", rule, said.append)
+    assert "the line is cut" in said[0] and "dbt-vcs export --branch main" in said[0]
+    monkeypatch.undo()
+    assert exported(lake, rule).registered == ("s.t",)
+
+
+def test_a_catalog_that_is_not_known_is_an_error_that_says_where_to_set_it(lake: Lake) -> None:
+    rule = ExportRule(pattern="main", catalog=CatalogTarget(name="no-lake"))
+    with pytest.raises(InputError, match="PYICEBERG_CATALOG__NO_LAKE__"):
+        exported(lake, rule)
+
+
+def test_without_the_package_one_sentence_says_what_to_install(
+    lake: Lake, rule: ExportRule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyiceberg", None)
+    with pytest.raises(InputError, match=r"pip install 'dbt-vcs\[catalog\]'"):
+        exported(lake, rule)

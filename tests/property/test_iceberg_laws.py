@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyiceberg.expressions import EqualTo, GreaterThanOrEqual, IsNull, LessThan
 
+from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
+from dbt.adapters.vcs.core.model import RelationName
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection, duckdb_rows, pyiceberg_rows
 from tests.unit.type_values import VALUES
@@ -137,10 +139,13 @@ def test_other_engines_read_what_this_package_reads(case: Any, version: int, dat
             assert rows_of(pyiceberg_rows(document.location, snapshot_id=version)) == rows
             found = duckdb_rows(DUCK, document.location, snapshot_from_id=version)
             assert rows_of(found) == rows
-        _check_filters(lake, document.location, data)
+        head = lake.repository.branch("main").head
+        found = open_table(lake.repository, RelationName("s", "t"), head)
+        assert rows_of(found.to_arrow()) == rows_of(pyiceberg_rows(document.location))
+        _check_filters(lake, document.location, found, data)
 
 
-def _check_filters(lake: Lake, location: str, data: Any) -> None:
+def _check_filters(lake: Lake, location: str, table: LazyTable, data: Any) -> None:
     everything = pyiceberg_rows(location)
     with duckdb.connect() as oracle:
         oracle.execute("set TimeZone = 'UTC'")
@@ -152,6 +157,10 @@ def _check_filters(lake: Lake, location: str, data: Any) -> None:
             if "<" not in field.type:  # PyIceberg can't ask this of nested columns.
                 assert rows_of(pyiceberg_rows(location, IsNull(field.name))) == nulls
             assert rows_of(duckdb_rows(DUCK, location, f'"{name}" is null')) == nulls
+            quoted = field.name.replace("`", "``")
+            assert rows_of(table.scan(filter=f"`{quoted}` is null").to_arrow()) == nulls
+            rest = table.scan(filter=f"not `{quoted}` is null").count()
+            assert rest == everything.num_rows - nulls.total()
             if field.type not in VALUES or "<" in field.type or field.type == "binary":
                 continue
             value = data.draw(VALUES[field.type])

@@ -34,7 +34,7 @@ class Shop(Client):
     def __init__(self, repository: Repository, branch: str, engines: Any) -> None:
         line = BranchLine(repository, branch, "someone")
         workspace = Workspace(repository, line, lambda: engines(repository.blobs), schema="s")
-        super().__init__(workspace, branch)
+        super().__init__(workspace, branch, "someone", lambda _: engines(repository.blobs))
         self.engines = engines
         self.numbers = itertools.count(1)
         self.made: dict[tuple[str, str], str] = {}

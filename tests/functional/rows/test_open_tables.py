@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.iceberg.metadata_place import place_of
 from dbt.adapters.vcs.iceberg.table_metadata import table_metadata
@@ -36,11 +37,12 @@ PARTS = """
 
 
 def agree(shop: Shop, table: str) -> None:
-    """Check that other engines read the rows that Spark reads."""
+    """Check that other engines, and this process, read the rows that Spark reads."""
     rows = shop.sql(f"select * from {table}")
     expected = rows_of(rows)
     repository, relation = shop.repository, RelationName("s", table)
     head = repository.branch("main").head
+    assert rows_of(open_table(repository, relation, head).to_arrow()) == expected
     location = table_metadata(repository, head, relation, place=place_of(repository)).location
     assert rows_of(pyiceberg_rows(location)) == expected
     with duckdb_connection() as duck:

@@ -23,6 +23,9 @@ _ANSWERS = ("select", "show", "describe")
 class Guest(Client):
     """A client on a workspace that stays open for the next one."""
 
+    def __init__(self, workspace: Workspace, engine: Any) -> None:
+        super().__init__(workspace, "main", "someone", lambda _: engine)
+
     def close(self) -> None:
         self._connection.close()
 
@@ -36,7 +39,7 @@ class Pair:
         self.engine = engines(blobs)
         line = BranchLine(repository, "main", "someone")
         self.workspace = Workspace(repository, line, lambda: self.engine, schema="s")
-        with Guest(self.workspace, "main") as client:
+        with Guest(self.workspace, self.engine) as client:
             client.sql("create schema s")
         context = self.engine.session("plain").spark.sparkContext
         settings = {
@@ -47,7 +50,7 @@ class Pair:
 
     def begin(self) -> None:
         """Open a session on each side."""
-        self.client = Guest(self.workspace, "main")
+        self.client = Guest(self.workspace, self.engine)
         self.plain = new_session(self.root)
         self.plain.sql("create schema s")
         self.plain.sql("use s")

@@ -16,7 +16,8 @@ from urllib.request import Request, urlopen
 from .fetch import trino
 
 _SECONDS = 180
-_OPTIONS = ("-Xmx1500M", "-Djdk.attach.allowAttachSelf=true", "--add-modules=jdk.incubator.vector")
+_OPTIONS = ("-Xmx1500M", "-Djdk.attach.allowAttachSelf=true")
+_VECTORS = "jdk.incubator.vector"
 
 
 class TrinoError(Exception):
@@ -83,6 +84,7 @@ def trino_at(catalog_url: str, java_home: str, folder: Path) -> Iterator[Trino]:
     command = [
         Path(java_home, "bin", "java"),
         *_OPTIONS,
+        *_modules(java_home),
         *(f"-D{name}={value}" for name, value in node.items()),
         *("-cp", f"{home}/lib/*", "io.trino.server.TrinoServer"),
     ]
@@ -114,6 +116,13 @@ def _started(process: subprocess.Popen[bytes], url: str, log: Path) -> Trino:
             pass  # It doesn't listen yet.
         time.sleep(0.5)
     raise AssertionError(f"Trino didn't start:\n{log.read_text()[-5_000:]}")
+
+
+def _modules(java_home: str) -> list[str]:
+    """Return the option for a module that Trino wants, unless a small runtime lacks it."""
+    java = Path(java_home, "bin", "java")
+    held = subprocess.run([java, "--list-modules"], check=True, capture_output=True, text=True)
+    return [f"--add-modules={_VECTORS}"] if f"{_VECTORS}@" in held.stdout else []
 
 
 def _properties(file: Path, settings: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Readable, RelationName
+from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
 from dbt.adapters.vcs.serve.documents import Documents, RestDocument
 from dbt.adapters.vcs.serve.rest_app import rest_app
 from dbt.adapters.vcs.serve.token_file import TokenList
@@ -36,6 +36,9 @@ class PlainMaker:
             "refs": {"main": {"snapshot-id": 3}, "v1": {"snapshot-id": 1}},
         }
         return RestDocument(metadata, f"memory:///{relation}")
+
+    def stage(self, commit: CommitId, relation: RelationName, entry: TableEntry) -> dict[str, Any]:
+        return {}
 
 
 @pytest.fixture

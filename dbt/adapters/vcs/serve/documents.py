@@ -54,6 +54,16 @@ class DocumentMaker(Protocol):
         """
         ...
 
+    def stage(
+        self, commit: CommitId, relation: RelationName, entry: TableEntry
+    ) -> Mapping[str, Any]:
+        """Return the metadata of a table that isn't there yet, and write no file.
+
+        Raises:
+            UnsupportedError: Iceberg has no form for something in it; the message names that.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Body:
@@ -125,15 +135,15 @@ class Documents:
         """What clients are told with each table."""
         return dict(self._config)
 
-    def document(
-        self, commit: CommitId, relation: RelationName, entry: Readable
+    def staged(
+        self, commit: CommitId, relation: RelationName, entry: TableEntry
     ) -> Mapping[str, Any]:
-        """Return the metadata of a table or view; it isn't kept.
+        """Return the metadata of a table that isn't there yet; it isn't kept.
 
         Raises:
             UnsupportedError: Iceberg has no form for something in it.
         """
-        return self._maker.make(commit, relation, entry).metadata
+        return self._maker.stage(commit, relation, entry)
 
     def _keep(self, key: tuple[str, ...], body: Body, now: float) -> None:
         old = self._bodies.pop(key, None)

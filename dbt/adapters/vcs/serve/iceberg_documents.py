@@ -11,8 +11,9 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.metadata_place import place_of
+from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import kept_since
-from dbt.adapters.vcs.iceberg.table_metadata import table_metadata
+from dbt.adapters.vcs.iceberg.table_metadata import describe_table, table_metadata
 from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
 from dbt.adapters.vcs.rows.partition_values import CLIENT_FOLDER
 from dbt.adapters.vcs.serve.documents import RestDocument
@@ -71,6 +72,17 @@ class IcebergDocuments:
                 f"dbt-vcs log --relation {relation} lists them."
             )
         return RestDocument(self._writable(table.metadata, entry), table.location)
+
+    def stage(self, commit: CommitId, relation: RelationName, entry: TableEntry) -> dict[str, Any]:
+        """Return the metadata of a table that isn't there yet, and write no file.
+
+        Trino creates a table only if nothing is in its location.
+        """
+        files = PendingFiles(self._repository.blobs)
+        described = describe_table(
+            self._repository, commit, relation, place=self._place, files=files
+        )
+        return self._writable(described.metadata, entry)
 
     def _writable(self, metadata: dict[str, Any], entry: TableEntry) -> dict[str, Any]:
         """Return a table's metadata with the folder where clients are to put their files.

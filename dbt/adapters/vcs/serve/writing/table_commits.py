@@ -69,7 +69,7 @@ class TableCommits:
         id = CommitId(repository.objects.put(commit))
         entry = overlay.entry(new.relation)
         assert isinstance(entry, TableEntry)
-        made = self._documents.document(id, new.relation, entry)
+        made = self._documents.staged(id, new.relation, entry)
         empty: dict[str, Any] = {
             "snapshots": [],
             "snapshot-log": [],

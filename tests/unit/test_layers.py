@@ -310,6 +310,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"branch_writer", "client_properties", "iceberg_columns", "requirements"},
         {"column_updates", "name_changes"},
         {"added_snapshots", "table_definitions"},
+        {"replaced_tables"},
         {"table_commits"},
         {"write_api"},
     ),

@@ -8,8 +8,13 @@ from typing import Any
 
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.serve.rest_error import RestError
-from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record, bad_request
-from dbt.adapters.vcs.serve.writing.requirements import MAIN, base_version
+from dbt.adapters.vcs.serve.writing.commit_request import (
+    MAIN,
+    CommitRequest,
+    Record,
+    bad_request,
+)
+from dbt.adapters.vcs.serve.writing.requirements import base_version
 from dbt.adapters.vcs.verbs.changing.adopt import AddedSnapshot
 
 
@@ -37,7 +42,7 @@ def added_snapshot(
     last = snapshots[-1].get("manifest-list")
     if not isinstance(last, str):
         raise bad_request(f"The snapshot of {table} has no manifest list.")
-    if metadata is None:
+    if metadata is None or request.replaces:
         return AddedSnapshot(manifest_list=last, base=None)
     base = base_version(metadata, snapshots[0].get("parent-snapshot-id"))
     if base is None:

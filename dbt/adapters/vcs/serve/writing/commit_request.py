@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,6 +12,9 @@ from dbt.adapters.vcs.serve.request_names import Namespace
 from dbt.adapters.vcs.serve.rest_error import RestError
 
 Record = Mapping[str, Any]
+
+MAIN: Final = "main"
+"""Iceberg's name for what the branch shows of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,12 @@ class CommitRequest:
     def creates(self) -> bool:
         """True if the table must not be there before."""
         return any(item["type"] == "assert-create" for item in self.requirements)
+
+    @property
+    def replaces(self) -> bool:
+        """True if the table is built again: nothing that `main` of it showed is kept."""
+        removed = self.of_action("remove-snapshot-ref")
+        return any(item.get("ref-name") == MAIN for item in removed)
 
     def of_action(self, action: str) -> list[Record]:
         """Return the updates of one kind."""

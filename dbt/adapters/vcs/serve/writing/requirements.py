@@ -6,10 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from dbt.adapters.vcs.serve.rest_error import RestError
-from dbt.adapters.vcs.serve.writing.commit_request import Record, bad_request
-
-MAIN: Final = "main"
-"""Iceberg's name for what the branch shows of a table."""
+from dbt.adapters.vcs.serve.writing.commit_request import MAIN, Record, bad_request
 
 # Requirement, key of its value, key of the table's.
 _EQUAL: Final = {

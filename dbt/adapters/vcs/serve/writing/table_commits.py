@@ -16,6 +16,7 @@ from dbt.adapters.vcs.serve.rest_error import RestError
 from dbt.adapters.vcs.serve.writing.added_snapshots import added_snapshot
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, relation_name
 from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record, bad_request
+from dbt.adapters.vcs.serve.writing.replaced_tables import replace
 from dbt.adapters.vcs.serve.writing.requirements import check_requirements
 from dbt.adapters.vcs.serve.writing.table_definitions import (
     NewTable,
@@ -120,6 +121,8 @@ class TableCommits:
         if metadata is None:
             create(writer, overlay, created_by(relation, request))
             _check_uuid(self._repository, overlay, relation, request)
+        elif request.replaces:
+            replace(writer, overlay, relation, request, metadata)
         else:
             redefine(writer, overlay, relation, request, metadata)
         added = added_snapshot(str(relation), request, metadata)
@@ -178,6 +181,8 @@ def _told(named: Sequence[tuple[RelationName, CommitRequest]]) -> str:
 
 def _verb(request: CommitRequest) -> str:
     added = request.of_action("add-snapshot")
+    if request.replaces:
+        return "replace"
     if added:
         summary = added[-1].get("snapshot", {}).get("summary", {})
         verb = str(summary.get("operation", "change"))

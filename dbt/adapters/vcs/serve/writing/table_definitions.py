@@ -21,6 +21,7 @@ from dbt.adapters.vcs.serve.writing.client_properties import (
 )
 from dbt.adapters.vcs.serve.writing.column_updates import column_updates, in_order
 from dbt.adapters.vcs.serve.writing.commit_request import (
+    MAIN,
     CommitRequest,
     Record,
     bad_request,
@@ -37,14 +38,12 @@ from dbt.adapters.vcs.statements.families.table import CreateTable
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.versions import changed
 
-_COMMENT: Final = "comment"
+COMMENT: Final = "comment"
 _LOCATION: Final = re.compile(r".*/tables/([0-9a-f]{32})/?")
 
 _REFUSED: Final = {
     "remove-snapshots": "The history of tables is the repository's: `dbt-vcs gc` removes what "
     "is older than the retention",
-    "remove-snapshot-ref": "Branches and tags are the repository's: use dbt-vcs branch and "
-    "dbt-vcs tag",
     "set-statistics": "The catalog keeps no statistics files",
     "remove-statistics": "The catalog keeps no statistics files",
     "set-partition-statistics": "The catalog keeps no statistics files",
@@ -68,6 +67,7 @@ _KNOWN: Final = {
     "remove-properties",
     "add-snapshot",
     "set-snapshot-ref",
+    "remove-snapshot-ref",
 }
 
 
@@ -81,6 +81,7 @@ class NewTable:
         partition_by: Names of the columns that it is partitioned by.
         properties: As the client gave them.
         table: Its identity, if that was handed out before; else None.
+        replaces: True to take the place of the table that has the name.
     """
 
     relation: RelationName
@@ -88,6 +89,7 @@ class NewTable:
     partition_by: tuple[str, ...]
     properties: Mapping[str, str]
     table: TableId | None = None
+    replaces: bool = False
 
 
 def new_table(relation: RelationName, body: Record) -> NewTable:
@@ -127,8 +129,9 @@ def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
         columns=(*first, *(last[name] for name in new.partition_by)),
         partition_by=new.partition_by,
         primary_key=new.columns.key,
-        comment=stored.pop(_COMMENT, None),
+        comment=stored.pop(COMMENT, None),
         properties=stored,
+        replace=new.replaces,
     )
     writer.execute(overlay, statement)
     made = overlay.require_table(new.relation)
@@ -154,6 +157,11 @@ def check_updates(request: CommitRequest, metadata: Record | None) -> None:
             check_version(item.get("format-version"), 2)
         elif action == "add-sort-order":
             check_unsorted(item.get("sort-order"))
+        elif action == "remove-snapshot-ref" and item.get("ref-name") != MAIN:
+            raise bad_request(
+                f"The ref {item.get('ref-name')!r} stays: branches and tags are the repository's. "
+                "Use dbt-vcs branch and dbt-vcs tag."
+            )
         elif metadata is not None:
             _check_same(item, metadata)
 
@@ -248,7 +256,7 @@ def _change_columns(
     metadata: Record,
 ) -> None:
     current = _by_id(metadata["schemas"], "schema-id", metadata["current-schema-id"])
-    wanted = _chosen(request, metadata, "schema", current)
+    wanted = current_after(request, metadata, "schema")
     if wanted is current:
         return
     new = read_columns(wanted)
@@ -263,7 +271,7 @@ def _change_columns(
 
 def _check_spec(request: CommitRequest, metadata: Record) -> None:
     current = _by_id(metadata["partition-specs"], "spec-id", metadata["default-spec-id"])
-    wanted = _chosen(request, metadata, "spec", current)
+    wanted = current_after(request, metadata, "spec")
     if _parts(wanted) != _parts(current):
         raise bad_request(
             "The partitioning of a table can't be changed in place. Build it again with the "
@@ -271,10 +279,12 @@ def _check_spec(request: CommitRequest, metadata: Record) -> None:
         )
 
 
-def _chosen(request: CommitRequest, metadata: Record, what: str, current: Any) -> Any:
+def current_after(request: CommitRequest, metadata: Record, what: str) -> Any:
     """Return the schema or spec that is current after a commit."""
     default = "set-current-schema" if what == "schema" else "set-default-spec"
+    shown = "current-schema-id" if what == "schema" else "default-spec-id"
     key, listed = f"{what}-id", "schemas" if what == "schema" else "partition-specs"
+    current = _by_id(metadata[listed], key, metadata[shown])
     added: list[Any] = []
     for item in request.updates:
         if item["action"] == f"add-{what}":

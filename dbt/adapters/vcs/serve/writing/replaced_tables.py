@@ -1,0 +1,78 @@
+"""Replaced tables: what clients build again under its name, with other columns and rows."""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model.field_number import field_number
+from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter
+from dbt.adapters.vcs.serve.writing.client_properties import shown_properties, to_remove, to_store
+from dbt.adapters.vcs.serve.writing.commit_request import (
+    CommitRequest,
+    Record,
+    bad_request,
+    texts_of,
+)
+from dbt.adapters.vcs.serve.writing.iceberg_columns import partition_names, read_columns
+from dbt.adapters.vcs.serve.writing.table_definitions import (
+    COMMENT,
+    NewTable,
+    create,
+    current_after,
+)
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
+
+
+def replace(
+    writer: BranchWriter,
+    overlay: Overlay,
+    relation: RelationName,
+    request: CommitRequest,
+    metadata: Record,
+) -> None:
+    """Build a table again in an overlay, without rows, as `create or replace table` does.
+
+    As in Iceberg its properties stay, and columns keep their numbers if name and type stay.
+
+    Raises:
+        RestError: It has rows, and columns whose numbers the catalog doesn't know.
+        InputError: The table can't be as declared.
+    """
+    before = overlay.require_table(relation)
+    columns = read_columns(current_after(request, metadata, "schema"))
+    shown = shown_properties(metadata)
+    properties = {key: value for key, value in before.properties.items() if key != PRIMARY_KEY}
+    if before.comment is not None:
+        properties[COMMENT] = before.comment
+    for item in request.of_action("set-properties"):
+        properties |= to_store(texts_of(item, "updates"), shown)
+    for item in request.of_action("remove-properties"):
+        for key in to_remove(item.get("removals") or ()):
+            properties.pop(key, None)
+    new = NewTable(
+        relation=relation,
+        columns=columns,
+        partition_by=partition_names(current_after(request, metadata, "spec"), columns),
+        properties=properties,
+        replaces=True,
+    )
+    create(writer, overlay, new)
+    if request.of_action("add-snapshot"):
+        _check_numbers(overlay, new)
+
+
+def _check_numbers(overlay: Overlay, new: NewTable) -> None:
+    """Check that files have the numbers that the catalog gives the columns of a new table."""
+    schema = overlay.require_table(new.relation).schema
+    unknown = [
+        column.name
+        for column in new.columns.columns
+        if field_number(schema.field(column.name).id) != column.number
+    ]
+    if unknown:
+        raise bad_request(
+            f"{new.relation} is to have rows with new columns, {', '.join(unknown)}, and the "
+            "catalog chooses the numbers of columns before rows are written. Nothing was "
+            "changed. Replace the table without rows first, create or replace table ... (...), "
+            "and insert the rows then; or drop the table and create it with its rows."
+        )

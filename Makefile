@@ -45,10 +45,8 @@ chaos: $(VENV)/.test ## kill processes and break the store for MINUTES=5, and ch
 s3: java $(VENV)/.test,demo $(DATA) ## build the demo project on a real S3 server of this machine; needs Go and Maven Central
 	PYTHONPATH=. $(BIN)/python integration_tests/on_s3.py
 
-# Trino needs another Java than Spark: TRINO_JAVA_HOME is where one of 24 or newer is.
-export TRINO_JAVA_HOME
 
-interop: java $(VENV)/.test ## read a served repository with Spark and Iceberg, and write docs/interop.md; needs Maven Central; TRINO_JAVA_HOME=... for Trino, too
+interop: java $(VENV)/.test ## read and write a served repository with Spark and Iceberg and with Trino, and write docs/interop.md; needs Maven Central
 	$(BIN)/python integration_tests/interop/fetch.py
 	PYTHONPATH=. $(USUAL) $(BIN)/python -m pytest integration_tests/interop -o addopts= \
 	    --junitxml=target/interop.xml; ran=$$?; \

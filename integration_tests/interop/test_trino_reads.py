@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -22,9 +21,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "clients" / "trino.md"
 @pytest.fixture(scope="module")
 def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     """Trino at a repository of its own."""
-    java_home = os.environ.get("TRINO_JAVA_HOME")
-    if not java_home:
-        pytest.skip("Trino needs Java 24 or newer: make interop TRINO_JAVA_HOME=folder")
     folder = tmp_path_factory.mktemp("trino")
     lake = Lake(folder / "ware house")
     columns = "id bigint, name string, at timestamp, d decimal(9,2), a array<int>, day date"
@@ -38,7 +34,7 @@ def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     lake.delete("orders", (0, 0))
     lake.run("alter table s.orders rename column name to title")
     put_view(lake, "named", "select id from s.orders")
-    with serving(Path(lake.blobs.uri)) as server, trino_at(server.url, java_home, folder) as it:
+    with serving(Path(lake.blobs.uri)) as server, trino_at(server.url, folder) as it:
         yield it
 
 

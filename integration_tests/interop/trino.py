@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from .fetch import trino
+from .fetch import java, trino
 
 _SECONDS = 180
 _OPTIONS = ("-Xmx1500M", "-Djdk.attach.allowAttachSelf=true")
@@ -44,16 +44,23 @@ class Trino:
                 page = json.load(answer)
             rows += page.get("data", [])
             if "error" in page:
-                raise TrinoError(page["error"]["message"])
+                raise TrinoError("\n".join(_messages(page["error"]["failureInfo"])))
             if "nextUri" not in page:
                 return rows
             request = Request(page["nextUri"], headers={"X-Trino-User": "ann"})
 
 
+def _messages(failure: dict[str, Any] | None) -> Iterator[str]:
+    """Yield what Trino says, and what it says that it comes from."""
+    while failure is not None:
+        yield str(failure.get("message"))
+        failure = failure.get("cause")
+
+
 @contextmanager
-def trino_at(catalog_url: str, java_home: str, folder: Path) -> Iterator[Trino]:
+def trino_at(catalog_url: str, folder: Path) -> Iterator[Trino]:
     """Start Trino with the catalogs `vcs`, of main, and `every`, of all branches."""
-    home, port = trino(), _free_port()
+    home, java_home, port = trino(), java(), _free_port()
     etc, plugins = folder / "etc", folder / "plugin"
     (etc / "catalog").mkdir(parents=True)
     plugins.mkdir()
@@ -82,7 +89,7 @@ def trino_at(catalog_url: str, java_home: str, folder: Path) -> Iterator[Trino]:
     node |= {"node.data-dir": folder / "data"}
     node |= {"node.bind-ip": "127.0.0.1", "node.internal-address": "127.0.0.1"}
     command = [
-        Path(java_home, "bin", "java"),
+        java_home / "bin" / "java",
         *_OPTIONS,
         *_modules(java_home),
         *(f"-D{name}={value}" for name, value in node.items()),
@@ -90,7 +97,7 @@ def trino_at(catalog_url: str, java_home: str, folder: Path) -> Iterator[Trino]:
     ]
     log = folder / "log"
     with log.open("w") as out:
-        environment = {**os.environ, "JAVA_HOME": java_home}
+        environment = {**os.environ, "JAVA_HOME": str(java_home)}
         process = subprocess.Popen(
             command, stdout=out, stderr=subprocess.STDOUT, env=environment, cwd=folder
         )
@@ -118,10 +125,10 @@ def _started(process: subprocess.Popen[bytes], url: str, log: Path) -> Trino:
     raise AssertionError(f"Trino didn't start:\n{log.read_text()[-5_000:]}")
 
 
-def _modules(java_home: str) -> list[str]:
+def _modules(java_home: Path) -> list[str]:
     """Return the option for a module that Trino wants, unless a small runtime lacks it."""
-    java = Path(java_home, "bin", "java")
-    held = subprocess.run([java, "--list-modules"], check=True, capture_output=True, text=True)
+    command = [java_home / "bin" / "java", "--list-modules"]
+    held = subprocess.run(command, check=True, capture_output=True, text=True)
     return [f"--add-modules={_VECTORS}"] if f"{_VECTORS}@" in held.stdout else []
 
 

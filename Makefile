@@ -78,6 +78,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/contention.py
 	$(BIN)/python benchmarks/digests.py
+	$(BIN)/python benchmarks/mounts.py
 	$(BIN)/python benchmarks/inside_columns.py
 	$(BIN)/python benchmarks/query_readers.py
 

@@ -149,6 +149,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"process"},
         {
             "deletions",
+            "file_list",
             "frames",
             "location",
             "numbered_frames",

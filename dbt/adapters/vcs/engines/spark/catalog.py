@@ -18,7 +18,7 @@ from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE, Sign
 from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence
 from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
-from dbt.adapters.vcs.engines.spark.mounting import Mounting
+from dbt.adapters.vcs.engines.spark.mounting import Mounting, lost_files
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.footers import check_footers
@@ -129,7 +129,7 @@ class Catalog:
         felt, so only files on a disk are checked.
 
         Raises:
-            DamagedError: One is damaged, or another file is in its place.
+            DamagedError: One is damaged or missing, or another file is in its place.
         """
         if not self.root.startswith("file:"):
             return
@@ -138,13 +138,16 @@ class Catalog:
             for entry in (*mount.entries, *mount.tombstones)
             if entry.path not in self._checked
         ]
-        check_footers(self._blobs, new)
+        missing = check_footers(self._blobs, new)
+        if missing:
+            entries = (*mount.entries, *mount.tombstones)
+            raise lost_files(mount, len(entries), len(entries) - len(missing))
         self._checked.update(entry.path for entry in new if entry.footer)
 
     def _mounting(self, spark: SparkSession, mount: TableMount) -> Mounting:
         name = RelationName(PRIVATE, f"s_{mount.id}")
-        empty = f"file:{Path(self.warehouse) / 'empty'}"
-        return Mounting(spark, name, mount, blobs=self._blobs, root=self.root, empty=empty)
+        lists = Path(self.warehouse) / "lists"
+        return Mounting(spark, name, mount, blobs=self._blobs, root=self.root, lists=lists)
 
     def mount_table(self, spark: SparkSession, name: RelationName, mount: TableMount) -> None:
         """Show a version under a logical name."""

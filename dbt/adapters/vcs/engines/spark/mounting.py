@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, EngineError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.spark.deletions import (
     MAX_WRITTEN,
@@ -21,6 +23,7 @@ from dbt.adapters.vcs.engines.spark.deletions import (
     position_of,
     written_rows,
 )
+from dbt.adapters.vcs.engines.spark.file_list import write_file_list
 from dbt.adapters.vcs.engines.spark.location import exact_files
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.version_mounts import TableMount
@@ -35,7 +38,13 @@ from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quote
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_OPTIONS: Final = {"timeZone": "UTC", "mergeSchema": "false"}
+_OPTIONS: Final = {
+    "timeZone": "UTC",
+    "mergeSchema": "false",
+    # Files are listed and not looked up, so a missing one must not be skipped.
+    "ignoreMissingFiles": "false",
+}
+_NO_PARTITIONS: Final = {"recursiveFileLookup": "true"}
 _MAX_READ: Final = 4 * 1024**2
 """The most bytes of tombstones to read in order to inline the rows that they delete."""
 
@@ -71,6 +80,14 @@ class Layout(NamedTuple):
     columns: tuple[str, ...]
     depth: int
     holed: bool
+
+    @property
+    def is_one_write(self) -> bool:
+        """True if the folder of the write is no partition, unlike what Spark would think."""
+        return self.base.rpartition("/")[2].startswith(f"{WRITE_FOLDER}=")
+
+
+_PLAIN: Final = Layout("", (), 0, False)
 
 
 class Part(NamedTuple):
@@ -110,7 +127,7 @@ class Mounting:
         *,
         blobs: Blobs,
         root: str,
-        empty: str,
+        lists: Path,
     ) -> None:
         """Take a version.
 
@@ -120,14 +137,14 @@ class Mounting:
             mount: The version.
             blobs: The repository's store.
             root: The repository as Spark names it.
-            empty: A folder without files, for a version without files.
+            lists: A local folder for the lists of files that Spark reads.
         """
         self._spark = spark
         self._name = name
         self._mount = mount
         self._blobs = blobs
         self._root = root
-        self._empty = empty
+        self._lists = lists
 
     def create(self) -> None:
         """Create the relation with field ids as column names: a table, or a view over several.
@@ -150,14 +167,13 @@ class Mounting:
 
     def _parts(self) -> list[Part]:
         """Create and return the tables; a single one without tombstones gets the name."""
-        groups = layouts(self._mount) or {Layout("", (), 0, False): []}
+        groups = layouts(self._mount) or {_PLAIN: []}
         alone = len(groups) == 1 and not next(iter(groups)).holed
         alone = alone and not any(map(self._limited, groups)) and not any(map(_copied, groups))
         parts: list[Part] = []
         for number, (layout, files) in enumerate(groups.items()):
             name = self._name if alone else self._numbered(str(number))
-            options = _options(self._root, layout.base, files, self._empty)
-            self._table(name, self._stored(layout), options, len(files))
+            self._table(name, self._stored(layout), files, layout)
             parts.append(Part(name, layout, tuple(files)))
         return parts
 
@@ -191,7 +207,7 @@ class Mounting:
         A union takes its types from the first query, and comparisons with char(n) must pad.
         """
         name = self._numbered("types")
-        self._table(name, self._mount.fields, _options(self._root, "", (), self._empty), 0)
+        self._table(name, self._mount.fields, ())
         columns = [quoted(field.id) for field in self._mount.fields]
         if located:
             columns += _NOWHERE
@@ -250,8 +266,7 @@ class Mounting:
         for depth, group in groups.items():
             name = self._numbered(f"{number}_gone_{depth}")
             paths = sorted({item.path for item in group})
-            options = _options(self._root, "", paths, self._empty)
-            self._table(name, _TOMBSTONE_FIELDS, options, len(paths))
+            self._table(name, _TOMBSTONE_FIELDS, paths)
             yield quoted_relation(name), group
 
     def _places(
@@ -272,10 +287,25 @@ class Mounting:
             self._spark.sql(f"create view if not exists {quoted_relation(name)} as {text}")
 
     def _table(
-        self, name: RelationName, fields: Sequence[Field], options: dict[str, str], files: int
+        self,
+        name: RelationName,
+        fields: Sequence[Field],
+        files: Collection[str],
+        layout: Layout = _PLAIN,
     ) -> None:
+        """Create a table over files of one layout."""
         columns = ", ".join(map(_declaration, fields))
         table = quoted_relation(name)
+        options = {**_OPTIONS, "path": f"file:{self._lists / 'empty'}"}
+        if layout.is_one_write:
+            options |= {
+                "path": exact_files(
+                    self._root, layout.base, (file[len(layout.base) + 1 :] for file in files)
+                ),
+                "basePath": f"{self._root}/{layout.base}",
+            }
+        elif files and not layout.columns:
+            options |= _NO_PARTITIONS
         found = 0
         try:
             with translated():
@@ -283,22 +313,58 @@ class Mounting:
                     f"create table if not exists {table} ({columns}) using parquet "
                     f"options ({options_clause(options)})"
                 )
+                if files and not layout.is_one_write:
+                    # A new table with this location would be declared without its columns.
+                    place = write_file_list(
+                        self._lists, name.identifier, self._root, self._sizes(files)
+                    )
+                    self._spark.sql(f"alter table {table} set location {literal(place)}")
                 found = self._found(table)
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
                 raise
-        if found != files:
-            self._spark.sql(f"drop table if exists {table}")
-            raise DamagedError(
-                f"A table version should have {files} files below {literal(self._mount.folder)}; "
-                f"{found} are there. {_LOST}"
-            )
+        if found == len(files):
+            return
+        self._spark.sql(f"drop table if exists {table}")
+        if layout.is_one_write:
+            raise lost_files(self._mount, len(files), found)
+        raise EngineError(
+            f"Spark sees {found} of the {len(files)} files listed in {self._lists}. Leave "
+            "the settings of its file sink and the temporary files alone, and connect again."
+        )
+
+    def _sizes(self, files: Collection[str]) -> dict[str, int]:
+        """Return the sizes of files; those that no entry tells are asked of the store."""
+        known = {entry.path: entry.bytes for entry in self._mount.entries}
+        known |= {item.path: item.bytes for item in self._mount.tombstones}
+        asked = [file for file in files if file not in known]
+        for file, size in zip(asked, each(self._size, asked), strict=True):
+            if size is not None:
+                known[file] = size
+        sizes = {file: known[file] for file in files if file in known}
+        if len(sizes) < len(files):
+            raise lost_files(self._mount, len(files), len(sizes))
+        return sizes
+
+    def _size(self, file: str) -> int | None:
+        try:
+            return self._blobs.size(file)
+        except NotFoundError:
+            return None
 
     def _found(self, table: str) -> int:
-        """Return how many files Spark finds; it skips missing files silently."""
+        """Return how many files Spark knows."""
         # The optimized plan may read rows that the user cached, and then has no files.
         plan = self._spark.table(table)._jdf.queryExecution().analyzed()
         return len(plan.collectLeaves().head().relation().location().inputFiles())
+
+
+def lost_files(mount: TableMount, expected: int, found: int) -> DamagedError:
+    """Return the error for files of a version that are missing."""
+    return DamagedError(
+        f"A table version should have {expected} files below {literal(mount.folder)}; "
+        f"{found} are there. {_LOST}"
+    )
 
 
 def _held(layout: Layout) -> dict[str, str]:
@@ -321,17 +387,3 @@ def _declaration(field: Field) -> str:
     return f"{column} default " + (
         value if type_of(field.type).is_text else f"cast({value} as {field.type})"
     )
-
-
-def _options(root: str, base: str, files: Iterable[str], empty: str) -> dict[str, str]:
-    files = list(files)
-    if not files:
-        return {**_OPTIONS, "path": empty}
-    if not base:
-        return {**_OPTIONS, "path": exact_files(root, "", files)}
-    inside = (file.removeprefix(base + "/") for file in files)
-    return {
-        **_OPTIONS,
-        "path": exact_files(root, base, inside),
-        "basePath": f"{root}/{base}",
-    }

@@ -184,20 +184,23 @@ def digest_of_file(blobs: Blobs, path: str, size: int) -> str:
     return digest_of_parts(parts)
 
 
-def check_footers(blobs: Blobs, entries: Iterable[Entry]) -> None:
-    """Check the footers of files, several at a time; missing files are left to their reader.
+def check_footers(blobs: Blobs, entries: Iterable[Entry]) -> list[str]:
+    """Check the footers of files, several at a time; return the paths of missing files.
 
     Raises:
         DamagedError: A file has another footer than its entry says.
     """
 
-    def check(entry: Entry) -> None:
+    def is_missing(entry: Entry) -> bool:
         try:
             check_footer(entry, digest(footer_bytes(blobs, entry.path, blobs.size(entry.path))))
         except NotFoundError:
-            return
+            return True
+        return False
 
-    each(check, [entry for entry in entries if entry.footer])
+    checked = [entry for entry in entries if entry.footer]
+    missing = each(is_missing, checked)
+    return [entry.path for entry, gone in zip(checked, missing, strict=True) if gone]
 
 
 def footer_bytes(blobs: Blobs, path: str, size: int) -> bytes:

@@ -185,7 +185,8 @@ class Matcher:
     ) -> Places:
         found: dict[str, Positions] = {}
         for start in range(0, len(blocks), _FILES):
-            paths = tuple(block.path for block in blocks[start : start + _FILES])
+            entries = tuple(blocks[start : start + _FILES])
+            paths = tuple(block.path for block in entries)
             told = "\n".join([*paths, *map(repr, fields)])
             mount = TableMount(
                 id="pu_" + hashlib.sha256(told.encode()).hexdigest()[:32],
@@ -193,6 +194,7 @@ class Matcher:
                 files=paths,
                 fields=tuple(fields),
                 partition_by=tuple(partition_by),
+                entries=entries,
             )
             relation = self._sessions().mount_located(mount)
             found.update(self._places(relation, fields, "true"))

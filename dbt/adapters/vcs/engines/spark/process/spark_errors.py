@@ -28,6 +28,11 @@ _TRACEBACK: Final = (
     "An exception was thrown from the Python worker: Traceback (most recent call last):\n"
 )
 _UNREADABLE: Final = re.compile(r"\[FAILED_READ_FILE|page integrity|not a Parquet file")
+_GONE: Final = re.compile(
+    r"(\[FAILED_READ_FILE\.FILE_NOT_EXIST\][^\n]*?does not exist\.).*", re.DOTALL
+)
+"""What Spark advises then doesn't help, since a version's files never change."""
+
 _S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 
 
@@ -99,7 +104,13 @@ def _spark_error(error: Any) -> StatementError:
         )
     if _NO_MEMORY.search(message):
         message += "\nGive Spark more memory: spark.driver.memory."
-    if _UNREADABLE.search(message):
+    if _GONE.match(message):
+        message = _GONE.sub(r"\1", message) + (
+            "\nIf the file is one of the repository's, its version was collected, or something "
+            "else deleted it: restore it from a backup. dbt-vcs fsck --data finds all such files, "
+            "and dbt-vcs repair shows what can be done."
+        )
+    elif _UNREADABLE.search(message):
         message += (
             "\nIf the file is one of the repository's, it is damaged: dbt-vcs fsck --data finds "
             "all such files, and dbt-vcs repair shows what can be done."

@@ -1,0 +1,61 @@
+"""A list of files and their sizes that Spark reads instead of asking the store for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+_LOG: Final = "_spark_metadata"
+_VERSION: Final = "v1"
+_PLAIN: Final = "/=,'*!~@:"
+_BLOCK_SIZE: Final = 128 * 1024**2
+
+
+def write_file_list(folder: Path, name: str, root: str, files: Mapping[str, int]) -> str:
+    """Store a list in the form of the log of Spark's file sink; return its location for Spark.
+
+    Spark takes the files and sizes of a folder with such a log from the log, wherever the files
+    are. The name is in braces, a pattern that doesn't match itself: if the log is gone or ignored,
+    Spark fails with PATH_NOT_FOUND, and doesn't take the folder for a table without files.
+
+    Args:
+        folder: A local folder.
+        name: A name without characters that are special in paths; each list has its own.
+        root: The repository as Spark names it.
+        files: The size in bytes of each file, by its path relative to the repository.
+    """
+    place = folder / f"{{{name}}}"
+    if not place.exists():
+        written = folder / f"{name}.new"
+        (written / _LOG).mkdir(parents=True, exist_ok=True)
+        lines = (_line(uri(f"{root}/{path}"), size) for path, size in files.items())
+        (written / _LOG / "0").write_text("\n".join([_VERSION, *lines]))
+        written.rename(place)
+    return f"file:{place}"
+
+
+def uri(path: str) -> str:
+    """Return Hadoop's spelling of a path, with a scheme, as a URI."""
+    scheme, _, rest = path.partition(":")
+    authority = ""
+    if rest.startswith("//"):
+        authority, slash, rest = rest[2:].partition("/")
+        rest = slash + rest
+    return f"{scheme}://{authority}{quote(rest, safe=_PLAIN)}"
+
+
+def _line(uri: str, size: int) -> str:
+    return json.dumps(
+        {
+            "path": uri,
+            "size": size,
+            "isDir": False,
+            "modificationTime": 0,
+            "blockReplication": 1,
+            "blockSize": _BLOCK_SIZE,
+            "action": "add",
+        }
+    )

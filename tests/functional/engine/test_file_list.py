@@ -1,0 +1,131 @@
+"""Files that Spark knows from a list: it asks the store for none of them to mount a table."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from dbt.adapters.vcs.core.errors import DamagedError, EngineError, VcsError
+from dbt.adapters.vcs.core.model import Block, Field
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.spark import engine as spark_engine
+from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows.files.row_files import write_rows
+
+from .bench import Bench
+from .conftest import EngineFactory
+from .counted_store import CountedStore, counted_store
+
+pytestmark = pytest.mark.spark
+
+FIELDS = (Field(id="a", name="a", type="bigint"), Field(id="p", name="p", type="string"))
+
+
+@pytest.fixture
+def store() -> Iterator[CountedStore]:
+    with counted_store() as server:
+        yield server
+
+
+@pytest.fixture
+def remote(
+    store: CountedStore,
+    blobs: LocalBlobs,
+    spark_engine_factory: EngineFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Bench:
+    """A bench whose Spark reaches the repository over the counting store."""
+    root = f"{store.root}{Path(blobs.uri).absolute()}"
+    monkeypatch.setattr(spark_engine, "spark_root", lambda *_: root)
+    made = spark_engine_factory(blobs)
+    return Bench(blobs, made, made.session("test"))
+
+
+def blocks(bench: Bench, count: int, *partition_by: str) -> tuple[Block, ...]:
+    """Write blocks of one row each: its number, and that modulo 5."""
+    found: list[Block] = []
+    for number in range(count):
+        rows = pa.table({"a": [number], "p": [f"x {number % 5}"]})
+        folder = f"data/t/w=y{number}"
+        files = write_rows(bench.blobs, rows, folder=folder, partition_by=partition_by)
+        found += [
+            Block(path=path, rows=1, bytes=footer.bytes, footer=footer.digest)
+            for path, footer in files.items()
+        ]
+    return tuple(found)
+
+
+def version(id: str, entries: Sequence[Block], *partition_by: str) -> TableMount:
+    files = tuple(entry.path for entry in entries)
+    return TableMount(
+        id=id,
+        folder="data/t",
+        files=files,
+        fields=FIELDS,
+        partition_by=partition_by,
+        entries=tuple(entries),
+    )
+
+
+@pytest.mark.parametrize("count", [10, 200])
+@pytest.mark.parametrize("partition_by", [(), ("p",)])
+def test_a_mount_asks_the_store_for_nothing(
+    remote: Bench, store: CountedStore, count: int, partition_by: tuple[str, ...]
+) -> None:
+    entries = blocks(remote, count, *partition_by)
+    name = remote.session.mount_physical(version("m", entries, *partition_by))
+    located = remote.session.mount_located(version("m", entries, *partition_by))
+    assert store.asked() == {}
+    for session in (remote.session, remote.engine.session("other")):
+        assert len(session.query(f"select a from {name} limit 1").fetch()) == 1
+        assert sum(store.asked().values()) <= 8
+    assert remote.rows(f"select count(*), sum(a) from {name} where p = 'x 3'") == [
+        (count // 5, sum(range(3, count, 5)))
+    ]
+    opened = store.asked()
+    if partition_by:
+        assert opened["OPEN"] <= 3 * count // 5
+    assert "LISTSTATUS" not in opened
+    assert sorted(remote.rows(f"select __vcs_file, __vcs_pos from {located}")) == [
+        (entry.path, 0) for entry in sorted(entries, key=lambda entry: entry.path)
+    ]
+
+
+def test_a_file_that_is_deleted_later_is_an_error_of_the_query(remote: Bench) -> None:
+    entries = blocks(remote, 3)
+    name = remote.session.mount_physical(version("m", entries))
+    remote.session.query("set spark.sql.files.ignoreMissingFiles = true")
+    remote.blobs.delete(entries[1].path)
+    with pytest.raises(StatementError, match=r"(?s)does not exist.*restore") as caught:
+        remote.rows(f"select sum(a) from {name}")
+    assert caught.value.condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
+    assert "REFRESH" not in str(caught.value)
+
+
+def test_a_file_that_is_missing_on_disk_is_told_by_the_mount(bench: Bench) -> None:
+    entries = blocks(bench, 3)
+    bench.blobs.delete(entries[1].path)
+    with pytest.raises(DamagedError, match=r"have 3 files .* 2 are there.* the retention"):
+        bench.session.mount_physical(version("m", entries))
+
+
+def test_a_list_that_is_gone_is_never_an_empty_table(bench: Bench) -> None:
+    entries = blocks(bench, 3)
+    name = bench.session.mount_physical(version("m", entries))
+    assert bench.rows(f"select count(*) from {name}") == [(3,)]
+    catalog = bench.session._catalog
+    shutil.rmtree(Path(catalog.warehouse) / "lists")
+    with pytest.raises(VcsError, match="PATH_NOT_FOUND"):
+        bench.engine.session("other").query(f"select count(*) from {name}").fetch()
+
+
+def test_a_list_that_spark_ignores_is_never_an_empty_table(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dbt.adapters.vcs.engines.spark.file_list._LOG", "_something")
+    entries = blocks(bench, 3)
+    with pytest.raises(EngineError, match="Spark sees 0 of the 3 files"):
+        bench.session.mount_physical(version("m", entries))

@@ -226,6 +226,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("export", {"branch": "dev"}, "--branch dev"),
     ("export", {"branch": "nix"}, "--branch nix"),
     ("export", {"all": True}, "--all"),
+    ("export", {"format_version": "3"}, "--format-version 3"),
+    ("export", {"format_version": "4"}, "--format-version 4"),
     ("gc", {}, ""),
     ("gc", {"dry_run": True}, "--dry-run"),
     ("gc", {"retention": 30}, "--retention 30"),

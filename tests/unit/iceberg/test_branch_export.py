@@ -194,3 +194,18 @@ def test_an_export_begins_anew_if_another_wrote_a_manifest_with_other_bytes(
     path = manifest["path"].removeprefix(lake.place.root + "/")
     assert manifest["length"] == lake.blobs.size(path)
     assert table.scan().to_arrow().to_pylist() == [{"id": 1}]
+
+
+def test_another_format_version_writes_every_table_again(lake: Lake) -> None:
+    lake.add("t", [(2,)])
+    lake.delete("t", (0, 0))
+    assert export(lake).written == ("s.t",)
+    report = export(lake, format_version=3)
+    assert report.written == ("s.t",)
+    table = StaticTable.from_metadata(f"{report.location}/s/t")
+    assert table.format_version == 3
+    assert table.scan().to_arrow().to_pylist() == [{"id": 2}]
+    with duckdb_connection() as duck:
+        assert duckdb_rows(duck, f"{report.location}/s/t").to_pylist() == [{"id": 2}]
+    assert export(lake, format_version=3).written == ()
+    assert export(lake).written == ("s.t",)

@@ -55,11 +55,11 @@ def test_an_exported_branch_may_name_a_catalog(tmp_path: Path) -> None:
     rules = rules_of(tmp_path, "export: {main: {catalog: lake}}")
     assert rules.exports[0].catalog == CatalogTarget(name="lake")
     text = (
-        "export: {'*': {format: iceberg, catalog: {name: lake, type: sql, echo: true, "
-        "namespace: 'vcs.{branch}_{schema}'}}}"
+        "export: {'*': {format: iceberg, format_version: 3, "
+        "catalog: {name: lake, type: sql, echo: true, namespace: 'vcs.{branch}_{schema}'}}}"
     )
     (rule,) = rules_of(tmp_path, text).exports
-    assert rule.catalog is not None
+    assert rule.catalog is not None and rule.format_version == 3
     assert rule.catalog.properties == {"type": "sql", "echo": "true"}
     assert rule.catalog.namespace_of("feature/tax", "shop") == ("vcs", "feature_tax_shop")
 
@@ -79,6 +79,7 @@ def test_an_exported_branch_may_name_a_catalog(tmp_path: Path) -> None:
         ("export: {main: delta}", "expected iceberg"),
         ("export: main", "expected names with values"),
         ("export: {main: {catalogue: lake}}", "'catalogue'"),
+        ("export: {main: {format_version: 1}}", "expected 2 or 3"),
         ("export: {main: {catalog: {uri: 'http://lake'}}}", "expected letters"),
         ("export: {main: {catalog: {name: lake, namespace: all}}}", "a text with {schema}"),
         ("export: {'*': {catalog: lake}}", "Add {branch} to its namespace"),

@@ -73,7 +73,12 @@ class BranchExport:
 
 
 def export_branch(
-    repository: Repository, branch: str, *, place: MetadataPlace, everything: bool = False
+    repository: Repository,
+    branch: str,
+    *,
+    place: MetadataPlace,
+    everything: bool = False,
+    format_version: int = 2,
 ) -> BranchExport:
     """Write the metadata of the tables that a branch shows, as far as they changed since.
 
@@ -87,12 +92,14 @@ def export_branch(
         branch: The branch.
         place: Where the metadata lies, and how other engines reach the repository.
         everything: Write tables that did not change, too: with today's refs and history.
+        format_version: Version of Iceberg's format; another one than the last time means
+            everything.
 
     Raises:
         NotFoundError: There is no such branch.
         RetryError: The branch moved on every attempt.
     """
-    export = _Export(repository, branch, place)
+    export = _Export(repository, branch, place, format_version)
     for _ in attempts(f"export {branch!r}"):
         if export.bring_up_to_date(everything=everything):
             return export.report()
@@ -100,8 +107,11 @@ def export_branch(
 
 
 class _Export:
-    def __init__(self, repository: Repository, branch: str, place: MetadataPlace) -> None:
+    def __init__(
+        self, repository: Repository, branch: str, place: MetadataPlace, format_version: int
+    ) -> None:
         self._repository = repository
+        self._format_version = format_version
         self._branch = branch
         self._place = place
         self._folder: ExportFolder = export_folder(repository.blobs, branch)
@@ -115,6 +125,8 @@ class _Export:
         repository = self._repository
         self._head = head = repository.branch(self._branch)
         state = self._folder.state()
+        if state is not None and state.format_version != self._format_version:
+            state = None
         changed = self._all() if everything or state is None else self._since(state)
         self._refused = {} if everything or state is None else dict(state.refused)
         # An overtaken export may have written what a later one had removed.
@@ -122,7 +134,12 @@ class _Export:
         names = named_commits(repository) if changed else ()
         self._export(sorted(changed), names)
         self._folder.finish(
-            ExportState(move=head.ref.seq, commit=head.head, refused=self._refused)
+            ExportState(
+                move=head.ref.seq,
+                commit=head.head,
+                refused=self._refused,
+                format_version=self._format_version,
+            )
         )
         return repository.branch(self._branch).ref.seq == head.ref.seq
 
@@ -194,6 +211,7 @@ class _Export:
                 place=self._place,
                 names=names,
                 files=files,
+                format_version=self._format_version,
             )
         except UnsupportedError as error:
             self._refused[str(relation)] = str(error)

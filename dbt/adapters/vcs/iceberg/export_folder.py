@@ -40,11 +40,13 @@ class ExportState:
         move: Number of the branch's move.
         commit: Where the branch pointed.
         refused: The tables of the commit that can't be exported, and why.
+        format_version: Version of Iceberg's format.
     """
 
     move: int
     commit: CommitId
     refused: dict[str, str]
+    format_version: int
 
 
 class NumberedFile(NamedTuple):
@@ -78,12 +80,17 @@ class ExportFolder:
             move=int(states[-1].rpartition("/")[2].partition(".")[0]),
             commit=CommitId(found["commit"]),
             refused=dict(found["refused"]),
+            format_version=found.get("format_version", 2),
         )
 
     def finish(self, state: ExportState) -> None:
         """Write down what was exported, and forget what was before."""
         path = f"{self.path}/{STATES}/{state.move:020}.json"
-        facts = {"commit": state.commit, "refused": state.refused}
+        facts = {
+            "commit": state.commit,
+            "refused": state.refused,
+            "format_version": state.format_version,
+        }
         self._blobs.replace(path, json.dumps(facts).encode())
         for info in list(self._blobs.walk(f"{self.path}/{STATES}")):
             if info.path < path:

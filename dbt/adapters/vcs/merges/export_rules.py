@@ -18,6 +18,8 @@ EXPORT_FORMATS: Final = ("iceberg",)
 
 OF_EXPORT: Final[Mapping[str, str]] = {
     "format": "`iceberg`, the default. `main: iceberg` is short for `main: {format: iceberg}`.",
+    "format_version": "Iceberg's format version: `2`, the default, or `3`, in which deleted rows "
+    "are deletion vectors. Fewer engines read it.",
     "catalog": "A catalog in which the tables are registered after each export, and views where "
     "it can: a name that PyIceberg's configuration knows, or `name` with `type`, `uri` and "
     "further properties of PyIceberg, without credentials.",
@@ -25,6 +27,9 @@ OF_EXPORT: Final[Mapping[str, str]] = {
     "(default), and `{branch}` if the rule is for several branches.",
 }
 """What the file may say of exports."""
+
+FORMAT_VERSIONS: Final = (2, 3)
+"""The versions of the format that tables are exported in; the first is the default."""
 
 _NAMESPACE: Final = "{schema}"
 _SECRET: Final = re.compile(r"secret|password|token|credential|access-key", re.IGNORECASE)
@@ -65,10 +70,12 @@ class ExportRule:
 
     Attributes:
         pattern: The pattern (`*`, `?`, `[...]`).
+        format_version: Version of Iceberg's format.
         catalog: Where the tables are registered; None for nowhere.
     """
 
     pattern: str
+    format_version: int = FORMAT_VERSIONS[0]
     catalog: CatalogTarget | None = None
 
     def fits(self, branch: str) -> bool:
@@ -94,7 +101,12 @@ def _rule(pattern: str, value: Any, where: str) -> ExportRule:
     format_ = told.get("format", EXPORT_FORMATS[0])
     if format_ not in EXPORT_FORMATS:
         raise InputError(f"Found {format_!r} at {where}; expected {' or '.join(EXPORT_FORMATS)}.")
-    return ExportRule(pattern=pattern, catalog=_catalog(told.get("catalog"), pattern, where))
+    version = told.get("format_version", FORMAT_VERSIONS[0])
+    if version not in FORMAT_VERSIONS or isinstance(version, bool):
+        known = " or ".join(map(str, FORMAT_VERSIONS))
+        raise InputError(f"Found format_version: {version!r} at {where}; expected {known}.")
+    catalog = _catalog(told.get("catalog"), pattern, where)
+    return ExportRule(pattern=pattern, format_version=version, catalog=catalog)
 
 
 def _catalog(given: Any, pattern: str, where: str) -> CatalogTarget | None:

@@ -13,9 +13,16 @@ from dbt.adapters.vcs.verbs.upkeep import export as verb
 @click.command()
 @click.option("--branch", "-b", metavar="NAME", help="The branch.  [default: the profile's]")
 @click.option("--all", is_flag=True, help="Write tables that did not change, too.")
+@click.option(
+    "--format-version",
+    type=click.Choice(["2", "3"]),
+    help="Version of Iceberg's format.  [default: that of vcs.yml, else 2]",
+)
 @json_option
 @with_session
-def export(session: CommandSession, branch: str | None, all: bool) -> None:
+def export(
+    session: CommandSession, branch: str | None, all: bool, format_version: str | None
+) -> None:
     """Let other engines read a branch's tables, without a server.
 
     Writes Iceberg metadata of the tables that changed since the last export below iceberg/ in the
@@ -25,5 +32,6 @@ def export(session: CommandSession, branch: str | None, all: bool) -> None:
     """
     branch = branch or session.branch
     rule = session.rules.export_of(branch)
-    report = verb.export(session.repository, branch, rule, everything=all)
+    version = None if format_version is None else int(format_version)
+    report = verb.export(session.repository, branch, rule, everything=all, format_version=version)
     session.show(report, export_text(report))

@@ -19,16 +19,31 @@ def export(
     rule: ExportRule | None = None,
     *,
     everything: bool = False,
+    format_version: int | None = None,
 ) -> BranchExport:
     """Write Iceberg metadata of the tables of a branch that changed since the last export.
 
     If the project's rule names a catalog, the tables are registered there afterwards.
 
+    Args:
+        repository: The repository.
+        branch: The branch.
+        rule: What the project says of it; None if it says nothing.
+        everything: Write tables that did not change, too.
+        format_version: Version of Iceberg's format; None for the rule's.
+
     Raises what `export_branch` and `register_exported` raise.
     """
     place = place_of(repository)
-    report = export_branch(repository, branch, place=place, everything=everything)
-    if rule is None or rule.catalog is None:
+    rule = rule or ExportRule(pattern=branch)
+    report = export_branch(
+        repository,
+        branch,
+        place=place,
+        everything=everything,
+        format_version=format_version or rule.format_version,
+    )
+    if rule.catalog is None:
         return report
     done = register_exported(repository, branch, rule.catalog, place=place, everything=everything)
     return replace(report, registration=done)

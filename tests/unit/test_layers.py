@@ -237,6 +237,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "verbs.changing": (
         {"client_blocks", "client_deletes", "client_merge", "merge", "restore", "write_rows"},
+        {"equality_deletes"},
         {"adopt", "clone", "promote", "resolve", "revert"},
     ),
     "verbs.upkeep": (

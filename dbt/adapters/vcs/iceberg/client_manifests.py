@@ -17,6 +17,7 @@ from dbt.adapters.vcs.rows.partition_values import CLIENT_FOLDER
 _DELETED: Final = 2
 _DATA: Final = 0
 _POSITIONS: Final = 1
+_VALUES: Final = 2
 _OURS: Final = f"{FOLDER}/tables/"
 _LOCAL: Final = "file://"
 _WRITE: Final = r"w=x[0-9a-f]{32}/"
@@ -24,18 +25,36 @@ _WRITE: Final = r"w=x[0-9a-f]{32}/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EqualityFile:
+    """A file of values, whose rows a client deleted from all files that are older.
+
+    Attributes:
+        path: Its path in the repository.
+        columns: Numbers of the columns whose values tell the rows.
+        sequence: Its sequence number; files with lower ones are older.
+    """
+
+    path: str
+    columns: tuple[int, ...]
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFiles:
     """The files of a client's snapshot, relative to the repository.
 
     Attributes:
-        paths: All data files that it consists of, in the order of its manifests.
+        paths: All data files that it consists of, in the order of its manifests, with their
+            sequence numbers.
         deletes: Files of deleted positions that the client wrote.
+        equality: Files of deleted values that it wrote.
         known: Those of ours, which it was shown, as far as it keeps them.
         undeleted: True if it leaves out files of deleted positions that it was shown.
     """
 
-    paths: tuple[str, ...]
+    paths: Mapping[str, int]
     deletes: tuple[str, ...]
+    equality: tuple[EqualityFile, ...]
     known: tuple[str, ...]
     undeleted: bool
 
@@ -52,11 +71,12 @@ def client_files(repository: Repository, table: TableId, manifest_list: str) -> 
 
     Raises:
         InputError: A file isn't there, or is outside of the folder handed out.
-        UnsupportedError: The snapshot deletes rows by their values, or with deletion vectors.
+        UnsupportedError: A file is of another format than Parquet.
     """
     reader = _Reader(repository, table)
-    paths: dict[str, None] = {}
+    paths: dict[str, int] = {}
     deletes: dict[str, None] = {}
+    equality: dict[str, EqualityFile] = {}
     undeleted = False
     for manifest in reader.records(manifest_list):
         is_data = int(manifest.get("content") or _DATA) == _DATA
@@ -65,10 +85,14 @@ def client_files(repository: Repository, table: TableId, manifest_list: str) -> 
             if int(entry["status"]) == _DELETED:
                 undeleted |= not is_data
                 continue
-            path = reader.path(str(file["file_path"]))
+            path, sequence = reader.path(str(file["file_path"])), _sequence(entry, manifest)
             if not is_data:
                 _check_deletes(path, file, table)
-                deletes[path] = None
+                if int(file["content"]) == _VALUES:
+                    columns = tuple(map(int, file.get("equality_ids") or ()))
+                    equality[path] = EqualityFile(path=path, columns=columns, sequence=sequence)
+                else:
+                    deletes[path] = None
                 continue
             if str(file.get("file_format")).upper() != "PARQUET":
                 raise UnsupportedError(
@@ -77,11 +101,12 @@ def client_files(repository: Repository, table: TableId, manifest_list: str) -> 
                 )
             if path in paths:
                 raise InputError(f"The snapshot names {path} twice. Nothing was changed.")
-            paths[path] = None
+            paths[path] = sequence
     ours = [path for path in deletes if path.startswith(_OURS)]
     return ClientFiles(
-        paths=tuple(paths),
+        paths=paths,
         deletes=tuple(path for path in deletes if path not in ours),
+        equality=tuple(equality.values()),
         known=tuple(ours),
         undeleted=undeleted,
     )
@@ -145,8 +170,14 @@ class _Reader(ClientPaths):
             raise InputError(f"{uri} is not a file of Avro records: {error}.") from error
 
 
+def _sequence(entry: Mapping[str, Any], manifest: Mapping[str, Any]) -> int:
+    """Return the sequence number of a file, which new ones have from their manifest."""
+    own = entry.get("sequence_number")
+    return int(manifest.get("sequence_number") or 0) if own is None else int(own)
+
+
 def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
-    """Check that a delete file is one of positions, where it may be.
+    """Check that a delete file can be read, and is where it may be.
 
     It may be beside the table's data files, where DuckDB puts it: it is read once, and not kept.
     """
@@ -158,12 +189,11 @@ def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
             "catalog serves tables in that version. Nothing was changed. Have the client load "
             "the table again, and write position delete files."
         )
-    if int(file["content"]) != _POSITIONS or str(file.get("file_format")).upper() != "PARQUET":
+    is_known = int(file["content"]) in (_POSITIONS, _VALUES)
+    if not is_known or str(file.get("file_format")).upper() != "PARQUET":
         raise UnsupportedError(
-            f"{path} deletes rows by their values, or is no Parquet file; tables of a repository "
-            "have deleted positions. Have the client write positions, or write the other rows of "
-            "a file again: set write.delete.mode, write.update.mode and write.merge.mode to "
-            "copy-on-write. Or delete them with dbt or with `dbt-vcs sql`."
+            f"{path} is a delete file of the format {file.get('file_format')}; expected Parquet. "
+            "Nothing was changed; set write.delete.format.default to parquet."
         )
     if not path.startswith(f"data/{table}/"):
         raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -11,19 +11,26 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.iceberg.client_manifests import ClientFiles, ClientPaths, client_files
+from dbt.adapters.vcs.iceberg.client_manifests import (
+    ClientFiles,
+    ClientPaths,
+    EqualityFile,
+    client_files,
+)
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.verbs.changing.client_blocks import client_blocks
 from dbt.adapters.vcs.verbs.changing.client_deletes import (
     Deletions,
     client_deletions,
     deleted_in,
+    joined,
     only_of,
     same,
     tombstone_of,
     without,
 )
 from dbt.adapters.vcs.verbs.changing.client_merge import merged
+from dbt.adapters.vcs.verbs.changing.equality_deletes import equality_deletions
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.nullability import refuse_null
 from dbt.adapters.vcs.writes.versions import changed, put_segments, without_blocks
@@ -52,21 +59,31 @@ class _Change:
         new: Paths of files that are new.
         gone: Paths of blocks that are left out.
         deletions: Rows that are deleted by position.
+        equality: Files of values whose rows are deleted.
+        sequences: Sequence numbers of the new files.
     """
 
     new: tuple[str, ...]
     gone: frozenset[str]
     deletions: Deletions
+    equality: tuple[EqualityFile, ...]
+    sequences: Mapping[str, int]
 
     def __bool__(self) -> bool:
-        return bool(self.new or self.gone or self.deletions)
+        return bool(self.new or self.gone or self.deletions or self.equality)
+
+    @property
+    def is_upsert(self) -> bool:
+        """True if it brings rows, and deletes others by their values alone."""
+        touched = self.deletions.keys() - set(self.new)
+        return bool(self.new and self.equality and not self.gone and not touched)
 
     @property
     def operation(self) -> str:
         """What the change is called in the table's history."""
         if self.gone:
             return "overwrite"
-        if self.deletions:
+        if self.deletions or self.equality:
             return "update" if self.new else "delete"
         return "append"
 
@@ -78,10 +95,11 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     the client started from. New files become blocks, without a copy; keys, NOT NULL and checks
     hold as for a statement. Rows that the client deleted by position get a tombstone.
 
-    If the branch has another version by now, new rows follow those that others inserted. Any
-    other change is made to the version that the client started from, and the result is merged
-    with the branch's by row. A snapshot whose files were adopted since then, or whose deletions
-    were made, changes nothing, so a commit may be sent again after a lost answer.
+    If the branch has another version by now, new rows follow those that others inserted. So do
+    new rows that replace those of the same values. Any other change is made to the version that
+    the client started from, and the result is merged with the branch's by row. A snapshot whose
+    files were adopted since then, or whose deletions were made, changes nothing, so a commit may
+    be sent again after a lost answer.
 
     Nothing is seen by others until the overlay lands, which may be together with other tables.
 
@@ -108,7 +126,8 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
         return
     before = overlay.before(name)
     shown = before.snapshot if isinstance(before, TableEntry) else base_id
-    if shown == base_id or (change.operation == "append" and not added.replaces):
+    follows = change.is_upsert or (change.operation == "append" and not added.replaces)
+    if shown == base_id or follows:
         _apply(scope, name, change)
         return
     if shown != entry.snapshot or change.operation == "append":
@@ -136,11 +155,18 @@ def _change(repository: Repository, base: Snapshot, manifest_list: str) -> _Chan
     files = client_files(repository, base.table, manifest_list)
     old = Version.of(repository, base)
     before = {block.path for block in old.blocks}
-    return _Change(
+    change = _Change(
         new=tuple(path for path in files.paths if path not in before),
         gone=frozenset(before.difference(files.paths)),
         deletions=_deletions(repository, old, files),
+        equality=files.equality,
+        sequences=files.paths,
     )
+    if change.equality and not change.new:
+        # By these rows it is known whether the change was made before.
+        found = _by_values(repository, old, (), change)
+        change = replace(change, deletions=joined(change.deletions, found), equality=())
+    return change
 
 
 def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
@@ -148,9 +174,25 @@ def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
     repository, now = scope.overlay.repository, scope.overlay.require_table(name)
     blocks = client_blocks(repository, now, change.new)
     refuse_null(repository.blobs, blocks, now.schema)
-    if blocks or change.gone or change.deletions:
-        version = _with_changes(repository, now, blocks, change.gone, change.deletions)
+    found = _by_values(repository, Version.of(repository, now), blocks, change)
+    deletions = joined(change.deletions, found)
+    if blocks or change.gone or deletions:
+        version = _with_changes(repository, now, blocks, change.gone, deletions)
         changed(scope, name, now, version, operation=change.operation)
+
+
+def _by_values(
+    repository: Repository, shown: Version, new: Sequence[Block], change: _Change
+) -> Deletions:
+    """Return the rows of a version and of new blocks that a change deletes by their values."""
+    if not change.equality:
+        return {}
+    kept = [block for block in shown.blocks if block.path not in change.gone]
+    sequences = {block.path: change.sequences[block.path] for block in new}
+    found = equality_deletions(
+        repository, shown.snapshot, [*kept, *new], change.equality, sequences
+    )
+    return without(found, deleted_in(repository, shown, found))
 
 
 def _with_changes(

@@ -129,12 +129,27 @@ def _refuse_missing(path: str, field: Field) -> None:
 
 
 def _check_column(path: str, column: Any, field: Field) -> None:
-    number = (column.metadata or {}).get(_NUMBER)
-    if number is not None and int(number) != field_number(field.id):
+    number = number_of(column)
+    if number is not None and number != field_number(field.id):
         raise InputError(
-            f"The column {field.name} of {path} has the field id {int(number)}; expected "
+            f"The column {field.name} of {path} has the field id {number}; expected "
             f"{field_number(field.id)}. Nothing was changed; load the table again."
         )
+    check_type(path, column, field)
+
+
+def number_of(column: Any) -> int | None:
+    """Return the number that a Parquet file gives a column, or None."""
+    number = (column.metadata or {}).get(_NUMBER)
+    return None if number is None else int(number)
+
+
+def check_type(path: str, column: Any, field: Field) -> None:
+    """Check that a column of a client's file has the type of the table's.
+
+    Raises:
+        InputError: It has another one.
+    """
     if _plain(column.type) != _plain(arrow_type(field.type)):
         raise InputError(
             f"The column {field.name} of {path} is {column.type}; expected {field.type}. Nothing "

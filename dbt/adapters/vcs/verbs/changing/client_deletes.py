@@ -85,6 +85,14 @@ def without(deletions: Deletions, others: Mapping[str, Positions]) -> Deletions:
     return {path: rows for path, rows in left.items() if len(rows)}
 
 
+def joined(deletions: Deletions, others: Deletions) -> Deletions:
+    """Return the deletions of both."""
+    return {
+        path: np.union1d(deletions.get(path, _NONE), others.get(path, _NONE))
+        for path in deletions.keys() | others.keys()
+    }
+
+
 def only_of(deletions: Deletions, blocks: Collection[str]) -> Deletions:
     """Return the deletions of some blocks; Iceberg ignores those of files that aren't there."""
     return {path: rows for path, rows in deletions.items() if path in blocks}

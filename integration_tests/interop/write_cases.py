@@ -260,7 +260,7 @@ REFUSED: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
     ),
     "a table replaced by rows with new columns": (
         (_KEYED, "insert into {t} values (1, 'a', 10)"),
-        "create or replace table {t} using iceberg as select 1 as id, 2 as other",
+        "create or replace table {t} using iceberg as select cast(1 as bigint) as id, 2 as other",
         "new columns, other",
     ),
     "a branch of the table": (

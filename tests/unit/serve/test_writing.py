@@ -104,6 +104,10 @@ def test_a_created_table_is_a_commit_with_its_columns_key_and_partitions(
     assert (snapshot.comment, snapshot.properties["owner"]) == ("orders", "ann")
     folder = f"file://{lake.blobs.uri}/data/{snapshot.table}/w=x{entry.snapshot[:32]}/clients"
     assert made["metadata"]["properties"]["write.data.path"] == folder
+    # Trino creates a table only where its location is empty.
+    location = made["metadata"]["location"]
+    assert location == f"file://{lake.blobs.uri}/iceberg/locations/tables/{snapshot.table}"
+    assert not Path(location.removeprefix("file://")).exists()
     assert made["metadata"]["properties"]["write.metadata.path"] == folder
 
 
@@ -115,8 +119,7 @@ def test_a_staged_table_changes_nothing_until_its_commit_creates_it(
     staged = create(client, **more)["metadata"]
     assert head(lake) == before
     assert staged["snapshots"] == []
-    # Trino creates a table only where its location is empty.
-    assert not Path(staged["location"].removeprefix("file://")).exists()
+    assert not list(Path(lake.blobs.uri).glob("iceberg/**/*"))
     body = {
         "requirements": [{"type": "assert-create"}],
         "updates": [

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.iceberg.metadata_place import place_of
+from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import kept_since
 from dbt.adapters.vcs.iceberg.table_metadata import describe_table, table_metadata
@@ -20,6 +20,9 @@ from dbt.adapters.vcs.serve.documents import RestDocument
 from dbt.adapters.vcs.serve.served_tags import ServedTags
 
 _MAX_KNOWN: Final = 100_000
+_LOCATIONS: Final = f"{FOLDER}/locations/tables"
+"""Folders in which nothing ever is. Trino creates a table only if nothing is in its location, and
+its `remove_orphan_files` deletes there what it doesn't know: files of other branches."""
 
 
 def client_folder(repository: Repository, entry: TableEntry) -> str:
@@ -74,10 +77,7 @@ class IcebergDocuments:
         return RestDocument(self._writable(table.metadata, entry), table.location)
 
     def stage(self, commit: CommitId, relation: RelationName, entry: TableEntry) -> dict[str, Any]:
-        """Return the metadata of a table that isn't there yet, and write no file.
-
-        Trino creates a table only if nothing is in its location.
-        """
+        """Return the metadata of a table that isn't there yet, and write no file."""
         files = PendingFiles(self._repository.blobs)
         described = describe_table(
             self._repository, commit, relation, place=self._place, files=files
@@ -89,13 +89,18 @@ class IcebergDocuments:
 
         It is one folder for rows and manifests: DuckDB makes that of rows alone.
         """
+        table = self._repository.objects.snapshot(entry.snapshot).table
         folder = self._place.uri(client_folder(self._repository, entry))
         paths = {
             "write.data.path": folder,
             "write.metadata.path": folder,
             "write.object-storage.enabled": "false",
         }
-        return {**metadata, "properties": {**metadata["properties"], **paths}}
+        return {
+            **metadata,
+            "location": self._place.uri(f"{_LOCATIONS}/{table}"),
+            "properties": {**metadata["properties"], **paths},
+        }
 
     def _first(self, commit: CommitId, relation: RelationName, entry: Readable) -> CommitId:
         """Return the first commit, of a line that ends with one, to show what that shows.

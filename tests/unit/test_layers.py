@@ -313,7 +313,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"column_updates", "name_changes"},
         {"added_snapshots", "table_definitions"},
         {"replaced_tables"},
-        {"table_commits"},
+        {"table_commits", "view_commits"},
         {"write_api"},
     ),
     "cli": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from dbt.adapters.vcs.api import connect
 from tests.functional.life.shop import SPARK
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.test_adopted_rows import PARTS, partitioned
+from tests.unit.serve.test_view_commits import create
+from tests.unit.serve.test_writing import client_of
 
 pytestmark = pytest.mark.spark
 
@@ -51,3 +54,14 @@ def test_spark_reads_and_changes_them_beside_its_own(tmp_path: Path) -> None:
         client.sql("insert overwrite s.t partition (name = 'a/b') (id) values (8)")
         wanted = {id: name for id, name in wanted.items() if name != "a/b"} | {8: "a/b"}
         check()
+
+
+def test_spark_reads_views_that_clients_made(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    lake.run("create table s.t (id bigint, price decimal(9,2))")
+    made = create(client_of(lake), "select id, price * 2 as twice from t where price > 1")
+    assert made.status_code == 200, made.text
+    with connect(str(tmp_path / "lake"), spark=SPARK) as client:
+        client.sql("insert into s.t values (1, 2.50), (2, 0.50), (3, 7)")
+        found = client.sql("select id, total from s.v order by id").to_pydict()
+        assert found == {"id": [1, 3], "total": [Decimal("5.00"), Decimal("14.00")]}

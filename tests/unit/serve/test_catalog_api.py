@@ -101,7 +101,7 @@ def test_the_configuration_lists_what_is_offered(client: TestClient) -> None:
     assert "POST /v1/{prefix}/transactions/commit" in offered
     assert "DELETE /v1/{prefix}/namespaces/{namespace}/tables/{table}" in offered
     assert not [item for item in offered if item.endswith(("/register", "/plan"))]
-    assert "POST /v1/{prefix}/namespaces/{namespace}/views" not in offered
+    assert "POST /v1/{prefix}/namespaces/{namespace}/views" in offered
 
 
 def test_a_branch_is_asked_for_its_head_anew_and_a_commit_never_moves(

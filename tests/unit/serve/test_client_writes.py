@@ -21,6 +21,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, IntegerType, LongType, NestedField, StringType
+from pyiceberg.view.metadata import SQLViewRepresentation, ViewVersion
 
 from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.core.ids import CommitId
@@ -267,3 +268,24 @@ def test_duckdb_deletes_rows_of_a_table_that_it_wrote_nothing_to(
         duck.execute("delete from vcs.s.duck_deletes where id = 2")
         assert duck.execute("select id from vcs.s.duck_deletes").fetchall() == [(3,)]
     assert rows(lake, "duck_deletes") == [(3, "c")]
+
+
+def test_pyiceberg_creates_a_view_and_loads_it(main: RestCatalog, lake: Lake) -> None:
+    main.create_table("s.viewed", COLUMNS)
+    query = SQLViewRepresentation(type="sql", sql="select id from viewed", dialect="spark")
+    version = ViewVersion(
+        version_id=1,
+        schema_id=0,
+        timestamp_ms=1,
+        summary={},
+        representations=[query],
+        default_namespace=["s"],
+    )
+    ids = Schema(NestedField(1, "id", IntegerType(), required=False))
+    main.create_view("s.ids", ids, version, properties={"owner": "ann"})
+    loaded = main.load_view("s.ids")
+    assert loaded.metadata.versions[0].representations[0].root.sql == "select id from `s`.`viewed`"
+    assert loaded.metadata.properties["owner"] == "ann"
+    assert ("s", "ids") in main.list_views("s")
+    main.drop_view("s.ids")
+    assert not main.view_exists("s.ids")

@@ -67,6 +67,12 @@ def view_metadata(
     return ViewDocument(metadata=metadata, location=place.uri(path), path=path, view=id)
 
 
+def view_uuid(repository: Repository, relation: RelationName) -> str:
+    """Return the identity of a view, which is its name's."""
+    name = f"dbt-vcs:{repository.id}/view/{relation}"
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+
+
 def _metadata(
     repository: Repository, relation: RelationName, view: View, id: ViewId, at: int
 ) -> dict[str, Any]:
@@ -83,9 +89,8 @@ def _metadata(
         "default-namespace": [relation.schema],
         "representations": [{"type": "sql", "sql": view.text, "dialect": DIALECT}],
     }
-    name = f"dbt-vcs:{repository.id}/view/{relation}"
     return {
-        "view-uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, name)),
+        "view-uuid": view_uuid(repository, relation),
         "format-version": 1,
         "current-version-id": number,
         "versions": [version],

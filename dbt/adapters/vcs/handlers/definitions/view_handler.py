@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -87,6 +89,28 @@ def create_temporary_view(scope: Scope, statement: CreateTemporaryView) -> Outco
         return Outcome(rows=scope.session.query(statement.text))
 
 
+def stored_view(scope: Scope, name: RelationName, query: Query) -> View:
+    """Return a view with its query as it is stored, and with what that reads and calls.
+
+    Its columns are left to the caller. No engine is needed.
+
+    Raises:
+        InputError: The view would read itself, or a diff of tables without schema names.
+        UnsupportedError: It reads what is there for one statement only.
+    """
+    check_view(scope, query)
+    calls = [call for call in calls_of(query.text) if scope.function(call.name) is not None]
+    reads = tuple(sorted({str(read) for read in scope.reads(query.reads)}))
+    if str(name) in reads:
+        raise InputError(f"The view {name} would read itself. Give it another name.")
+    return View(
+        text=qualified(query, scope.schema, scope.temporaries.views(), calls),
+        columns=(),
+        reads=reads,
+        calls=tuple(sorted({str(scope.name(call.name)) for call in calls})),
+    )
+
+
 def _put(
     scope: Scope,
     name: RelationName,
@@ -96,28 +120,21 @@ def _put(
     comment: str | None,
     properties: dict[str, str],
 ) -> Outcome:
-    check_view(scope, query)
-    calls = [call for call in calls_of(query.text) if scope.function(call.name) is not None]
-    text = qualified(query, scope.schema, scope.temporaries.views(), calls)
-    reads = tuple(sorted({str(read) for read in scope.reads(query.reads)}))
-    if str(name) in reads:
-        raise InputError(f"The view {name} would read itself. Give it another name.")
+    stored = stored_view(scope, name, query)
     with scope.reading(query):
-        columns = scope.session.columns_of(settled_query(scope, query_of_view(text)).text)
+        columns = scope.session.columns_of(settled_query(scope, query_of_view(stored.text)).text)
     if aliases and len(aliases) != len(columns):
         raise InputError(
             f"The view {name} names {len(aliases)} columns and its query gives {len(columns)}."
         )
     shown = aliases or [(column.name, column.comment) for column in columns]
-    view = View(
-        text=text,
+    view = msgspec.structs.replace(
+        stored,
         columns=tuple(
             ViewColumn(name=alias, type=column.type, comment=note)
             for (alias, note), column in zip(shown, columns, strict=True)
         ),
         aliased=bool(aliases),
-        reads=reads,
-        calls=tuple(sorted({str(scope.name(call.name)) for call in calls})),
         comment=comment,
         properties=properties,
     )

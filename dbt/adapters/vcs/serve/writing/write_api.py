@@ -43,6 +43,7 @@ from dbt.adapters.vcs.serve.writing.name_changes import (
 )
 from dbt.adapters.vcs.serve.writing.table_commits import TableCommits
 from dbt.adapters.vcs.serve.writing.table_definitions import new_table
+from dbt.adapters.vcs.serve.writing.view_commits import ViewCommits
 
 _NAMESPACES: Final = "/namespaces"
 _NAMESPACE: Final = "/namespaces/{namespace}"
@@ -60,6 +61,7 @@ class WriteApi:
     def __init__(self, repository: Repository, documents: Documents) -> None:
         self.repository = repository
         self.commits = TableCommits(repository, documents)
+        self.views = ViewCommits(repository, documents)
 
     def writer(self, request: Request, namespace: Namespace) -> tuple[BranchWriter, Namespace]:
         """Return the writer of the branch that a request is about, and the namespace there.
@@ -162,6 +164,25 @@ def commit_transaction(api: WriteApi, request: Request, body: Record) -> Respons
     return Response(status_code=204)
 
 
+def create_view(api: WriteApi, request: Request, body: Record) -> Response:
+    """Create a view."""
+    writer, below = api.writer(request, asked_namespace(request))
+    name = body.get("name")
+    if not isinstance(name, str):
+        raise bad_request("Expected a name of the view.")
+    made = api.views.create(writer, relation_name(below, name), body)
+    return Response(made.data, media_type="application/json")
+
+
+def commit_view(api: WriteApi, request: Request, body: Record) -> Response:
+    """Change a view."""
+    writer, below = api.writer(request, asked_namespace(request))
+    name = asked_name(request, "view")
+    wanted = read_commit({"requirements": [], **body}, below, name)
+    made = api.views.commit(writer, relation_name(below, name), wanted)
+    return Response(made.data, media_type="application/json")
+
+
 def drop_table(api: WriteApi, request: Request, body: Record) -> Response:
     """Drop a table; its files stay for other versions, until `dbt-vcs gc` finds them unused."""
     writer, below = api.writer(request, asked_namespace(request))
@@ -210,14 +231,6 @@ def refuse_register(api: WriteApi, request: Request, body: Record) -> Response:
     )
 
 
-def refuse_view(api: WriteApi, request: Request, body: Record) -> Response:
-    """Refuse to create or change a view."""
-    raise _unsupported(
-        "Views are created and changed with dbt or with `dbt-vcs sql`, where Spark checks their "
-        "query. Through the catalog they can be read, renamed and dropped."
-    )
-
-
 def _unsupported(message: str) -> RestError:
     return RestError(406, UNSUPPORTED, message)
 
@@ -231,6 +244,8 @@ ROUTES: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
     ("DELETE", _TABLE, drop_table),
     ("POST", "/tables/rename", rename_table),
     ("POST", "/transactions/commit", commit_transaction),
+    ("POST", _VIEWS, create_view),
+    ("POST", _VIEW, commit_view),
     ("DELETE", _VIEW, drop_view),
     ("POST", "/views/rename", rename_view),
 )
@@ -238,7 +253,5 @@ ROUTES: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
 
 REFUSED: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
     ("POST", f"{_NAMESPACE}/register", refuse_register),
-    ("POST", _VIEWS, refuse_view),
-    ("POST", _VIEW, refuse_view),
 )
 """What clients may ask for, and is not offered."""

@@ -169,35 +169,43 @@ def _changed(relation: RelationName, request: CommitRequest, before: View) -> Vi
     columns: tuple[ViewColumn, ...] = before.columns
     version: Any = None
     for update in request.updates:
-        match update["action"]:
-            case "add-schema":
-                columns = _columns(update.get("schema"))
-            case "add-view-version":
-                version = update.get("view-version")
-            case "set-properties":
-                properties.update(texts_of(update, "updates"))
-            case "remove-properties":
-                removals = update.get("removals") or []
-                if removals and not is_texts(removals):
-                    raise bad_request("Expected a list of names as removals.")
-                properties = {k: v for k, v in properties.items() if k not in removals}
-            case "set-current-view-version":
-                if update.get("view-version-id") != _LAST and version is None:
-                    raise bad_request(
-                        f"Older versions of {relation} are in the branch's history: restore one "
-                        "with `dbt-vcs restore`."
-                    )
-            case "set-location":
-                _refuse_location(update.get("location"))
-            case "assign-uuid" | "upgrade-format-version":
-                continue
-            case other:
-                raise bad_request(f"There is no update {other!r} of a view.")
+        action = update["action"]
+        if action == "add-schema":
+            columns = _columns(update.get("schema"))
+        elif action == "add-view-version":
+            version = update.get("view-version")
+        elif action in ("set-properties", "remove-properties"):
+            properties = _properties_after(properties, update)
+        else:
+            _check_update(relation, update, adds_version=version is not None)
     if version is not None:
         return _given(relation, version, columns, properties)
     return msgspec.structs.replace(
         before, comment=properties.pop(_COMMENT, None), properties=properties
     )
+
+
+def _properties_after(properties: Mapping[str, str], update: Record) -> dict[str, str]:
+    removals = update.get("removals") or []
+    if removals and not is_texts(removals):
+        raise bad_request("Expected a list of names as removals.")
+    kept = {key: value for key, value in properties.items() if key not in removals}
+    return kept | texts_of(update, "updates")
+
+
+def _check_update(relation: RelationName, update: Record, *, adds_version: bool) -> None:
+    """Check an update that changes nothing by itself."""
+    action = update["action"]
+    if action == "set-current-view-version":
+        if update.get("view-version-id") != _LAST and not adds_version:
+            raise bad_request(
+                f"Older versions of {relation} are in the branch's history: restore one with "
+                "`dbt-vcs restore`."
+            )
+    elif action == "set-location":
+        _refuse_location(update.get("location"))
+    elif action not in ("assign-uuid", "upgrade-format-version"):
+        raise bad_request(f"There is no update {action!r} of a view.")
 
 
 def _given(

@@ -9,8 +9,17 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.core.ids import ViewId
 from dbt.adapters.vcs.core.landing import Proposal
-from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
+from dbt.adapters.vcs.core.model import (
+    Entry,
+    Origin,
+    RelationName,
+    TableEntry,
+    View,
+    ViewColumn,
+    ViewEntry,
+)
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.treereader import TreeChanges
@@ -60,11 +69,22 @@ class Lake(Shelf):
 
     def show(self, name: str, revision: str) -> None:
         """Commit the version of a table that a revision shows, the same once more."""
-        relation, repository = RelationName("s", name), self.repository
-        old = repository.tree(repository.resolve(revision)).entry(relation)
+        old = self.repository.tree(self.repository.resolve(revision)).entry(
+            RelationName("s", name)
+        )
         assert old is not None
+        self._put(name, old)
+
+    def view(self, name: str, text: str, calls: tuple[str, ...] = ()) -> None:
+        """Commit a view with the column `id`, in the place of what has the name."""
+        columns = (ViewColumn(name="id", type="bigint"),)
+        view = View(text=text, columns=columns, calls=calls)
+        self._put(name, ViewEntry(view=ViewId(self.repository.objects.put(view))))
+
+    def _put(self, name: str, entry: Entry) -> None:
+        repository = self.repository
         base = repository.branch("main").head
-        changes = TreeChanges(relations={relation: old})
+        changes = TreeChanges(relations={RelationName("s", name): entry})
         tree = repository.edit(repository.objects.commit(base).tree, changes)
         repository.land(
             Proposal(branch="main", base=base, tree=tree, author="ann", message="again")

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from pyiceberg.table import StaticTable
+from pyiceberg.view.metadata import ViewMetadata
 
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
@@ -209,3 +210,23 @@ def test_another_format_version_writes_every_table_again(lake: Lake) -> None:
         assert duckdb_rows(duck, f"{report.location}/s/t").to_pylist() == [{"id": 2}]
     assert export(lake, format_version=3).written == ()
     assert export(lake).written == ("s.t",)
+
+
+def test_views_have_metadata_files_of_their_own(lake: Lake) -> None:
+    lake.view("v", "select id from s.t")
+    lake.view("w", "select s.net(id) id from s.t", calls=("s.net",))
+    report = export(lake)
+    (location,) = report.views.values()
+    stored = ViewMetadata.model_validate_json(lake.blobs.get(location.partition("/lake/")[2]))
+    assert stored.current_version_id == stored.versions[0].version_id
+    assert list(report.views) == ["s.v"] and "s.net" in report.refused["s.w"]
+    # Engines take each folder of the export for a table.
+    assert folder(lake).relations() == {T}
+    again = export(lake)
+    assert again.views == {} and "s.net" in again.refused["s.w"]
+    lake.view("w", "select id from s.t")
+    lake.run("drop view s.v")
+    report = export(lake)
+    assert list(report.views) == ["s.w"] and report.refused == {}
+    state = folder(lake).state()
+    assert state is not None and list(state.views) == ["s.w"]

@@ -4,17 +4,59 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchViewError, ViewAlreadyExistsError
+from pyiceberg.view import View
+from pyiceberg.view.metadata import ViewMetadata
 
 from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration
 from dbt.adapters.vcs.merges.export_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.verbs.upkeep.export import export, export_after
 from tests.unit.iceberg.lake import Lake
+
+
+class ViewCatalog(SqlCatalog):
+    """A catalog with views, which it keeps in this process."""
+
+    views: ClassVar[dict[tuple[str, ...], View]] = {}
+
+    def register_view(self, identifier: Any, metadata_location: str) -> View:
+        if identifier in self.views:
+            raise ViewAlreadyExistsError(str(identifier))
+        text = Path(metadata_location.removeprefix("file://")).read_text()
+        view = View(identifier, ViewMetadata.model_validate_json(text))
+        self.views[identifier] = view
+        return view
+
+    def load_view(self, identifier: Any) -> View:
+        if identifier not in self.views:
+            raise NoSuchViewError(str(identifier))
+        return self.views[identifier]
+
+    def drop_view(self, identifier: Any) -> None:
+        self.load_view(identifier)
+        del self.views[identifier]
+
+
+@pytest.fixture
+def viewing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExportRule:
+    monkeypatch.setattr(ViewCatalog, "views", {})
+    properties = {
+        "py-catalog-impl": f"{ViewCatalog.__module__}.ViewCatalog",
+        "uri": f"sqlite:///{tmp_path}/views.db",
+    }
+    return ExportRule(pattern="main", catalog=CatalogTarget(name="lake", properties=properties))
+
+
+def shown(name: str) -> str:
+    """Return the query of a view in the catalog."""
+    (told,) = ViewCatalog.views["s", name].metadata.versions[-1].representations
+    return str(told.root.sql)
 
 
 @pytest.fixture
@@ -168,3 +210,45 @@ def test_without_the_package_one_sentence_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pyiceberg", None)
     with pytest.raises(InputError, match=r"pip install 'dbt-vcs\[catalog\]'"):
         exported(lake, rule)
+
+
+def test_views_are_registered_where_the_catalog_has_them(lake: Lake, viewing: ExportRule) -> None:
+    lake.view("v", "select id from s.t")
+    assert exported(lake, viewing).registered == ("s.t", "s.v")
+    assert shown("v") == "select id from s.t"
+    assert exported(lake, viewing).registered == ()
+    lake.view("v", "select id + 1 id from s.t")
+    assert exported(lake, viewing).registered == ("s.v",)
+    assert shown("v") == "select id + 1 id from s.t"
+    lake.run("drop view s.v")
+    assert exported(lake, viewing).dropped == ("s.v",)
+    assert ViewCatalog.views == {}
+
+
+def test_a_table_that_becomes_a_view_changes_its_kind(lake: Lake, viewing: ExportRule) -> None:
+    exported(lake, viewing)
+    lake.view("t", "select 1 id")
+    done = exported(lake, viewing)
+    assert (done.registered, done.refused) == (("s.t",), {})
+    assert viewing.catalog is not None
+    assert not load_catalog("lake", **viewing.catalog.properties).table_exists(("s", "t"))
+    assert shown("t") == "select 1 id"
+
+
+def test_a_catalog_without_views_gets_the_tables(lake: Lake, rule: ExportRule) -> None:
+    lake.view("v", "select id from s.t")
+    report = export(lake.repository, "main", rule)
+    assert list(report.views) == ["s.v"] and report.refused == {}
+    assert report.registration is not None
+    assert (report.registration.registered, report.registration.has_views) == (("s.t",), False)
+
+
+def test_a_table_that_another_engine_committed_to_is_left_alone(
+    lake: Lake, rule: ExportRule, catalog: Catalog
+) -> None:
+    exported(lake, rule)
+    with catalog.load_table("s.t").transaction() as change:
+        change.set_properties(owner="bob")
+    lake.add("t", [(2,)])
+    assert "another table s.t" in exported(lake, rule).refused["s.t"]
+    assert catalog.load_table("s.t").properties["owner"] == "bob"

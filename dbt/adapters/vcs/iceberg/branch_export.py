@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.each import each
@@ -23,6 +23,7 @@ from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
 from dbt.adapters.vcs.iceberg.metadata_refs import NamedCommit, named_commits
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 from dbt.adapters.vcs.iceberg.table_metadata import describe_table, encoded
+from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
 
 _MOVE: Final = "dbt-vcs.move"
 """Property of exported tables: the number of the move of the branch that they show."""
@@ -38,15 +39,17 @@ class Registration:
 
     Attributes:
         catalog: Its name.
-        registered: The tables whose metadata it names now, as `schema.table`.
-        dropped: The tables that it no longer has.
-        refused: The tables that were not registered, and why.
+        registered: The tables and views whose metadata it names now, as `schema.table`.
+        dropped: Those that it no longer has.
+        refused: Those that were not registered, and why.
+        has_views: False if there are views that were not registered, since it can't have any.
     """
 
     catalog: str
     registered: tuple[str, ...]
     dropped: tuple[str, ...]
     refused: dict[str, str]
+    has_views: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,8 @@ class BranchExport:
         location: URI of the folder with a folder for each schema, and in it one for each table.
         written: The tables whose metadata was written, as `schema.table`.
         removed: The tables that are no longer exported.
-        refused: The tables that can't be exported, and why.
+        views: The views whose metadata was written, with the URIs of the files.
+        refused: The tables and views that can't be exported, and why.
         registration: What changed in the project's catalog; None if it names none.
     """
 
@@ -68,6 +72,7 @@ class BranchExport:
     location: str
     written: tuple[str, ...]
     removed: tuple[str, ...]
+    views: dict[str, str]
     refused: dict[str, str]
     registration: Registration | None = None
 
@@ -119,6 +124,8 @@ class _Export:
         self._written: set[RelationName] = set()
         self._removed: set[RelationName] = set()
         self._refused: dict[str, str] = {}
+        self._views: dict[str, str] = {}
+        self._new_views: dict[str, str] = {}
 
     def bring_up_to_date(self, *, everything: bool) -> bool:
         """Export what changed since the last export; return False if the branch moved on."""
@@ -127,18 +134,23 @@ class _Export:
         state = self._folder.state()
         if state is not None and state.format_version != self._format_version:
             state = None
-        changed = self._all() if everything or state is None else self._since(state)
-        self._refused = {} if everything or state is None else dict(state.refused)
+        if everything:
+            state = None
+        changed = self._all() if state is None else self._since(state)
+        self._refused = {} if state is None else dict(state.refused)
+        self._views = {} if state is None else dict(state.views)
         # An overtaken export may have written what a later one had removed.
         changed |= self._written | self._removed
         names = named_commits(repository) if changed else ()
         self._export(sorted(changed), names)
+        self._export_views(sorted(changed))
         self._folder.finish(
             ExportState(
                 move=head.ref.seq,
                 commit=head.head,
                 refused=self._refused,
                 format_version=self._format_version,
+                views=self._views,
             )
         )
         return repository.branch(self._branch).ref.seq == head.ref.seq
@@ -151,6 +163,7 @@ class _Export:
             location=self._place.uri(self._folder.path),
             written=tuple(map(str, sorted(self._written))),
             removed=tuple(map(str, sorted(self._removed))),
+            views={name: self._place.uri(at) for name, at in sorted(self._new_views.items())},
             refused=dict(sorted(self._refused.items())),
         )
 
@@ -160,7 +173,7 @@ class _Export:
             RelationName(schema, name)
             for schema in tree.schemas()
             for name, entry in tree.relations(schema).items()
-            if isinstance(entry, TableEntry)
+            if isinstance(entry, Readable)
         }
         return shown | self._folder.relations()
 
@@ -173,7 +186,7 @@ class _Export:
         return {
             change.name
             for change in changes
-            if isinstance(change.old, TableEntry) or isinstance(change.new, TableEntry)
+            if isinstance(change.old, Readable) or isinstance(change.new, Readable)
         }
 
     def _export(self, relations: Iterable[RelationName], names: Iterable[NamedCommit]) -> None:
@@ -194,6 +207,25 @@ class _Export:
                 self._written.discard(relation)
                 if self._folder.remove(relation):
                     self._removed.add(relation)
+
+    def _export_views(self, relations: Iterable[RelationName]) -> None:
+        """Write views: no folder of tables may have them, so their files lie elsewhere."""
+        tree = self._repository.tree(self._head.head)
+        for relation in relations:
+            old = self._views.pop(str(relation), None)
+            self._new_views.pop(str(relation), None)
+            if not isinstance(tree.entry(relation), ViewEntry):
+                continue
+            try:
+                found = view_metadata(
+                    self._repository, self._head.head, relation, place=self._place
+                )
+            except UnsupportedError as error:
+                self._refused[str(relation)] = str(error)
+                continue
+            self._views[str(relation)] = found.path
+            if found.path != old:
+                self._new_views[str(relation)] = found.path
 
     def _described(
         self, relation: RelationName, names: Iterable[NamedCommit], files: PendingFiles

@@ -41,12 +41,14 @@ class ExportState:
         commit: Where the branch pointed.
         refused: The tables of the commit that can't be exported, and why.
         format_version: Version of Iceberg's format.
+        views: The paths of the views' metadata files, by `schema.view`.
     """
 
     move: int
     commit: CommitId
     refused: dict[str, str]
     format_version: int
+    views: dict[str, str]
 
 
 class NumberedFile(NamedTuple):
@@ -76,11 +78,15 @@ class ExportFolder:
         if not states:
             return None
         found = _read(self._blobs, states[-1])
+        if not found.keys() >= {"format_version", "views"}:
+            # An export of an earlier release knew less.
+            return None
         return ExportState(
             move=int(states[-1].rpartition("/")[2].partition(".")[0]),
             commit=CommitId(found["commit"]),
             refused=dict(found["refused"]),
-            format_version=found.get("format_version", 2),
+            format_version=found["format_version"],
+            views=dict(found["views"]),
         )
 
     def finish(self, state: ExportState) -> None:
@@ -90,6 +96,7 @@ class ExportFolder:
             "commit": state.commit,
             "refused": state.refused,
             "format_version": state.format_version,
+            "views": state.views,
         }
         self._blobs.replace(path, json.dumps(facts).encode())
         for info in list(self._blobs.walk(f"{self.path}/{STATES}")):
@@ -125,9 +132,10 @@ class ExportFolder:
         return f"{self.path}/{REGISTERED}/{catalog}-{digest}.json"
 
     def _in_catalogs(self) -> set[str]:
-        """Return the URIs of the metadata files that any catalog was told of."""
+        """Return the paths of the metadata files that any catalog was told of."""
         infos = list(self._blobs.walk(f"{self.path}/{REGISTERED}"))
-        return {uri for info in infos for uri in _read(self._blobs, info.path).values()}
+        uris = (uri for info in infos for uri in _read(self._blobs, info.path).values())
+        return {f"{self.path}/{uri.rpartition(f'/{self.path}/')[2]}" for uri in uris}
 
     def folder_of(self, relation: RelationName) -> str:
         """Return the folder of a table's metadata, relative to the repository."""
@@ -182,8 +190,7 @@ class ExportFolder:
             path = f"{self.folder_of(relation)}/{HINT}"
             self._blobs.replace(path, str(showing.number).encode())
         for old, path in showing.versions.items():
-            is_named = any(uri.endswith(f"/{path}") for uri in kept)
-            if old <= showing.number - _KEPT and not is_named:
+            if old <= showing.number - _KEPT and path not in kept:
                 self._blobs.delete(path)
 
     def remove(self, relation: RelationName) -> bool:

@@ -19,8 +19,9 @@ def export_text(report: BranchExport) -> Iterator[Block]:
     for relation in report.removed:
         yield line("Removed ", Span(relation, "name"), " from the export.")
     tables = counted(len(report.written), "table") if report.written else "no tables"
+    views = f" and {counted(len(report.views), 'view')}" if report.views else ""
     yield line(
-        f"Exported {tables} of ",
+        f"Exported {tables}{views} of ",
         Span(report.branch, "name"),
         f" @ {report.commit[:12]} to {report.location}",
     )
@@ -33,5 +34,7 @@ def _registered(done: Registration) -> Iterator[Block]:
         yield line("Not registered: ", Span(relation, "name"), f". {why}")
     for relation in done.dropped:
         yield line("Dropped ", Span(relation, "name"), f" from the catalog {done.catalog}.")
-    tables = counted(len(done.registered), "table") if done.registered else "no tables"
+    if not done.has_views:
+        yield line(f"The catalog {done.catalog} can't have views.")
+    tables = counted(len(done.registered), "relation") if done.registered else "nothing"
     yield line(f"Registered {tables} in the catalog ", Span(done.catalog, "name"))

@@ -20,6 +20,9 @@ _INSTALL: Final = (
     "pip install 'dbt-vcs[catalog]'"
 )
 
+TABLE: Final = "table"
+VIEW: Final = "view"
+
 Locations = Mapping[RelationName, str]
 
 
@@ -61,6 +64,7 @@ class _Registering:
         self._target = target
         self._place = place
         self._catalog = _Catalog(target)
+        self._has_views = True
         self._known: dict[RelationName, str] = {}
         self._changed: set[RelationName] = set()
         self._dropped: set[RelationName] = set()
@@ -88,15 +92,16 @@ class _Registering:
             registered=tuple(map(str, sorted(self._changed))),
             dropped=tuple(map(str, sorted(self._dropped))),
             refused={str(name): why for name, why in sorted(self._refused.items())},
+            has_views=self._has_views,
         )
 
     def _wanted(self) -> Locations:
         found = self._folder.versions_of(self._folder.relations())
-        return {
-            relation: self._place.uri(versions[max(versions)])
-            for relation, versions in sorted(found.items())
-            if versions
-        }
+        tables = {name: versions[max(versions)] for name, versions in found.items() if versions}
+        state = self._folder.state() if self._has_views else None
+        views = {} if state is None else state.views
+        paths = {RelationName(*name.split(".", 1)): path for name, path in views.items()} | tables
+        return {name: self._place.uri(path) for name, path in sorted(paths.items())}
 
     def _carry_out(
         self, put: Iterable[RelationName], gone: Iterable[RelationName], wanted: Locations
@@ -104,29 +109,53 @@ class _Registering:
         namespaces = {self._identifier(relation)[:-1] for relation in put}
         for namespace in sorted(namespaces):
             self._catalog.need_namespace(namespace)
-        for relation in put:
-            if self._is_ours(relation):
-                self._catalog.put_table(self._identifier(relation), wanted[relation])
-                self._known[relation] = wanted[relation]
-                self._changed.add(relation)
         for relation in gone:
-            if self._is_ours(relation):
-                self._catalog.drop_table(self._identifier(relation))
-                del self._known[relation]
+            if self._is_dropped(relation):
                 self._dropped.add(relation)
+        for relation in put:
+            kind = self._kind(wanted[relation])
+            known = self._known.get(relation)
+            # What is a view now may have been a table.
+            if known is not None and self._kind(known) != kind and not self._is_dropped(relation):
+                continue
+            if kind == VIEW and not self._has_views:
+                continue
+            try:
+                if self._is_ours(relation, kind):
+                    self._catalog.put(kind, self._identifier(relation), wanted[relation])
+                    self._known[relation] = wanted[relation]
+                    self._changed.add(relation)
+            except NotImplementedError:
+                self._has_views = False
 
-    def _is_ours(self, relation: RelationName) -> bool:
-        """Return whether the catalog has no table of the name, or one of this export."""
+    def _is_dropped(self, relation: RelationName) -> bool:
+        """Drop what was registered, and return whether that was ours."""
+        kind = self._kind(self._known[relation])
+        if not self._is_ours(relation, kind):
+            return False
+        self._catalog.drop(kind, self._identifier(relation))
+        del self._known[relation]
+        return True
+
+    def _kind(self, location: str) -> str:
+        return VIEW if location.startswith(self._views) else TABLE
+
+    @property
+    def _views(self) -> str:
+        return self._place.uri(f"{self._place.folder}/views/")
+
+    def _is_ours(self, relation: RelationName, kind: str) -> bool:
+        """Return whether the catalog has nothing of the name, or what this export put there."""
         folder = self._place.uri(self._folder.folder_of(relation)) + "/"
-        found = self._catalog.location_of(self._identifier(relation))
-        if found is None or found.startswith(folder):
+        found = self._catalog.location_of(kind, self._identifier(relation))
+        if found is None or found.startswith(self._views if kind == VIEW else folder):
             return True
         if found == "" and relation in self._known:
             # The table left the export, and its files with it.
             return True
         shown = ".".join(self._identifier(relation))
         self._refused[relation] = (
-            f"the catalog has another table {shown}, whose metadata is "
+            f"the catalog has another {kind} {shown}, whose metadata is "
             f"{found or 'not readable'}. Drop it there, or choose another namespace in vcs.yml."
         )
         return False
@@ -161,13 +190,21 @@ class _Catalog:
             part = namespace[:depth]
             self._try(partial(self._catalog.create_namespace_if_not_exists, part))
 
-    def location_of(self, identifier: tuple[str, ...]) -> str | None:
-        """Return where a table's metadata is; None without a table, "" if it can't be read."""
+    def location_of(self, kind: str, identifier: tuple[str, ...]) -> str | None:
+        """Return where a table's metadata or a view's folder is.
+
+        None if there is none of the kind, "" if its metadata can't be read.
+
+        Raises:
+            NotImplementedError: The catalog can't have views.
+        """
 
         def load() -> str | None:
             try:
+                if kind == VIEW:
+                    return str(self._catalog.load_view(identifier).metadata.location) + "/"
                 return str(self._catalog.load_table(identifier).metadata_location)
-            except self._exceptions.NoSuchTableError:
+            except (self._exceptions.NoSuchTableError, self._exceptions.NoSuchViewError):
                 return None
             except FileNotFoundError:
                 return ""
@@ -175,36 +212,51 @@ class _Catalog:
         found: str | None = self._try(load)
         return found
 
-    def put_table(self, identifier: tuple[str, ...], location: str) -> None:
-        """Let a table have its metadata in a file, whether it is there or not."""
+    def put(self, kind: str, identifier: tuple[str, ...], location: str) -> None:
+        """Let a table or view have its metadata in a file, whether it is there or not."""
 
         def put() -> None:
             try:
-                self._catalog.register_table(identifier, location)
-            except self._exceptions.TableAlreadyExistsError:
-                self._replace(identifier, location)
+                self._register(kind, identifier, location)
+            except (
+                self._exceptions.TableAlreadyExistsError,
+                self._exceptions.ViewAlreadyExistsError,
+            ):
+                self._replace(kind, identifier, location)
 
         self._try(put)
 
-    def _replace(self, identifier: tuple[str, ...], location: str) -> None:
-        try:
-            self._catalog.register_table(identifier, location, overwrite=True)
-        except (
-            NotImplementedError,
-            self._exceptions.TableAlreadyExistsError,
-            self._exceptions.BadRequestError,
-        ):
-            # Most catalogs don't know how. Dropping a table there deletes no file.
-            self._catalog.drop_table(identifier)
+    def _register(self, kind: str, identifier: tuple[str, ...], location: str) -> None:
+        if kind == VIEW:
+            self._catalog.register_view(identifier, location)
+        else:
             self._catalog.register_table(identifier, location)
 
-    def drop_table(self, identifier: tuple[str, ...]) -> None:
-        """Take a table out of the catalog, if it is there; its files stay."""
+    def _replace(self, kind: str, identifier: tuple[str, ...], location: str) -> None:
+        if kind == TABLE:
+            try:
+                self._catalog.register_table(identifier, location, overwrite=True)
+                return
+            except (
+                NotImplementedError,
+                self._exceptions.TableAlreadyExistsError,
+                self._exceptions.BadRequestError,
+            ):
+                pass
+        # Most catalogs don't know how. Dropping it there deletes no file.
+        self.drop(kind, identifier)
+        self._register(kind, identifier, location)
+
+    def drop(self, kind: str, identifier: tuple[str, ...]) -> None:
+        """Take a table or view out of the catalog, if it is there; its files stay."""
 
         def drop() -> None:
             try:
-                self._catalog.drop_table(identifier)
-            except self._exceptions.NoSuchTableError:
+                if kind == VIEW:
+                    self._catalog.drop_view(identifier)
+                else:
+                    self._catalog.drop_table(identifier)
+            except (self._exceptions.NoSuchTableError, self._exceptions.NoSuchViewError):
                 return
 
         self._try(drop)
@@ -212,6 +264,8 @@ class _Catalog:
     def _try(self, work: Callable[[], Any]) -> Any:
         try:
             return work()
+        except (NotImplementedError, StorageError):
+            raise
         except Exception as error:
             raise StorageError(f"The catalog {self._name!r} failed: {_told(error)}.") from error
 

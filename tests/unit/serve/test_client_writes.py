@@ -229,6 +229,22 @@ def test_pyiceberg_writes_partitions(main: RestCatalog, lake: Lake) -> None:
     assert only["id"].to_pylist() == [1]
 
 
+def test_pyiceberg_appends_to_columns_that_it_renamed(main: RestCatalog, lake: Lake) -> None:
+    table = main.create_table("s.renamed", COLUMNS)
+    table.append(some(table, 1))
+    with table.update_schema() as update:
+        update.rename_column("name", "who")
+    columns = main.load_table("s.renamed").schema().as_arrow()
+    added = pa.Table.from_pylist([{"id": 2, "who": "b"}], schema=columns)
+    main.load_table("s.renamed").append(added)
+    assert rows(lake, "renamed") == [(1, "n1", None), (2, "b", None)]
+    shown = main.load_table("s.renamed").scan().to_arrow()
+    assert dict(zip(shown["id"].to_pylist(), shown["who"].to_pylist(), strict=True)) == {
+        1: "n1",
+        2: "b",
+    }
+
+
 def test_duckdb_inserts_updates_and_merges(server: ServerProcess, lake: Lake) -> None:
     def here() -> list[tuple[int, str]]:
         head = lake.repository.branch("main").head

@@ -78,7 +78,7 @@ def _column(name: RelationName, rows: pa.Table, place: int | None, field: Field)
             f"The column {field.name} of {name} is {field.type}, and was given as {column.type}. "
             "Nothing was changed; convert the values first."
         )
-    return _limited(name, found, field)
+    return limited(str(name), found, field)
 
 
 def _decoded(column: Any) -> Any:
@@ -185,8 +185,18 @@ def _is_one_of(type_: pa.DataType, *tests: Callable[[pa.DataType], bool]) -> boo
     return any(is_one(type_) for is_one in tests)
 
 
-def _limited(name: RelationName, column: Any, field: Field) -> Any:
-    """Return a column with the lengths that char(n) and varchar(n) prescribe."""
+def limited(name: str, column: Any, field: Field) -> Any:
+    """Return a column with the lengths that char(n) and varchar(n) prescribe.
+
+    Args:
+        name: What errors call the table or file.
+        column: The values.
+        field: The table's column.
+
+    Raises:
+        InputError: A text is too long.
+        UnsupportedError: The texts are within nested values.
+    """
     length = type_of(field.type).length
     if length is None:
         if "char(" in field.type:

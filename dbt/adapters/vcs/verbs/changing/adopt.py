@@ -18,7 +18,7 @@ from dbt.adapters.vcs.iceberg.client_manifests import (
     client_files,
 )
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.verbs.changing.client_blocks import client_blocks
+from dbt.adapters.vcs.verbs.changing.client_blocks import client_blocks, client_path
 from dbt.adapters.vcs.verbs.changing.client_deletes import (
     Deletions,
     client_deletions,
@@ -125,7 +125,7 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     if not change or _was_made(repository, entry.snapshot, base_id, change):
         return
     before = overlay.before(name)
-    shown = before.snapshot if isinstance(before, TableEntry) else base_id
+    shown = before.snapshot if added.base and isinstance(before, TableEntry) else base_id
     follows = change.is_upsert or (change.operation == "append" and not added.replaces)
     if shown == base_id or follows:
         _apply(scope, name, change)
@@ -175,7 +175,9 @@ def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
     blocks = client_blocks(repository, now, change.new)
     refuse_null(repository.blobs, blocks, now.schema)
     found = _by_values(repository, Version.of(repository, now), blocks, change)
-    deletions = joined(change.deletions, found)
+    made = {client_path(block.path): block.path for block in blocks}
+    positions = {made.get(path, path): rows for path, rows in change.deletions.items()}
+    deletions = joined(positions, found)
     if blocks or change.gone or deletions:
         version = _with_changes(repository, now, blocks, change.gone, deletions)
         changed(scope, name, now, version, operation=change.operation)
@@ -188,7 +190,7 @@ def _by_values(
     if not change.equality:
         return {}
     kept = [block for block in shown.blocks if block.path not in change.gone]
-    sequences = {block.path: change.sequences[block.path] for block in new}
+    sequences = {block.path: change.sequences[client_path(block.path)] for block in new}
     found = equality_deletions(
         repository, shown.snapshot, [*kept, *new], change.equality, sequences
     )
@@ -245,7 +247,7 @@ def _was_made(repository: Repository, now: SnapshotId, base: SnapshotId, change:
     for version in _since(repository, now, base):
         after = Version.of(repository, version)
         paths = {block.path for block in after.blocks}
-        known = new & paths
+        known = new & {client_path(path) for path in paths}
         if new and known == new:
             return True
         if known:

@@ -1,11 +1,18 @@
-"""Client blocks: Parquet files that another engine wrote, checked and described as ours."""
+"""Client blocks: Parquet files that another engine wrote, checked and described as ours.
+
+A file becomes a block where it lies. But columns are found in files by their ids, which are their
+first names, and texts of char(n) are padded. So a file with the new name of a renamed column, or
+with texts of a limited length, is written again beside the client's, with the same rows in the
+same order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Snapshot
@@ -14,25 +21,32 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import holds_client_rows
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import Footer, read_blocks, read_footer
+from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
+from dbt.adapters.vcs.rows.fitted_rows import limited
 from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_text
 from dbt.adapters.vcs.rows.types import arrow_type
 
 _NUMBER: Final = b"PARQUET:field_id"
+_FITTED: Final = "-fitted.parquet"
+"""What the path of a block ends with that was made from a client's file."""
 
 
 def client_blocks(
     repository: Repository, version: Snapshot, paths: Sequence[str]
 ) -> tuple[Block, ...]:
-    """Return new files of a client as blocks, where they lie. Each footer is read.
+    """Return new files of a client as blocks. Each footer is read.
 
     Args:
         repository: The repository.
         version: The table as the files are to fit it.
         paths: The files, relative to the repository.
 
+    Returns:
+        A block for each file with rows; `client_path` gives the client's file of each.
+
     Raises:
         InputError: A file isn't there, is no Parquet file, lies outside of the folders that the
-            table's clients were given, or has other columns than the table.
+            table's clients were given, has other columns than the table, or longer texts.
         UnsupportedError: The table can't take files of clients.
     """
     if not paths:
@@ -48,7 +62,10 @@ def client_blocks(
     footers: dict[str, Footer | None] = {}
     for path in paths:
         footer = _footer(repository, path)
-        _check_columns(path, footer.metadata.schema.to_arrow_schema(), version.schema)
+        names = _columns(path, footer.metadata.schema.to_arrow_schema(), version.schema)
+        if footer.rows and _differs(names, version.schema):
+            path = _fitted(repository, path, names, version)
+            footer = _footer(repository, path)
         footers[path] = footer
     partitions = {
         path: _partition(repository, path, version)
@@ -73,11 +90,36 @@ def _check_table(version: Snapshot) -> None:
                 f"The table is partitioned by {field.name}, and only Spark knows how values of "
                 f"type {field.type} are called. Write its rows with dbt or with `dbt-vcs sql`."
             )
-        if "char(" in field.type:
-            raise UnsupportedError(
-                f"The column {field.name} is {field.type}, whose length clients don't check. "
-                "Write the table's rows with dbt or with `dbt-vcs sql`, or make it a string."
-            )
+
+
+def client_path(path: str) -> str:
+    """Return the client's file of a block: the block itself, or what it was made from."""
+    return path.removesuffix(_FITTED)
+
+
+def _differs(names: Mapping[str, str], schema: Schema) -> bool:
+    """Return whether readers would find other columns in a file, or texts that don't fit."""
+    return any(names[field.id] != field.id or "char(" in field.type for field in schema.fields)
+
+
+def _fitted(repository: Repository, path: str, names: Mapping[str, str], version: Snapshot) -> str:
+    """Write a file again with its columns named by id and its texts fitted; return its path.
+
+    A commit that arrives again writes the same file.
+    """
+    blobs, fields = repository.blobs, version.schema.fields
+    stored = pq.ParquetFile(pa.BufferReader(blobs.get(path)))
+    table = stored.read().select([names[field.id] for field in fields])
+    columns = [
+        limited(path, column.cast(arrow_type(field.type)), field)
+        for column, field in zip(table.columns, fields, strict=True)
+    ]
+    made = pa.table(columns, names=[field.id for field in fields])
+    fitted = f"{path}{_FITTED}"
+    data = parquet_bytes(made, path)
+    if not blobs.create(fitted, data) and blobs.get(fitted) != data:
+        raise InputError(f"{fitted} is there, and is not what {path} has. Write another file.")
+    return fitted
 
 
 def _partition(repository: Repository, path: str, version: Snapshot) -> dict[str, str | None]:
@@ -98,44 +140,41 @@ def _partition(repository: Repository, path: str, version: Snapshot) -> dict[str
     return {id: found[id] for id in version.partition_by}
 
 
-def _check_columns(path: str, found: pa.Schema, schema: Schema) -> None:
-    """Refuse a file that readers, who find columns by their ids, would read otherwise."""
-    columns = {column.name: column for column in found}
-    if len(columns) < len(found.names):
+def _columns(path: str, found: pa.Schema, schema: Schema) -> dict[str, str]:
+    """Return a file's names of the table's columns, by field id.
+
+    Columns with numbers are found by these; a column without is found by its name.
+
+    Raises:
+        InputError: A column is missing, is there twice, has another type or isn't the table's.
+    """
+    by_number = {number: column for column in found if (number := number_of(column)) is not None}
+    by_name = {column.name: column for column in found}
+    if len(by_name) < len(found.names):
         raise InputError(f"{path} has several columns of one name. Nothing was changed.")
+    names: dict[str, str] = {}
     for field in schema.fields:
-        column = columns.pop(field.id, None)
+        column = by_number.get(field_number(field.id)) or by_name.get(field.name)
         if column is None:
-            _refuse_missing(path, field)
-        _check_column(path, column, field)
-    if columns:
+            raise InputError(
+                f"{path} lacks the column {field.name}. Nothing was changed; load the table "
+                "again, and write all its columns."
+            )
+        number = number_of(column)
+        if number is not None and number != field_number(field.id):
+            raise InputError(
+                f"The column {field.name} of {path} has the field id {number}; expected "
+                f"{field_number(field.id)}. Nothing was changed; load the table again."
+            )
+        check_type(path, column, field)
+        names[field.id] = column.name
+    more = by_name.keys() - set(names.values())
+    if more:
         raise InputError(
-            f"{path} has columns that the table lacks: {', '.join(columns)}. Nothing was changed; "
-            "load the table again."
+            f"{path} has columns that the table lacks: {', '.join(sorted(more))}. Nothing was "
+            "changed; load the table again."
         )
-
-
-def _refuse_missing(path: str, field: Field) -> None:
-    if field.id != field.name:
-        raise UnsupportedError(
-            f"The column {field.name} was renamed: it is {field.id} in the table's files, and "
-            f"{path} has no such column. Write the rows with dbt or with `dbt-vcs sql`, or "
-            "rebuild the table, which gives it new columns."
-        )
-    raise InputError(
-        f"{path} lacks the column {field.name}. Nothing was changed; load the table again, and "
-        "write all its columns."
-    )
-
-
-def _check_column(path: str, column: Any, field: Field) -> None:
-    number = number_of(column)
-    if number is not None and number != field_number(field.id):
-        raise InputError(
-            f"The column {field.name} of {path} has the field id {number}; expected "
-            f"{field_number(field.id)}. Nothing was changed; load the table again."
-        )
-    check_type(path, column, field)
+    return names
 
 
 def number_of(column: Any) -> int | None:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.header import PATH
 from dbt.adapters.vcs.engines.spark.adopted import Adoption, adopt, release
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.context import new_session, private_root, spark_context
-from dbt.adapters.vcs.engines.spark.location import spark_root
+from dbt.adapters.vcs.engines.spark.location import exact_files, spark_root
+from dbt.adapters.vcs.engines.spark.process.shared_folder import check_shared
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.engines.spark.session_settings import process_settings, session_settings
+from dbt.adapters.vcs.engines.spark.session_settings import (
+    is_local,
+    process_settings,
+    session_settings,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,7 +93,13 @@ class SparkEngine:
             root = partial(spark_root, self._blobs.uri, self._storage_options)
             catalog = Catalog(self._blobs, root, adopted=self._given is not None)
             if self._given is not None:
-                self._adoption = adopt(self._given, catalog, self._owner)
+                adoption = adopt(self._given, catalog, self._owner)
+                try:
+                    self._check_shared(self._given, root)
+                except BaseException:
+                    release(self._given, catalog, adoption)
+                    raise
+                self._adoption = adoption
                 self._root = self._given
             else:
                 context = spark_context(process_settings(self._settings, catalog.warehouse))
@@ -95,7 +107,16 @@ class SparkEngine:
                     context,
                     session_settings(self._settings, self._storage_options, catalog.warehouse),
                 )
+                self._check_shared(self._root, root)
                 # Tables that a Python model saves without a schema would go there.
                 catalog.ensure_schema(self._root, "default")
             self._catalog = catalog
         return self._catalog, self._root
+
+    def _check_shared(self, spark: SparkSession, root: Callable[[], str]) -> None:
+        """Require that the executors see a repository that is in a local folder."""
+        scheme, colon, _ = self._blobs.uri.partition("://")
+        if is_local(spark.sparkContext.master or "") or (colon and scheme != "file"):
+            return
+        place = exact_files(root(), "", [PATH])
+        check_shared(spark, root(), place, self._blobs.get(PATH).decode())

@@ -8,6 +8,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.engines.spark.process.shared_folder import SHARE
 from dbt.adapters.vcs.rows.files.footers import Footer, read_footer
 from dbt.adapters.vcs.rows.partition_values import partition_folders
 
@@ -72,11 +73,7 @@ def _check_rows(files: Mapping[str, Footer], rows: int, place: str) -> None:
     if held == rows:
         return
     if held < rows:
-        why = (
-            "Every machine of the cluster must see the repository's folder under this name: put "
-            "the repository on a file system that all of them mount, or in an object store "
-            "(s3://, gs://, az://), or run Spark on this machine only (spark.master: local[*])."
-        )
+        why = SHARE
     else:
         why = (
             "Something else wrote to this folder, or a failed task left files there. Run the "

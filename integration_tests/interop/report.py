@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Final
 
+from .causes import cause_of
 from .fetch import KIT, PYTHON, RUNTIME, TRINO
 from .suites import Tried, run_suites
 
@@ -33,9 +34,11 @@ def cases(results: Iterable[Path]) -> Counter[tuple[str, str]]:
     return found
 
 
-def page(own: Counter[tuple[str, str]], tried: Sequence[Tried]) -> str:
+def page(results: Sequence[Path], tried: Sequence[Tried]) -> str:
     """Return the page."""
-    return "\n".join([*_head(), *_numbers(own, tried), *_reasons(tried), *_passed(tried)]) + "\n"
+    own = cases(results)
+    parts = (_head(), _numbers(own, tried), _refused(results), _reasons(tried), _passed(tried))
+    return "\n".join(chain(*parts)) + "\n"
 
 
 def _head() -> Iterator[str]:
@@ -43,10 +46,12 @@ def _head() -> Iterator[str]:
     yield ""
     yield from _paragraph(
         "`make interop` runs other engines at a repository that `dbt-vcs serve` serves, and "
-        "writes this page: cases of this package with Spark and Trino, and the tests that "
-        "Iceberg's clients bring for any catalog, which make all that they read through the "
-        "catalog. PyIceberg's tests have no hyphens in names here, which schemas of a repository "
-        "can't have. How to use each client is on [its own page](serve.md#clients)."
+        "writes this page: cases of this package with Spark and Trino, which read and write, and "
+        "the tests that Iceberg's clients bring for any catalog. After each statement that Spark "
+        "writes with, the rows are those of a plain Iceberg table that got the same statement, in "
+        "Spark and in this package. PyIceberg's tests have no hyphens in names here, which "
+        "schemas of a repository can't have. How to use each client is on "
+        "[its own page](serve.md#clients)."
     )
     yield ""
     yield from _paragraph(f"Versions: {', '.join(_versions())}.")
@@ -85,12 +90,61 @@ def _reasons(tried: Sequence[Tried]) -> Iterator[str]:
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in tried:
         if each.outcome != "passed":
-            group = (each.suite, each.outcome, _short(each.reason))
-            groups.setdefault(group, []).append(each.test)
-    yield from _table("suite", "outcome", "what the client says", "tests")
-    for (suite, outcome, reason), tests in sorted(groups.items()):
-        yield _row(suite, outcome, reason, ", ".join(f"`{name}`" for name in sorted(tests)))
+            cause = cause_of(each.reason) or f"Not known: {_short(each.reason)}"
+            groups.setdefault((each.outcome, cause, each.suite), []).append(each.test)
+    yield from _table("outcome", "why", "suite", "number", "tests")
+    for (outcome, cause, suite), tests in sorted(groups.items(), key=_largest_first):
+        names = ", ".join(f"`{name}`" for name in sorted(tests))
+        yield _row(outcome, cause, suite, len(tests), names)
     yield ""
+
+
+def _largest_first(group: tuple[tuple[str, str, str], list[str]]) -> tuple[str, int, str]:
+    (outcome, cause, suite), tests = group
+    return outcome, -len(tests), cause + suite
+
+
+def _refused(results: Iterable[Path]) -> Iterator[str]:
+    """Yield what this package refuses in its own cases, and the sentence that the client shows."""
+    found = {
+        _sentences(item.get("value", ""))
+        for case in chain(*(ElementTree.parse(file).iter("testcase") for file in results))
+        for item in case.iter("property")
+        if item.get("name") == "refused"
+    }
+    yield "## What is refused"
+    yield ""
+    yield from _paragraph(
+        "Cases of this package try these, too. Nothing changes, and the client shows the sentence."
+    )
+    yield ""
+    yield from _table("statement", "what the client says")
+    for statement, said in sorted(found):
+        yield _row(f"`{statement}`", said)
+    yield ""
+
+
+def _sentences(text: str) -> tuple[str, str]:
+    """Return a statement on a table `t`, and the server's words in what a client says."""
+    statement, _, said = text.partition("\n")
+    for pattern, new in (
+        (r"\{t\}", "t"),
+        (r"'\{s\}'", "'s.t'"),
+        (r"\{catalog\}", "vcs"),
+        (r"\{between\}", "2026-11-20 12:00:00"),
+    ):
+        statement = re.sub(pattern, new, statement)
+    found = re.search(
+        r"(?:Malformed request: |Exception: |^)((?:(?!Exception: ).)*)$", _line(said)
+    )
+    return statement, _short(found[1] if found else said, 400)
+
+
+def _line(said: str) -> str:
+    """Return the line that has the server's words, or the first one."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    told = [line for line in lines if "Malformed request: " in line]
+    return (told or [line for line in lines if "Exception: " in line] or lines or [""])[0]
 
 
 def _passed(tried: Sequence[Tried]) -> Iterator[str]:
@@ -102,14 +156,14 @@ def _passed(tried: Sequence[Tried]) -> Iterator[str]:
         yield _row(suite, ", ".join(f"`{name}`" for name in names) or "none")
 
 
-def _short(reason: str) -> str:
+def _short(reason: str, longest: int = LONGEST) -> str:
     """Return a reason without what differs between runs, such as ids and ports."""
     text = re.sub(r"\b[0-9a-f]{8,}(-[0-9a-f]+)*\b|\b\d{5,}\b", "…", reason)
     text = re.sub(r"(my_iceberg_[a-z]+_)[a-z]+", r"\1…", text)
     text = re.sub(r"/tmp/\S+", "…", text).replace("|", "\\|")
     for sign in "<>[]*_{}":
         text = text.replace(sign, f"\\{sign}")
-    return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip(chr(92))} …"
+    return text if len(text) <= longest else f"{text[:longest].rstrip(chr(92))} …"
 
 
 def _paragraph(text: str) -> Iterator[str]:
@@ -126,4 +180,4 @@ def _row(*cells: object) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(cases(map(Path, sys.argv[1:])), run_suites()), encoding="utf-8")
+    PAGE.write_text(page([*map(Path, sys.argv[1:])], run_suites()), encoding="utf-8")

@@ -213,7 +213,7 @@ def test_the_statements_of_the_guide(main: Client, spark: IcebergSpark) -> None:
     main.repository.create_branch("feature/page", head, author="ann")
     page = (PAGES / "spark.md").read_text()
     blocks = re.findall(r"^```sql\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     now = datetime.now(timezone.utc).isoformat(sep=" ")
     for statement in re.findall(r"(.+);", "".join(blocks)):
         text = statement.replace("vcs.analytics", "main.analytics").partition(" --")[0]

@@ -70,6 +70,6 @@ def test_views_are_of_another_dialect(trino: Trino) -> None:
 
 def test_the_statements_of_the_guide(trino: Trino) -> None:
     blocks = re.findall(r"^```sql\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for statement in re.findall(r"(.+);", "".join(blocks)):
         assert trino.sql(statement), statement

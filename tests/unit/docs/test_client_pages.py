@@ -62,7 +62,7 @@ def test_the_python_of_a_page_runs(
 
 def test_the_statements_of_the_page_on_duckdb_run(server: ServerProcess) -> None:
     codes = examples("duckdb.md", "sql")
-    assert len(codes) == 2
+    assert len(codes) == 3
     with duckdb_connection("httpfs") as duck:
         for code in codes:
             rows = duck.execute(code.replace(URL, server.url)).fetchall()

@@ -192,7 +192,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"diff_inputs", "summaries"},
     ),
     "writes": (
-        {"defaults", "keys", "nullability", "pruning", "targets"},
+        {"row_filters"},
+        {"arrow_checks", "defaults", "keys", "nullability", "pruning", "targets"},
         {"checks"},
         {"versions"},
         {"arrow_blocks", "stage"},
@@ -294,7 +295,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"environment", "events"},
     ),
     "client": (
-        {"block_bounds", "scan_filter"},
+        {"block_bounds"},
         {"lazy_table"},
         {"duck_views", "given_frames", "row_output"},
     ),

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.client.block_bounds import blocks_for
-from dbt.adapters.vcs.client.scan_filter import filter_of, named_by
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, ViewEntry
@@ -23,6 +22,7 @@ from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.statements.syntax.relations import is_name
 from dbt.adapters.vcs.worktree.table_version import Version
+from dbt.adapters.vcs.writes.row_filters import filter_of, named_by
 
 if TYPE_CHECKING:
     import pandas as pd

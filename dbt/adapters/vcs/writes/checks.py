@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedErr
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Queries, Readers
+from dbt.adapters.vcs.engines.port import Queries, Readers, VersionReader
 from dbt.adapters.vcs.rows.key_check import SHOWN
 from dbt.adapters.vcs.rows.positions import placeless
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -18,6 +18,7 @@ from dbt.adapters.vcs.statements.readers.check_reader import CHECK
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.worktree.table_version import Version
+from dbt.adapters.vcs.writes.arrow_checks import false_rows
 from dbt.adapters.vcs.writes.keys import shown
 
 Checks = Mapping[str, str]
@@ -82,10 +83,11 @@ def refuse_broken(
     """Refuse rows for which a condition is false; NULL is not false.
 
     Only files are read that none of the other versions has, whose rows are known to be good.
+    Without an engine, comparisons of columns with constants are computed in this process.
 
     Raises:
         InputError: There are such rows.
-        UnsupportedError: There are rows to check, but no engine.
+        UnsupportedError: There are rows to check that only an engine can check, and there is none.
     """
     if not checks:
         return
@@ -93,15 +95,52 @@ def refuse_broken(
     blocks = new_blocks(rows, sides.values())
     if not blocks:
         return
-    if sessions is None:
-        raise UnsupportedError(
-            f"Rows of {name} have to be checked against its check constraints "
-            f"({', '.join(checks)}), which needs Spark. Run this where Spark can be started."
-        )
-    session = sessions()
-    found = _broken(session, session.mount_version(rows.mount(blocks)), version, name, checks)
+    session = _session_of(sessions)
+    if session is None:
+        found = _broken_here(repository, rows, blocks, name, checks)
+    else:
+        mounted = session.mount_version(rows.mount(blocks))
+        found = _broken(session, mounted, version, name, checks)
     if found:
         raise InputError(found)
+
+
+def _session_of(sessions: Readers | None) -> VersionReader | None:
+    """Return the engine's session; None if there is no engine, as in a server."""
+    try:
+        return sessions() if sessions is not None else None
+    except UnsupportedError:
+        return None
+
+
+def _broken_here(
+    repository: Repository,
+    version: Version,
+    blocks: Sequence[Block],
+    name: RelationName,
+    checks: Checks,
+) -> str:
+    """Do what `_broken` does, in this process."""
+    fields = _told_by(version.snapshot, checks)
+    for constraint, expression in checks.items():
+        try:
+            rows = false_rows(repository, version, blocks, expression, fields, most=SHOWN)
+        except UnsupportedError as error:
+            raise UnsupportedError(
+                f"Rows of {name} have to be checked against the check constraint {constraint} "
+                f"({expression}), which needs Spark. Nothing was changed; run this where Spark "
+                f"can be started. {error}"
+            ) from error
+        if rows:
+            return _refusal(name, constraint, expression, [_row(fields, row) for row in rows])
+    return ""
+
+
+def _told_by(version: Snapshot, checks: Checks) -> tuple[Field, ...]:
+    """Return the columns that errors show: those that the checks name, and the key's."""
+    named = {f.id for text in checks.values() for f in columns_named(text, version.schema)}
+    named |= set(version.primary_key)
+    return tuple(field for field in version.schema.fields if field.id in named)
 
 
 def new_blocks(version: Version, others: Iterable[Snapshot]) -> tuple[Block, ...]:
@@ -224,9 +263,7 @@ def _broken(
     session: Queries, relation: str, version: Snapshot, name: RelationName, checks: Checks
 ) -> str:
     """Return the violations among the rows of a relation; empty if there are none."""
-    key = set(version.primary_key)
-    named = {f.id for text in checks.values() for f in columns_named(text, version.schema)} | key
-    fields = [field for field in version.schema.fields if field.id in named]
+    fields = _told_by(version, checks)
     conditions = [_bracketed(expression) for expression in checks.values()]
     columns = ", ".join([*(quoted(field.name) for field in fields), *conditions])
     broken = " or ".join(f"not {condition}" for condition in conditions)
@@ -241,13 +278,16 @@ def _broken(
     for number, (constraint, expression) in enumerate(checks.items(), start=len(fields)):
         rows = [_row(fields, row) for row in found if row[number] is False]
         if rows:
-            return (
-                f"The check constraint {constraint} ({expression}) of {name} is false for "
-                f"{', '.join(rows)}. Nothing was changed; correct the rows, or drop the "
-                "constraint: "
-                f"alter table {name} drop constraint {quoted(constraint)}."
-            )
+            return _refusal(name, constraint, expression, rows)
     return ""
+
+
+def _refusal(name: RelationName, constraint: str, expression: str, rows: Sequence[str]) -> str:
+    return (
+        f"The check constraint {constraint} ({expression}) of {name} is false for "
+        f"{', '.join(rows)}. Nothing was changed; correct the rows, or drop the constraint: "
+        f"alter table {name} drop constraint {quoted(constraint)}."
+    )
 
 
 def _row(fields: Sequence[Field], row: Sequence[Any]) -> str:

@@ -1,4 +1,4 @@
-"""Filters of scans: SQL conditions as Arrow expressions, and the columns that a filter reads.
+"""Row filters: SQL conditions as Arrow expressions, and the columns that a filter reads.
 
 A row passes if the filter is true; NULL is not true. Arrow's `&`, `|` and `~` know SQL's three
 values.

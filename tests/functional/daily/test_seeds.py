@@ -117,12 +117,14 @@ SEMICOLONS = """
     1;a,b
     2;"c;d"
 """
+PARTED = [["a/b", 1, "2026-01-31"], [None, 2, "2026-01-31"], ["a/b", 3, "2026-02-01"]]
 SEED_CONFIG = {
     "guessed": {"column_types": {"code": "string"}},
     "typed": {"column_types": {name: type_ for name, type_, *_ in TYPED}},
     "texts": {"column_types": {"text": "string"}},
     "semicolons": {"delimiter": ";"},
     "odd_names": {"quote_columns": True},
+    "parted": {"partition_by": ["place", "day"]},
 }
 
 
@@ -159,6 +161,7 @@ def shop(make_project):
             "seeds/semicolons.csv": SEMICOLONS,
             "seeds/odd_names.csv": '"Order No","select"\n1,a\n',
             "seeds/no_rows.csv": "id,name\n",
+            "seeds/parted.csv": csv_of(["place", "id", "day"], PARTED),
         }
     )
     return project
@@ -217,6 +220,16 @@ def test_delimiter_and_quoted_columns_and_no_rows(seeded):
     assert seeded.rows("semicolons") == [(1, "a,b"), (2, "c;d")]
     assert seeded.sql("select * from odd_names").to_pylist() == [{"Order No": 1, "select": "a"}]
     assert seeded.snapshot("no_rows").rows == 0
+
+
+def test_a_partitioned_seed_has_a_file_for_each_partition(seeded):
+    days = {day: dt.date.fromisoformat(day) for _, _, day in PARTED}
+    for place, id, day in PARTED:
+        where = "place is null" if place is None else f"place = '{place}'"
+        query = f"select id, place, day from parted where {where} and day = '{day}'"
+        assert seeded.rows(query) == [(id, place, days[day])]
+    blocks = seeded.snapshot("parted").segments
+    assert sum(segment.blocks for segment in blocks) == 3
 
 
 def test_unchanged_seeds_make_no_commit(seeded):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.client.block_bounds import blocks_for
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
-from dbt.adapters.vcs.core.model import Block, Field, RelationName, ViewEntry
+from dbt.adapters.vcs.core.model import Block, Field, RelationName, Tombstone, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
@@ -217,9 +217,13 @@ class LazyTable:
     def _batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
         files = Files(self._repository.blobs)
         read = tuple(dict.fromkeys([*self.fields, *self._filtered]))
-        stones, names = self._stored.tombstones, [field.name for field in read]
+        names = [field.name for field in read]
+        stones: dict[str, list[Tombstone]] = {}
+        for stone in self._stored.tombstones:
+            for path in stone.targets:
+                stones.setdefault(path, []).append(stone)
         for block in self.blocks:
-            gone = files.deletions(stones, [block.path]).get(block.path)
+            gone = files.deletions(stones.get(block.path, ()), [block.path]).get(block.path)
             for batch in files.batches(block, read, gone, batch_rows=batch_rows):
                 rows = batch.rename_columns(names)
                 rows = rows if self.filter is None else rows.filter(self.filter)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
 from dbt.adapters.vcs.project.seed_rows import seed_rows
@@ -48,14 +47,9 @@ def load_seed(
 
     Raises:
         InputError: A value doesn't fit its column's type.
-        UnsupportedError: The seed has a partition_by config.
+        UnsupportedError: It is partitioned by a column of a type that only Spark writes.
     """
     snapshot = overlay.require_table(name)
-    if snapshot.partition_by:
-        raise UnsupportedError(
-            f"The seed {name} has the config partition_by, which seeds don't support "
-            "yet. Remove it."
-        )
     rows = seed_rows(table, snapshot.schema, time_zone)
     digest = _digest(rows)
     before = overlay.before(name)

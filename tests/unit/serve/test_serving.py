@@ -205,6 +205,28 @@ def test_what_clients_type_has_a_token_and_tls_where_the_server_has(call: Call) 
         assert "0.0.0.0" not in text
 
 
+def test_what_clients_type_changes_rows_too(call: Call) -> None:
+    def writes(*options: str) -> dict[str, str]:
+        found = json.loads(call("--check", "--json", *options).output)
+        return {item["client"]: "\n".join(item["writes"]) for item in found}
+
+    shown = writes()
+    for client in ("Spark", "Trino", "DuckDB"):
+        for verb in ("insert into", "update", "delete from", "merge into"):
+            assert f"{verb} vcs.s.orders " in shown[client]
+    assert "table.append(" in shown["PyIceberg"]
+    assert "not been tried" in shown["Snowflake"]
+    assert "insert into vcs.s.orders values (...);" in call("--check").output
+    assert "role writer" in writes("--tokens", "tokens.yml")["DuckDB"]
+    runner = CliRunner()
+    assert runner.invoke(main, ["-r", "lake", "branch", "protect", "main"]).exit_code == 0
+    protected = writes()
+    assert runner.invoke(main, ["-r", "lake", "branch", "unprotect", "main"]).exit_code == 0
+    for client in ("Spark", "Trino", "DuckDB", "PyIceberg"):
+        assert "dbt-vcs branch create NAME main" in protected[client]
+        assert "insert" not in protected[client] and "append" not in protected[client]
+
+
 def test_what_pyiceberg_is_told_to_type_works(call: Call, folder: Path) -> None:
     with serving(folder / "lake") as server:
         port = server.url.rpartition(":")[2]

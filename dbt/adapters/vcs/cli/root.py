@@ -93,7 +93,7 @@ COMMANDS = {
     ),
     "serve": Lazy(
         "dbt.adapters.vcs.cli.upkeep.serve_command",
-        "Serve the repository as an Iceberg REST catalog, read-only.",
+        "Serve the repository as an Iceberg REST catalog.",
     ),
     "export": Lazy(
         "dbt.adapters.vcs.cli.upkeep.export_command",

@@ -1,4 +1,4 @@
-"""Client help: what to type into each client to read a catalog."""
+"""Client help: what to type into each client to read a catalog, and to write to it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Served:
         has_tokens: True if requests need a token.
         authority: The file of the certificate, if clients have to be told to trust it.
         vended: True if clients are given credentials of the object store.
+        is_protected: True if the warehouse is a branch that takes promotions alone.
     """
 
     url: str
@@ -33,6 +34,7 @@ class Served:
     has_tokens: bool = False
     authority: str | None = None
     vended: bool = False
+    is_protected: bool = False
 
     @property
     def is_bucket(self) -> bool:
@@ -53,22 +55,63 @@ class ClientHelp:
     Attributes:
         client: Its name.
         lines: Commands or settings; comments say what else it takes.
+        writes: Commands that change rows, with `...` for what they depend on, or a comment.
     """
 
     client: str
     lines: tuple[str, ...]
+    writes: tuple[str, ...]
 
 
 def client_help(served: Served) -> list[ClientHelp]:
     """Return what to type into Spark, Trino, DuckDB, PyIceberg and Snowflake."""
+    *namespace, name = served.table
+    quoted_table = f"vcs.{_quoted('.'.join(namespace))}.{name}"
     makers = (
-        ("Spark", _spark),
-        ("Trino", _trino),
-        ("DuckDB", _duckdb),
-        ("PyIceberg", _pyiceberg),
-        ("Snowflake", _snowflake),
+        ("Spark", _spark, _sql_writes(served, f"vcs.{_dotted(served.table, '`')}")),
+        ("Trino", _trino, _sql_writes(served, quoted_table)),
+        ("DuckDB", _duckdb, _sql_writes(served, quoted_table)),
+        ("PyIceberg", _pyiceberg, _python_writes(served)),
+        ("Snowflake", _snowflake, ["-- To write from Snowflake has not been tried."]),
     )
-    return [ClientHelp(client=name, lines=tuple(make(served))) for name, make in makers]
+    return [
+        ClientHelp(client=client, lines=tuple(make(served)), writes=tuple(writes))
+        for client, make, writes in makers
+    ]
+
+
+def _note(served: Served) -> str | None:
+    """Return what else a change of rows takes; None for nothing."""
+    if served.is_protected:
+        return (
+            f"{served.warehouse} is protected. Make a branch, use it as the warehouse, and "
+            f"promote it: dbt-vcs branch create NAME {served.warehouse}"
+        )
+    return "TOKEN needs the role writer on the branch." if served.has_tokens else None
+
+
+def _sql_writes(served: Served, table: str) -> Iterator[str]:
+    note = _note(served)
+    if note:
+        yield f"-- {note}"
+    if served.is_protected:
+        return
+    yield f"insert into {table} values (...);"
+    yield f"update {table} set ... where ...;"
+    yield f"delete from {table} where ...;"
+    yield f"merge into {table} as t using ... on ... when matched then update set ...;"
+
+
+def _python_writes(served: Served) -> Iterator[str]:
+    note = _note(served)
+    if note:
+        yield f"# {note}"
+    if served.is_protected:
+        return
+    yield f"table = catalog.load_table({served.table!r})"
+    yield "table.append(...)  # an Arrow table"
+    yield "table.delete(...)  # a condition, such as 'id = 1'"
+    yield "table.overwrite(..., overwrite_filter=...)"
 
 
 def _spark(served: Served) -> Iterator[str]:

@@ -119,7 +119,7 @@ class Serving:
         tell("Stopped.")
 
     def help(self, branch: str) -> list[ClientHelp]:
-        """Return what clients need to type to read a branch.
+        """Return what clients need to type to read a branch, and to write to it.
 
         Raises:
             InputError: The port isn't known before the server runs.
@@ -138,6 +138,7 @@ class Serving:
             has_tokens=self.tokens is not None,
             authority=None if self.certificate is None else str(self.certificate.chain),
             vended=self.vended,
+            is_protected=self.repository.branch(branch).protection is not None,
         )
         return client_help(served)
 

@@ -52,12 +52,12 @@ class ServeOptions:
 @with_session
 @gathered(ServeOptions)
 def serve(session: CommandSession, options: ServeOptions) -> None:
-    """Serve the repository as an Iceberg REST catalog, read-only.
+    """Serve the repository as an Iceberg REST catalog.
 
     Spark, Trino, DuckDB, PyIceberg and others read any branch, tag or commit: the warehouse that a
-    client asks for is a revision; without one all branches are namespaces. The server listens on
-    this machine alone unless it has --tokens. It stops on Ctrl-C or SIGTERM, when the requests at
-    work are answered.
+    client asks for is a revision; without one all branches are namespaces. Clients whose warehouse
+    is a branch write to it, too. The server listens on this machine alone unless it has --tokens.
+    It stops on Ctrl-C or SIGTERM, when the requests at work are answered.
     """
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
@@ -87,6 +87,11 @@ def serve(session: CommandSession, options: ServeOptions) -> None:
     blocks = [
         block
         for item in found
-        for block in (line(Span(item.client, "heading")), *map(line, item.lines), line())
+        for block in (
+            line(Span(item.client, "heading")),
+            *map(line, item.lines),
+            *map(line, item.writes),
+            line(),
+        )
     ]
     session.show(found, blocks[:-1])

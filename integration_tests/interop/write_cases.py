@@ -93,6 +93,20 @@ CHANGES: Final[dict[str, tuple[str, ...]]] = {
         "merge into {t} as t using (select 2 as id union all select 8) as s on t.id = s.id"
         " when matched then update set v = 'm' when not matched then insert (id) values (s.id)",
     ),
+    "renamed": (
+        _KEYED,
+        "insert into {t} values (1, 'a', 10), (2, 'b', 20)",
+        "alter table {t} rename column v to w",
+        "insert into {t} values (3, 'c', 30)",
+        "update {t} set w = 'z' where id = 1",
+        "delete from {t} where w = 'b'",
+        "alter table {t} rename column n to v",
+        "insert into {t} values (4, null, 40)",
+        "alter table {t} drop column w",
+        "alter table {t} add column w string",
+        "insert into {t} values (5, 50, 'another column of the old name')",
+        "update {t} set w = 'x' where v < 40",
+    ),
     "parts_of_types": (
         "create table {t} (id bigint, day date, n int, yes boolean, s string) using iceberg"
         " partitioned by (day, n, yes, s) {modes}",
@@ -164,7 +178,10 @@ WRITES: Final[dict[str, tuple[str, ...]]] = {
         " concat('b', id) as name, id % 3 as part from range(20)",
         "insert into {t} values (100, 'new', 1)",
         "delete from {t} where id = 4",
-        "replace table {t} using iceberg as select name, id from {t} where id > 3",
+        "replace table {t} using iceberg as select name, id, part = 2 as new from {t}"
+        " where id > 3",
+        "insert into {t} values ('v', 0, null)",
+        "create or replace table {t} using iceberg as select name, id from {t}",
         "insert into {t} values ('x', 1)",
         "create or replace table {t} (a int, name string) using iceberg partitioned by (a)",
         "insert into {t} values (1, 'b'), (2, null)",
@@ -238,30 +255,6 @@ REFUSED: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
         (_PARTED,),
         "insert into {t} values (1, '', 1)",
         "holds an empty string",
-    ),
-    "rows of a renamed column": (
-        (
-            _KEYED,
-            "insert into {t} values (1, 'a', 10), (2, 'b', 20)",
-            "alter table {t} rename column v to w",
-        ),
-        "insert into {t} values (3, 'c', 30)",
-        "was renamed",
-    ),
-    "rows of a column with the name of a dropped one": (
-        (
-            _KEYED,
-            "insert into {t} values (1, 'a', 10), (2, 'b', 20)",
-            "alter table {t} drop column v",
-            "alter table {t} add column v string",
-        ),
-        "insert into {t} values (3, 30, 'c')",
-        "was renamed",
-    ),
-    "a table replaced by rows with new columns": (
-        (_KEYED, "insert into {t} values (1, 'a', 10)"),
-        "create or replace table {t} using iceberg as select cast(1 as bigint) as id, 2 as other",
-        "new columns, other",
     ),
     "a branch of the table": (
         (_KEYED, "insert into {t} values (1, 'a', 1)"),

@@ -153,6 +153,19 @@ def test_rows_that_pyiceberg_appends_are_rows_of_the_branch(main: RestCatalog, l
     )
 
 
+def test_rows_of_a_column_that_the_same_commit_adds(main: RestCatalog, lake: Lake) -> None:
+    table = main.create_table("s.widened", COLUMNS)
+    table.append(some(table, 1))
+    with table.transaction() as transaction:
+        with transaction.update_schema() as update:
+            update.add_column("more", LongType())
+        new = pa.schema([*table.schema().as_arrow(), pa.field("more", pa.int64())])
+        transaction.append(pa.Table.from_pylist([{"id": 2, "more": 7}], schema=new))
+    assert rows(lake, "widened") == [(1, "n1", None, None), (2, None, None, 7)]
+    found = main.load_table("s.widened").scan("more = 7").to_arrow()
+    assert found.to_pylist() == [{"id": 2, "name": None, "day": None, "more": 7}]
+
+
 def test_pyiceberg_deletes_and_overwrites_rows(main: RestCatalog, lake: Lake) -> None:
     table = main.create_table("s.overwritten", COLUMNS)
     table.append(some(table, 1, 2, 3))

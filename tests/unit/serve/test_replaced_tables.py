@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
+from tests.unit.iceberg.readers import pyiceberg_rows
 from tests.unit.serve.test_adopted_rows import Record, Writer
 from tests.unit.serve.test_writing import head, refusal
 
@@ -98,19 +102,27 @@ def test_a_replaced_table_may_be_partitioned_otherwise(writer: Writer, lake: Lak
     assert [field["name"] for field in spec["fields"]] == ["name"]
 
 
-def test_new_columns_come_before_their_rows(writer: Writer, lake: Lake) -> None:
+def test_rows_with_new_columns_get_the_numbers_of_the_catalog(writer: Writer, lake: Lake) -> None:
     base = writer.load()
-    new = {"id": base["last-column-id"] + 1, "name": "more", "required": False, "type": "long"}
-    fields = [fields_of(base)[0], new]
-    added = writer.snapshot(base, [writer.write(base, [(1, None)])])
-    before = head(lake)
-    code, kind, message = refusal(writer.send(replacement(base, fields, added)))
-    assert (code, kind) == (400, "BadRequestException")
-    assert "new columns, more" in message
-    assert head(lake) == before
-    assert writer.send(replacement(base, fields)).is_success
-    assert [field.name for field in lake.snapshot("t").schema.fields] == ["id", "more"]
-    assert lake.snapshot("t").rows == 0
+    id, name, _ = fields_of(base)
+    new = {"id": base["last-column-id"] + 1, "name": "day", "required": False, "type": "string"}
+    file = Path(writer.write(base, []).removeprefix("file://"))
+    rows = {"id": [1, 2], "day": ["x", None], "name": ["a", "b"]}
+    numbers = {"id": id["id"], "day": new["id"], "name": name["id"]}
+    types = {"id": pa.int64(), "day": pa.string(), "name": pa.string()}
+    schema = pa.schema(
+        pa.field(key, types[key], metadata={"PARQUET:field_id": str(numbers[key])}) for key in rows
+    )
+    pq.write_table(pa.table(rows, schema=schema), file)
+    fields = [id, new, name]
+    added = writer.snapshot(base, [f"file://{file}"])
+    assert writer.send(replacement(base, fields, added)).is_success
+    assert [field.name for field in lake.snapshot("t").schema.fields] == ["id", "day", "name"]
+    wanted = [(1, "x", "a"), (2, None, "b")]
+    assert sorted(lake.rows("t")) == wanted
+    found = pyiceberg_rows(lake.document("t").location).to_pydict()
+    assert sorted(zip(*found.values(), strict=True)) == wanted
+    assert check_repository(lake.repository).problems == ()
 
 
 def test_other_refs_stay(writer: Writer, lake: Lake) -> None:

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter
 from dbt.adapters.vcs.serve.writing.client_properties import shown_properties, to_remove, to_store
-from dbt.adapters.vcs.serve.writing.commit_request import (
-    CommitRequest,
-    Record,
-    bad_request,
-    texts_of,
-)
+from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record, texts_of
 from dbt.adapters.vcs.serve.writing.iceberg_columns import partition_names, read_columns
 from dbt.adapters.vcs.serve.writing.table_definitions import (
     COMMENT,
@@ -35,7 +29,7 @@ def replace(
     As in Iceberg its properties stay, and columns keep their numbers if name and type stay.
 
     Raises:
-        RestError: It has rows, and columns whose numbers the catalog doesn't know.
+        RestError: A property can't be honoured, or the partitioning is none of columns.
         InputError: The table can't be as declared.
     """
     before = overlay.require_table(relation)
@@ -57,22 +51,3 @@ def replace(
         replaces=True,
     )
     create(writer, overlay, new)
-    if request.of_action("add-snapshot"):
-        _check_numbers(overlay, new)
-
-
-def _check_numbers(overlay: Overlay, new: NewTable) -> None:
-    """Check that files have the numbers that the catalog gives the columns of a new table."""
-    schema = overlay.require_table(new.relation).schema
-    unknown = [
-        column.name
-        for column in new.columns.columns
-        if field_number(schema.field(column.name).id) != column.number
-    ]
-    if unknown:
-        raise bad_request(
-            f"{new.relation} is to have rows with new columns, {', '.join(unknown)}, and the "
-            "catalog chooses the numbers of columns before rows are written. Nothing was "
-            "changed. Replace the table without rows first, create or replace table ... (...), "
-            "and insert the rows then; or drop the table and create it with its rows."
-        )

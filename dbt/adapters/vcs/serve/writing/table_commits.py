@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace as replace_fields
 from typing import Any
 
 import msgspec
@@ -23,6 +24,8 @@ from dbt.adapters.vcs.serve.writing.table_definitions import (
     check_updates,
     create,
     created_by,
+    current_after,
+    numbers_given,
     redefine,
 )
 from dbt.adapters.vcs.verbs.changing.adopt import adopt
@@ -126,6 +129,9 @@ class TableCommits:
         else:
             redefine(writer, overlay, relation, request, metadata)
         added = added_snapshot(str(relation), request, metadata)
+        if added is not None and metadata is not None and request.of_action("add-schema"):
+            schema = current_after(request, metadata, "schema")
+            added = replace_fields(added, numbers=numbers_given(overlay, relation, schema))
         if added is not None:
             adopt(writer.scope(overlay), relation, added)
 

@@ -11,6 +11,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.serve.rest_error import RestError
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
 from dbt.adapters.vcs.serve.writing.client_properties import (
@@ -267,6 +268,19 @@ def _change_columns(
     if schema != snapshot.schema:
         version = msgspec.structs.replace(snapshot, schema=schema)
         changed(writer.scope(overlay), relation, snapshot, version, operation="alter")
+
+
+def numbers_given(overlay: Overlay, relation: RelationName, schema: Any) -> dict[str, int]:
+    """Return a client's numbers of the columns to which the catalog gave others, by field id.
+
+    Args:
+        overlay: Has the table as the commit makes it.
+        relation: The table.
+        schema: The client's columns, with the numbers that its files have.
+    """
+    fields = overlay.require_table(relation).schema
+    given = {fields.field(c.name).id: c.number for c in read_columns(schema).columns}
+    return {id: number for id, number in given.items() if number != field_number(id)}
 
 
 def _check_spec(request: CommitRequest, metadata: Record) -> None:

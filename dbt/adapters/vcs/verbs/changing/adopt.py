@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -44,11 +44,14 @@ class AddedSnapshot:
         manifest_list: URI of its manifest list.
         base: The version that the client started from; None for a table that is new.
         replaces: True if the client says that its rows take the place of others.
+        numbers: What the client's files call columns that are new with this commit, by field id;
+            the catalog gives them numbers of its own.
     """
 
     manifest_list: str
     base: SnapshotId | None
     replaces: bool = False
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,7 @@ class _Change:
         deletions: Rows that are deleted by position.
         equality: Files of values whose rows are deleted.
         sequences: Sequence numbers of the new files.
+        numbers: As in `AddedSnapshot`.
     """
 
     new: tuple[str, ...]
@@ -68,6 +72,7 @@ class _Change:
     deletions: Deletions
     equality: tuple[EqualityFile, ...]
     sequences: Mapping[str, int]
+    numbers: Mapping[str, int]
 
     def __bool__(self) -> bool:
         return bool(self.new or self.gone or self.deletions or self.equality)
@@ -121,7 +126,7 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     base_id = added.base or entry.snapshot
     if overlay.snapshot(base_id).table != overlay.snapshot(entry.snapshot).table:
         raise ConflictError(f"{name} was replaced by another table. Load it again.")
-    change = _change(repository, overlay.snapshot(base_id), added.manifest_list)
+    change = _change(repository, overlay.snapshot(base_id), added)
     if not change or _was_made(repository, entry.snapshot, base_id, change):
         return
     before = overlay.before(name)
@@ -150,9 +155,9 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     overlay.put(name, TableEntry(snapshot=found))
 
 
-def _change(repository: Repository, base: Snapshot, manifest_list: str) -> _Change:
+def _change(repository: Repository, base: Snapshot, added: AddedSnapshot) -> _Change:
     """Return what a client's snapshot changes."""
-    files = client_files(repository, base.table, manifest_list)
+    files = client_files(repository, base.table, added.manifest_list)
     old = Version.of(repository, base)
     before = {block.path for block in old.blocks}
     change = _Change(
@@ -161,6 +166,7 @@ def _change(repository: Repository, base: Snapshot, manifest_list: str) -> _Chan
         deletions=_deletions(repository, old, files),
         equality=files.equality,
         sequences=files.paths,
+        numbers=added.numbers,
     )
     if change.equality and not change.new:
         # By these rows it is known whether the change was made before.
@@ -172,7 +178,7 @@ def _change(repository: Repository, base: Snapshot, manifest_list: str) -> _Chan
 def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
     """Make a change to the version that the scope's overlay shows."""
     repository, now = scope.overlay.repository, scope.overlay.require_table(name)
-    blocks = client_blocks(repository, now, change.new)
+    blocks = client_blocks(repository, now, change.new, change.numbers)
     refuse_null(repository.blobs, blocks, now.schema)
     found = _by_values(repository, Version.of(repository, now), blocks, change)
     made = {client_path(block.path): block.path for block in blocks}

@@ -27,12 +27,16 @@ from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_text
 from dbt.adapters.vcs.rows.types import arrow_type
 
 _NUMBER: Final = b"PARQUET:field_id"
+_NO_NUMBERS: Final[Mapping[str, int]] = {}
 _FITTED: Final = "-fitted.parquet"
 """What the path of a block ends with that was made from a client's file."""
 
 
 def client_blocks(
-    repository: Repository, version: Snapshot, paths: Sequence[str]
+    repository: Repository,
+    version: Snapshot,
+    paths: Sequence[str],
+    numbers: Mapping[str, int] = _NO_NUMBERS,
 ) -> tuple[Block, ...]:
     """Return new files of a client as blocks. Each footer is read.
 
@@ -40,6 +44,7 @@ def client_blocks(
         repository: The repository.
         version: The table as the files are to fit it.
         paths: The files, relative to the repository.
+        numbers: The files' numbers of columns that have others in the table, by field id.
 
     Returns:
         A block for each file with rows; `client_path` gives the client's file of each.
@@ -62,8 +67,9 @@ def client_blocks(
     footers: dict[str, Footer | None] = {}
     for path in paths:
         footer = _footer(repository, path)
-        names = _columns(path, footer.metadata.schema.to_arrow_schema(), version.schema)
-        if footer.rows and _differs(names, version.schema):
+        found = footer.metadata.schema.to_arrow_schema()
+        names = _columns(path, found, version.schema, numbers)
+        if footer.rows and (numbers or _differs(names, version.schema)):
             path = _fitted(repository, path, names, version)
             footer = _footer(repository, path)
         footers[path] = footer
@@ -140,7 +146,9 @@ def _partition(repository: Repository, path: str, version: Snapshot) -> dict[str
     return {id: found[id] for id in version.partition_by}
 
 
-def _columns(path: str, found: pa.Schema, schema: Schema) -> dict[str, str]:
+def _columns(
+    path: str, found: pa.Schema, schema: Schema, numbers: Mapping[str, int]
+) -> dict[str, str]:
     """Return a file's names of the table's columns, by field id.
 
     Columns with numbers are found by these; a column without is found by its name.
@@ -154,17 +162,18 @@ def _columns(path: str, found: pa.Schema, schema: Schema) -> dict[str, str]:
         raise InputError(f"{path} has several columns of one name. Nothing was changed.")
     names: dict[str, str] = {}
     for field in schema.fields:
-        column = by_number.get(field_number(field.id)) or by_name.get(field.name)
+        wanted = numbers.get(field.id, field_number(field.id))
+        column = by_number.get(wanted) or by_name.get(field.name)
         if column is None:
             raise InputError(
                 f"{path} lacks the column {field.name}. Nothing was changed; load the table "
                 "again, and write all its columns."
             )
         number = number_of(column)
-        if number is not None and number != field_number(field.id):
+        if number is not None and number != wanted:
             raise InputError(
                 f"The column {field.name} of {path} has the field id {number}; expected "
-                f"{field_number(field.id)}. Nothing was changed; load the table again."
+                f"{wanted}. Nothing was changed; load the table again."
             )
         check_type(path, column, field)
         names[field.id] = column.name

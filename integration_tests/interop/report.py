@@ -134,17 +134,20 @@ def _sentences(text: str) -> tuple[str, str]:
         (r"\{between\}", "2026-11-20 12:00:00"),
     ):
         statement = re.sub(pattern, new, statement)
-    found = re.search(
-        r"(?:Malformed request: |Exception: |^)((?:(?!Exception: ).)*)$", _line(said)
-    )
-    return statement, _short(found[1] if found else said, 400)
+    words = _line(said)
+    for sign in ("Exception: ", "Malformed request: "):
+        words = words.rpartition(sign)[2]
+    return statement, _short(re.sub(r"\bs\.refused_\w+", "s.t", words), 400)
 
 
 def _line(said: str) -> str:
     """Return the line that has the server's words, or the first one."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    told = [line for line in lines if "Malformed request: " in line]
-    return (told or [line for line in lines if "Exception: " in line] or lines or [""])[0]
+    for sign in ("Malformed request: ", "can't", "Exception: "):
+        told = [line for line in lines if sign in line]
+        if told:
+            return told[0]
+    return lines[-1] if lines else ""
 
 
 def _passed(tried: Sequence[Tried]) -> Iterator[str]:

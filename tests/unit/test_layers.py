@@ -242,7 +242,15 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"adopt", "clone", "promote", "resolve", "revert"},
     ),
     "verbs.upkeep": (
-        {"catalog_registration", "copy_view", "data_check", "optimize", "sighting", "status"},
+        {
+            "catalog_registration",
+            "copy_view",
+            "data_check",
+            "optimize",
+            "sighting",
+            "status",
+            "stale_metadata",
+        },
         {"export", "fsck", "gc", "wholeness"},
         {"copy", "losses", "standing_up"},
         {"fetch"},

@@ -2,14 +2,18 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.plan.collect import Needed
 from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.iceberg import avro_files, manifest_files
-from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
+from dbt.adapters.vcs.iceberg.export_folder import export_folder
+from dbt.adapters.vcs.iceberg.manifest_files import read_list
+from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
 from dbt.adapters.vcs.merges.export_rules import ExportRule
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.upkeep.export import export, export_after
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect
+from dbt.adapters.vcs.verbs.upkeep.stale_metadata import is_stale
 from tests.unit.warehouse import Warehouse
 
 RULE = ExportRule(pattern="main")
@@ -79,3 +83,71 @@ def test_any_failure_of_an_export_is_a_warning(
     said: list[str] = []
     export_after(warehouse.repository, "main", RULE, said.append)
     assert "OSError: the disk left" in said[0]
+
+
+def named_files(warehouse: Warehouse) -> set[str]:
+    """Return the lists and manifests that the exported table's metadata names."""
+    root = place_of(warehouse.repository).root + "/"
+    shown = export_folder(warehouse.blobs, "main")
+    metadata = shown.last(shown.versions(A))
+    assert metadata is not None
+    found: set[str] = set()
+    for snapshot in metadata["snapshots"]:
+        listed = snapshot["manifest-list"].removeprefix(root)
+        manifests = read_list(warehouse.blobs.get(listed))
+        found |= {listed, *(m["manifest_path"].removeprefix(root) for m in manifests)}
+    return found
+
+
+def test_a_collection_deletes_metadata_of_versions_that_are_not_kept(
+    warehouse: Warehouse,
+) -> None:
+    for number in range(7):
+        warehouse.put(a=f"version {number}")
+        export(warehouse.repository, "main")
+    warehouse.put(a="last")
+    warehouse.clock.now += 30 * DAY
+    export(warehouse.repository, "main", everything=True)
+    before = paths(warehouse, f"{FOLDER}/tables")
+    dry = collect(warehouse.repository, author="ann", dry_run=True)
+    report = collect(warehouse.repository, author="ann")
+    after = paths(warehouse, f"{FOLDER}/tables")
+    assert dry.metadata == report.metadata == len(before) - len(after) > 7
+    assert named_files(warehouse) <= after
+    assert sum("/lists/" in path for path in after) < sum("/lists/" in path for path in before)
+
+
+def test_a_collection_keeps_young_metadata_and_what_the_retention_keeps(
+    warehouse: Warehouse,
+) -> None:
+    for number in range(3):
+        warehouse.put(a=f"version {number}")
+        export(warehouse.repository, "main")
+    warehouse.clock.now += 2 * DAY
+    before = paths(warehouse, FOLDER)
+    assert collect(warehouse.repository, author="ann").metadata == 0
+    assert paths(warehouse, FOLDER) == before
+    assert named_files(warehouse) <= before
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("tables/t/lists/k/{old}-c-r.avro", True),
+        ("tables/t/lists/k/{new}-c-r.avro", False),
+        ("tables/t/manifests/{old}-d-deletes.avro", True),
+        ("tables/t/manifests/{new}-d.avro", False),
+        ("tables/t/manifests/removed-d-d.avro", False),
+        ("tables/t/deletes/d.parquet", False),
+        ("tables/t/metadata/d/{old}/d.metadata.json", True),
+        ("tables/t/metadata/d/{new}/d.metadata.json", False),
+        ("tables/gone/deletes/d.parquet", True),
+        ("views/{new}/d.metadata.json", False),
+        ("views/{old}/d.metadata.json", True),
+        ("export/main/s/t/metadata/v1.metadata.json", False),
+    ],
+)
+def test_metadata_is_stale_with_what_it_is_about(path: str, expected: bool) -> None:
+    old, new = "0" * 64, "1" * 64
+    kept = Needed(objects={("view", new)}, whole={"t", new})
+    assert is_stale(f"{FOLDER}/{path}".format(old=old, new=new), kept) is expected

@@ -209,10 +209,12 @@ class ExportFolder:
         Raises:
             DamagedError: A metadata file can't be read.
         """
+        registered = self._in_catalogs()
         for relation in self.relations():
             versions = self.versions(relation)
             hint = self._hint(relation)
-            shown = {number for number in versions if number == hint} | {*list(versions)[-1:]}
+            shown = {n for n, at in versions.items() if n == hint or at in registered}
+            shown |= {*list(versions)[-1:]}
             for number in shown:
                 for snapshot in (self.metadata(versions[number]) or {}).get("snapshots", ()):
                     yield SnapshotId(snapshot["summary"]["vcs.snapshot"])

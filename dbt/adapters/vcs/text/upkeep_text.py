@@ -26,9 +26,10 @@ def gc_text(report: GcReport) -> Iterator[Block]:
             "Discarded ", Span(name, "name"), ", which was older than the retention period."
         )
     verb = "Would delete" if report.dry_run else "Deleted"
+    more = f", {counted(report.metadata, 'file')} for other engines" if report.metadata else ""
     yield line(
         f"{verb} {counted(report.files, 'data file')} and "
-        f"{counted(report.objects, 'manifest')}, {size(report.bytes)}."
+        f"{counted(report.objects, 'manifest')}{more}, {size(report.bytes)}."
     )
     yield line(
         f"Kept {counted(report.kept_files, 'data file')} ({size(report.kept_bytes)}) and "

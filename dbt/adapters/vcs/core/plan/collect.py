@@ -96,10 +96,12 @@ class Needed:
     Attributes:
         objects: Kind and id of each object.
         files: Data files and tombstones by path.
+        whole: Ids of the versions whose rows are kept, and of their tables and segments.
     """
 
     objects: set[tuple[str, str]] = field(default_factory=set)
     files: dict[str, NeededFile] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
 
     @property
     def bytes(self) -> int:
@@ -239,6 +241,7 @@ class _Marking:
         snapshot = self.get(self._read.snapshot, id) if self._first(f"files {id}") else None
         if snapshot is None:
             return
+        self.found.whole.update((id, snapshot.table), (ref.id for ref in snapshot.segments))
         if relation:
             self._relations.setdefault(snapshot.table, relation)
         owner = relation or self._relations.get(snapshot.table, "")

@@ -24,8 +24,10 @@ from dbt.adapters.vcs.core.retention import (
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.lease import LOOKED, Lease
 from dbt.adapters.vcs.iceberg.export_folder import exported_versions
+from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
 from dbt.adapters.vcs.runs.run_branch import is_expired, runs
 from dbt.adapters.vcs.verbs.upkeep.sighting import record, recorded, sight
+from dbt.adapters.vcs.verbs.upkeep.stale_metadata import is_stale
 
 _BATCH: Final = 500
 """Number of deletions between two heartbeats."""
@@ -48,6 +50,7 @@ class GcReport:
         runs: Branches of runs older than the retention period.
         objects: Number of manifests deleted.
         files: Number of data files deleted.
+        metadata: Number of files deleted that were made for other engines.
         bytes: Their total size.
         young: Number of files that are not needed, but too young to be deleted.
         kept_objects: Number of manifests kept.
@@ -61,6 +64,7 @@ class GcReport:
     runs: tuple[str, ...]
     objects: int
     files: int
+    metadata: int
     bytes: int
     young: int
     kept_objects: int
@@ -156,6 +160,7 @@ class _Garbage:
         needed: What that needs.
         objects: Manifests and pins that are garbage.
         files: Data files that are garbage.
+        metadata: Files for other engines that are garbage.
         young: Number of files that are not needed, but too young.
     """
 
@@ -166,6 +171,7 @@ class _Garbage:
     needed: Needed
     objects: tuple[BlobInfo, ...]
     files: tuple[BlobInfo, ...]
+    metadata: tuple[BlobInfo, ...]
     young: int
 
 
@@ -201,7 +207,18 @@ def _marked(repository: Repository, found: Retention, now: Micros) -> _Garbage:
     done = [info for info in files if info.modified_at < before]
     pins = [info for info in repository.blobs.walk(f"refs/{PINS}") if info.modified_at < before]
     young = len(objects) - len(old) + len(files) - len(done)
-    return _Garbage(horizon, before, seen, names, kept, (*old, *pins), tuple(done), young)
+    stale = (info for info in repository.blobs.walk(FOLDER) if is_stale(info.path, kept))
+    return _Garbage(
+        horizon=horizon,
+        before=before,
+        seen=seen,
+        names=names,
+        needed=kept,
+        objects=(*old, *pins),
+        files=tuple(done),
+        metadata=tuple(info for info in stale if info.modified_at < before),
+        young=young,
+    )
 
 
 def _names(repository: Repository, horizon: Micros, seen: SeenRefs) -> NamedRoots:
@@ -264,10 +281,10 @@ def _report(
     found: Retention, expired: tuple[str, ...], garbage: _Garbage, gone: set[str] | None
 ) -> GcReport:
     """Return what was deleted, or would be if `gone` is None."""
-    files, objects = list(garbage.files), list(garbage.objects)
-    if gone is not None:
-        files = [info for info in files if info.path in gone]
-        objects = [info for info in objects if info.path in gone]
+    files, objects, metadata = (
+        [info for info in infos if gone is None or info.path in gone]
+        for infos in (garbage.files, garbage.objects, garbage.metadata)
+    )
     return GcReport(
         dry_run=gone is None,
         keep_days=found.keep / DAY,
@@ -275,7 +292,8 @@ def _report(
         runs=expired,
         objects=len(objects),
         files=len(files),
-        bytes=sum(info.bytes for info in (*files, *objects)),
+        metadata=len(metadata),
+        bytes=sum(info.bytes for info in (*files, *objects, *metadata)),
         young=garbage.young,
         kept_objects=len(garbage.needed.objects),
         kept_files=len(garbage.needed.files),
@@ -291,7 +309,7 @@ def _swept(repository: Repository, garbage: _Garbage, lease: Lease) -> Iterator[
     """
     seen, names, kept = garbage.seen, garbage.names, garbage.needed
     # Data files first: as long as a manifest exists, fsck can report its files.
-    garbage_infos = (*garbage.files, *garbage.objects)
+    garbage_infos = (*garbage.files, *garbage.objects, *garbage.metadata)
     for start in range(0, len(garbage_infos), _BATCH):
         lease.check()
         seen = sight(repository, seen.listed, lease.now)
@@ -319,4 +337,6 @@ def _delete(repository: Repository, path: str, before: Micros, lease: Lease) -> 
 
 
 def _is_kept(path: str, kept: Needed) -> bool:
+    if path.startswith(f"{FOLDER}/"):
+        return not is_stale(path, kept)
     return path.startswith("objects/") and _key(path) in kept.objects

@@ -80,6 +80,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/digests.py
 	$(BIN)/python benchmarks/mounts.py
 	$(BIN)/python benchmarks/inside_columns.py
+	PYTHONPATH=integration_tests $(BIN)/python benchmarks/open_tables.py
 	$(BIN)/python benchmarks/query_readers.py
 
 bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark; MODELS=500 for a larger generated project

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -14,27 +14,41 @@ _PLAIN: Final = "/=,'*!~@:"
 _BLOCK_SIZE: Final = 128 * 1024**2
 
 
-def write_file_list(folder: Path, name: str, root: str, files: Mapping[str, int]) -> str:
-    """Store a list in the form of the log of Spark's file sink; return its location for Spark.
+class FileList:
+    """A list in the form of the log of Spark's file sink.
 
     Spark takes the files and sizes of a folder with such a log from the log, wherever the files
     are. The name is in braces, a pattern that doesn't match itself: if the log is gone or ignored,
     Spark fails with PATH_NOT_FOUND, and doesn't take the folder for a table without files.
-
-    Args:
-        folder: A local folder.
-        name: A name without characters that are special in paths; each list has its own.
-        root: The repository as Spark names it.
-        files: The size in bytes of each file, by its path relative to the repository.
     """
-    place = folder / f"{{{name}}}"
-    if not place.exists():
-        written = folder / f"{name}.new"
-        (written / _LOG).mkdir(parents=True, exist_ok=True)
-        lines = (_line(uri(f"{root}/{path}"), size) for path, size in files.items())
-        (written / _LOG / "0").write_text("\n".join([_VERSION, *lines]))
-        written.rename(place)
-    return f"file:{place}"
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """Make a list without files, unless it exists.
+
+        Args:
+            folder: A local folder.
+            name: A name without characters that are special in paths; each list has its own.
+        """
+        self._log = folder / f"{{{name}}}" / _LOG
+        self._new = folder / f"{name}.new"
+        self.location = f"file:{self._log.parent}"
+        self._log.mkdir(parents=True, exist_ok=True)
+        self._put("0", [])
+
+    def fill(self, root: str, files: Mapping[str, int]) -> None:
+        """Add the files, unless this was done before.
+
+        Args:
+            root: The repository as Spark names it.
+            files: The size in bytes of each file, by its path relative to the repository.
+        """
+        self._put("1", [_line(uri(f"{root}/{path}"), size) for path, size in files.items()])
+
+    def _put(self, batch: str, lines: Sequence[str]) -> None:
+        place = self._log / batch
+        if not place.exists():
+            self._new.write_text("\n".join([_VERSION, *lines]))
+            self._new.rename(place)
 
 
 def uri(path: str) -> str:

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.engines.spark.deletions import (
     position_of,
     written_rows,
 )
-from dbt.adapters.vcs.engines.spark.file_list import write_file_list
+from dbt.adapters.vcs.engines.spark.file_list import FileList
 from dbt.adapters.vcs.engines.spark.location import exact_files
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.version_mounts import TableMount
@@ -296,29 +296,26 @@ class Mounting:
         """Create a table over files of one layout."""
         columns = ", ".join(map(_declaration, fields))
         table = quoted_relation(name)
-        options = {**_OPTIONS, "path": f"file:{self._lists / 'empty'}"}
+        options = dict(_OPTIONS)
+        listed = FileList(self._lists, name.identifier)
         if layout.is_one_write:
-            options |= {
-                "path": exact_files(
-                    self._root, layout.base, (file[len(layout.base) + 1 :] for file in files)
-                ),
-                "basePath": f"{self._root}/{layout.base}",
-            }
-        elif files and not layout.columns:
+            inside = (file.removeprefix(layout.base + "/") for file in files)
+            options["path"] = exact_files(self._root, layout.base, inside)
+            options["basePath"] = f"{self._root}/{layout.base}"
+        else:
+            options["path"] = listed.location
+        if not layout.columns:
             options |= _NO_PARTITIONS
-        found = 0
+        found: int | None = None
         try:
             with translated():
+                # With files, Spark would infer the columns that are folders, too, at each use.
                 self._spark.sql(
                     f"create table if not exists {table} ({columns}) using parquet "
                     f"options ({options_clause(options)})"
                 )
-                if files and not layout.is_one_write:
-                    # A new table with this location would be declared without its columns.
-                    place = write_file_list(
-                        self._lists, name.identifier, self._root, self._sizes(files)
-                    )
-                    self._spark.sql(f"alter table {table} set location {literal(place)}")
+                if not layout.is_one_write:
+                    listed.fill(self._root, self._sizes(files))
                 found = self._found(table)
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
@@ -327,9 +324,9 @@ class Mounting:
             return
         self._spark.sql(f"drop table if exists {table}")
         if layout.is_one_write:
-            raise lost_files(self._mount, len(files), found)
+            raise lost_files(self._mount, len(files), found or 0)
         raise EngineError(
-            f"Spark sees {found} of the {len(files)} files listed in {self._lists}. Leave "
+            f"Spark sees {found or 0} of the {len(files)} files listed in {self._lists}. Leave "
             "the settings of its file sink and the temporary files alone, and connect again."
         )
 

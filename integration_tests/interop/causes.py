@@ -8,11 +8,6 @@ from typing import Final
 # The first pattern that is found in what a test says is the cause.
 _CAUSES: Final = (
     (
-        r"endpoint: POST \S+/views",
-        "Views are created and changed with dbt or `dbt-vcs sql`, where Spark checks their query. "
-        "Clients read, rename and drop them.",
-    ),
-    (
         r"endpoint: POST \S+/register",
         "Tables whose files lie elsewhere aren't registered: a repository keeps its own files.",
     ),

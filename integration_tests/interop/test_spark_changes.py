@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,3 +82,18 @@ def test_two_clients_that_alter_a_table_at_once(dev: Client, spark: IcebergSpark
     assert won
     there = set(dev.table("raced").schema.names) - {"id"}
     assert there == won
+
+
+def test_a_view_that_it_creates_replaces_and_drops(dev: Client, spark: IcebergSpark) -> None:
+    dev.sql("create table sold as select id, id * 2 as price from range(4)")
+    spark.sql("use dev.s")
+    spark.sql("create view dear (id, euros comment 'paid') as select * from sold where price > 2")
+    for shown in ("select * from dev.s.dear", "select id, euros from dear"):
+        assert rows_of(spark.sql(shown)) == Counter({(2, 4): 1, (3, 6): 1})
+    assert rows_of(dev.sql("select euros, id from dear")) == Counter({(4, 2): 1, (6, 3): 1})
+    spark.sql("create or replace view dear as select id from s.sold where price > 4")
+    spark.sql("alter view dear set tblproperties ('owner' = 'ann')")
+    assert rows_of(dev.sql("select * from dear")) == Counter({(3,): 1})
+    assert rows_of(spark.sql("select * from dear")) == Counter({(3,): 1})
+    spark.sql("drop view dear")
+    assert "dear" not in spark.sql("show views in dev.s").column("viewName").to_pylist()

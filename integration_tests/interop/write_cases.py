@@ -313,9 +313,9 @@ REFUSED: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
         " '/nowhere/v1.metadata.json')",
         "register",
     ),
-    "a view": (
+    "a view that names a catalog": (
         (_KEYED,),
         "create view {t}_view as select * from {t}",
-        "[Vv]iew",
+        "reads the catalog",
     ),
 }

@@ -309,7 +309,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "serve": (
         {"client_help", "rest_error", "store_properties"},
-        {"bearer", "documents", "http_server", "request_names", "served_tags"},
+        {"bearer", "documents", "http_server", "name_errors", "request_names", "served_tags"},
         {"catalog_view", "iceberg_documents", "observed", "rest_answers", "token_file"},
         {"gate", "local_folders", "writing"},
         {"catalog_api"},

@@ -143,7 +143,7 @@ def test_a_view_gets_another_query_and_properties(lake: Lake, client: TestClient
         ({"view-version": version("drop table t")}, "needs a query"),
         ({"view-version": version("select 1; select 2")}, "one statement"),
         ({"view-version": version("select * from lake.s.t")}, "reads the catalog lake"),
-        ({"view-version": version("select 1", **{"default-catalog": "x"})}, "the catalog x"),
+        ({"view-version": version("select * from t", **{"default-catalog": "x"})}, "catalog x"),
         ({"view-version": version("select * from vcs.log")}, "can't read"),
         ({"view-version": None}, "view-version"),
         ({"location": "file:///tmp/x"}, "Leave it out"),

@@ -15,12 +15,12 @@ from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.serve.bearer import Bearer
+from dbt.adapters.vcs.serve.name_errors import NO_NAMESPACE, no_namespace, no_relation
 from dbt.adapters.vcs.serve.request_names import Namespace
 from dbt.adapters.vcs.serve.rest_error import RestError
 
 E = TypeVar("E", TableEntry, ViewEntry)
 
-_NO_NAMESPACE: Final = "NoSuchNamespaceException"
 _SHOWN: Final = 10
 
 
@@ -113,17 +113,13 @@ def lookup(view: CatalogView, namespace: Namespace, name: str, type_: type[E]) -
     try:
         found = view.find(namespace, name.lower())
     except RestError as error:
-        if error.kind != _NO_NAMESPACE:
+        if error.kind != NO_NAMESPACE:
             raise
         found = None
     if found is not None and isinstance(found.entry, type_):
         return found
-    noun = type_.noun
-    shown = ".".join((*namespace, name))
-    kind = "NoSuchTableException" if noun == "table" else "NoSuchViewException"
     other = f" (it is a {found.entry.noun})" if found is not None else ""
-    # In the words of the protocol's other servers, which its clients' tests expect.
-    raise RestError(404, kind, f"{noun.capitalize()} does not exist: {shown}{other}")
+    raise no_relation(".".join((*namespace, name)), type_, other)
 
 
 class AtCommit:
@@ -254,7 +250,7 @@ class AllBranches:
         try:
             return view_of(self._repository, namespace[0], self._bearer)
         except InputError as error:
-            raise RestError(404, _NO_NAMESPACE, str(error)) from None
+            raise RestError(404, NO_NAMESPACE, str(error)) from None
 
 
 def _named(repository: Repository, name: str) -> list[NamedSnapshot]:
@@ -268,5 +264,4 @@ def _no_namespace(namespace: Namespace, there: Sequence[str]) -> RestError:
     shown = ", ".join(there[:_SHOWN])
     more = " and others" if len(there) > _SHOWN else ""
     hint = f" (there is: {shown}{more})" if there else ""
-    missing = f"Namespace does not exist: {'.'.join(namespace)}{hint}"
-    return RestError(404, _NO_NAMESPACE, missing)
+    return no_namespace(".".join(namespace), hint)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
+from dbt.adapters.vcs.serve.name_errors import TAKEN, no_namespace, no_relation
 from dbt.adapters.vcs.serve.rest_error import RestError
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
 from dbt.adapters.vcs.statements.families.alter import RenameRelation
@@ -27,9 +27,7 @@ def create_namespace(writer: BranchWriter, schema: str, properties: Mapping[str,
 
     def run(overlay: Overlay) -> None:
         if overlay.has_schema(schema):
-            raise RestError(
-                409, "AlreadyExistsException", f"The namespace {schema!r} already exists."
-            )
+            raise RestError(409, TAKEN, f"Namespace already exists: {schema}")
         stored = dict(properties)
         comment = stored.pop(_COMMENT, None)
         writer.execute(
@@ -54,7 +52,8 @@ def drop_namespace(writer: BranchWriter, schema: str) -> None:
             raise RestError(
                 409,
                 "NamespaceNotEmptyException",
-                f"The namespace {schema!r} holds {', '.join(sorted(held)[:10])}. Drop them first.",
+                f"Namespace {schema} is not empty: it holds {', '.join(sorted(held)[:10])}. Drop "
+                "them first.",
             )
         writer.execute(overlay, DropSchema(name=schema, if_exists=False, cascade=False))
 
@@ -124,8 +123,10 @@ def rename_relation(
     def run(overlay: Overlay) -> None:
         _require(overlay, relation, type_)
         _require_schema(overlay, new.schema)
-        if overlay.entry(new) is not None:
-            raise RestError(409, "AlreadyExistsException", f"{new} already exists.")
+        there = overlay.entry(new)
+        if there is not None:
+            told = f"Cannot rename {relation} to {new}. {there.noun.capitalize()} already exists"
+            raise RestError(409, TAKEN, told)
         writer.execute(
             overlay,
             RenameRelation(
@@ -146,12 +147,9 @@ def _require(
     overlay: Overlay, relation: RelationName, type_: type[TableEntry] | type[ViewEntry]
 ) -> None:
     if not isinstance(overlay.entry(relation), type_):
-        kind = "NoSuchTableException" if type_ is TableEntry else "NoSuchViewException"
-        raise RestError(404, kind, f"There is no {type_.noun} {relation}.")
+        raise no_relation(relation, type_)
 
 
 def _require_schema(overlay: Overlay, schema: str) -> None:
-    try:
-        overlay.require_schema(schema)
-    except NotFoundError as error:
-        raise RestError(404, "NoSuchNamespaceException", str(error)) from None
+    if not overlay.has_schema(schema):
+        raise no_namespace(schema)

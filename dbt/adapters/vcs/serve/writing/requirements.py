@@ -5,17 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from dbt.adapters.vcs.core.model import TableEntry
+from dbt.adapters.vcs.serve.name_errors import no_relation
 from dbt.adapters.vcs.serve.rest_error import RestError
 from dbt.adapters.vcs.serve.writing.commit_request import MAIN, Record, bad_request
 
-# Requirement, key of its value, key of the table's.
+# Requirement, key of its value, key of the table's, and Iceberg's words if they differ.
 _EQUAL: Final = {
-    "assert-table-uuid": ("uuid", "table-uuid"),
-    "assert-last-assigned-field-id": ("last-assigned-field-id", "last-column-id"),
-    "assert-current-schema-id": ("current-schema-id", "current-schema-id"),
-    "assert-last-assigned-partition-id": ("last-assigned-partition-id", "last-partition-id"),
-    "assert-default-spec-id": ("default-spec-id", "default-spec-id"),
-    "assert-default-sort-order-id": ("default-sort-order-id", "default-sort-order-id"),
+    "assert-table-uuid": ("uuid", "table-uuid", "UUID does not match: expected"),
+    "assert-last-assigned-field-id": (
+        "last-assigned-field-id",
+        "last-column-id",
+        "last assigned field id changed: expected id",
+    ),
+    "assert-current-schema-id": (
+        "current-schema-id",
+        "current-schema-id",
+        "current schema changed: expected id",
+    ),
+    "assert-last-assigned-partition-id": (
+        "last-assigned-partition-id",
+        "last-partition-id",
+        "last assigned partition id changed: expected id",
+    ),
+    "assert-default-spec-id": (
+        "default-spec-id",
+        "default-spec-id",
+        "default partition spec changed: expected id",
+    ),
+    "assert-default-sort-order-id": (
+        "default-sort-order-id",
+        "default-sort-order-id",
+        "default sort order changed: expected id",
+    ),
 }
 
 
@@ -39,18 +61,15 @@ def check_requirements(
         kind = item["type"]
         if kind == "assert-create":
             if metadata is not None:
-                raise _failed(f"{table} is to be created, and is already there.")
+                raise requirement_failed(f"table already exists: {table}")
         elif metadata is None:
-            raise RestError(404, "NoSuchTableException", f"There is no table {table}.")
+            raise no_relation(table, TableEntry)
         elif kind == "assert-ref-snapshot-id":
             check_ref(table, item, metadata)
         elif kind in _EQUAL:
-            given, there = _EQUAL[kind]
+            given, there, differs = _EQUAL[kind]
             if item.get(given) != metadata[there]:
-                raise _failed(
-                    f"{table} has the {there} {metadata[there]}, and the commit requires "
-                    f"{item.get(given)}. Load the table again, and repeat the change."
-                )
+                raise requirement_failed(f"{differs} {item.get(given)} != {metadata[there]}")
         else:
             raise bad_request(f"There is no requirement {kind!r} of a table.")
 
@@ -65,12 +84,9 @@ def check_ref(table: str, item: Record, metadata: Record) -> None:
         )
     wanted = item.get("snapshot-id")
     if wanted is None:
-        raise _failed(f"{table} has a snapshot already. Load the table again.")
+        raise requirement_failed(f"{table} has a snapshot already")
     if base_version(metadata, wanted) is None:
-        raise _failed(
-            f"{table} has no snapshot {wanted} on this branch. Load the table again, and repeat "
-            "the change."
-        )
+        raise requirement_failed(f"{table} has no snapshot {wanted} on this branch")
 
 
 def base_version(metadata: Record, snapshot: Any) -> str | None:
@@ -81,5 +97,11 @@ def base_version(metadata: Record, snapshot: Any) -> str | None:
     return None
 
 
-def _failed(message: str) -> RestError:
-    return RestError(409, "CommitFailedException", f"Nothing was changed: {message}")
+def requirement_failed(what: str, noun: str = "table") -> RestError:
+    """Return the error for a requirement that doesn't hold, in the protocol's words first."""
+    return RestError(
+        409,
+        "CommitFailedException",
+        f"Requirement failed: {what}. Nothing was changed; load the {noun} again, and repeat the "
+        "change.",
+    )

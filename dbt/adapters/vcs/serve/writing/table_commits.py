@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.table_metadata import table_uuid
 from dbt.adapters.vcs.serve.documents import Body, Documents
+from dbt.adapters.vcs.serve.name_errors import name_taken, no_relation
 from dbt.adapters.vcs.serve.rest_error import RestError
 from dbt.adapters.vcs.serve.writing.added_snapshots import added_snapshot
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, relation_name
@@ -120,7 +121,7 @@ class TableCommits:
         check_requirements(str(relation), request.requirements, metadata)
         check_updates(request, metadata)
         if metadata is None and not request.creates:
-            raise RestError(404, "NoSuchTableException", f"There is no table {relation}.")
+            raise no_relation(relation, TableEntry)
         if metadata is None:
             create(writer, overlay, created_by(relation, request))
             _check_uuid(self._repository, overlay, relation, request)
@@ -141,7 +142,7 @@ class TableCommits:
         if entry is None:
             return None
         if not isinstance(entry, TableEntry):
-            raise RestError(409, "AlreadyExistsException", f"{relation} is a {entry.noun}.")
+            raise name_taken(relation, entry, TableEntry)
         body = self._documents.body(overlay.base, relation, entry)
         found: dict[str, Any] = msgspec.json.decode(body.data)["metadata"]
         return found
@@ -155,9 +156,7 @@ def check_free(overlay: Overlay, relation: RelationName) -> None:
     """
     entry = overlay.entry(relation)
     if entry is not None:
-        raise RestError(
-            409, "AlreadyExistsException", f"{relation} already exists: it is a {entry.noun}."
-        )
+        raise name_taken(relation, entry, TableEntry)
 
 
 def _is_made_by(request: CommitRequest, metadata: Record) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.serve.rest_error import RestError
+from dbt.adapters.vcs.serve.name_errors import no_namespace
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
 from dbt.adapters.vcs.serve.writing.client_properties import (
     check_version,
@@ -119,9 +119,7 @@ def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
         InputError: The name is taken, or the table can't be as declared.
     """
     if not overlay.has_schema(new.relation.schema):
-        raise RestError(
-            404, "NoSuchNamespaceException", f"There is no namespace {new.relation.schema!r}."
-        )
+        raise no_namespace(new.relation.schema)
     stored = to_store(new.properties, {})
     first = [c.declared for c in new.columns.columns if c.name not in new.partition_by]
     last = {c.name: c.declared for c in new.columns.columns}

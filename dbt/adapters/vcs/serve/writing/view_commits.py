@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.handlers.definitions.view_handler import stored_view
 from dbt.adapters.vcs.iceberg.view_metadata import DIALECT, view_uuid
 from dbt.adapters.vcs.serve.documents import Body, Documents
+from dbt.adapters.vcs.serve.name_errors import name_taken, no_namespace, no_relation
 from dbt.adapters.vcs.serve.rest_error import UNSUPPORTED, RestError
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter
 from dbt.adapters.vcs.serve.writing.commit_request import (
@@ -26,6 +27,7 @@ from dbt.adapters.vcs.serve.writing.commit_request import (
     texts_of,
 )
 from dbt.adapters.vcs.serve.writing.iceberg_columns import read_columns
+from dbt.adapters.vcs.serve.writing.requirements import requirement_failed
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.worktree.overlay import Overlay
@@ -50,6 +52,7 @@ class GivenView:
     Attributes:
         relation: Its name.
         sql: The query, in Spark's dialect.
+        catalog: The catalog of names without one, if it isn't the view's.
         schema: The schema of names without one.
         columns: Its columns.
         properties: Its properties, with the comment.
@@ -57,6 +60,7 @@ class GivenView:
 
     relation: RelationName
     sql: str
+    catalog: str | None
     schema: str
     columns: tuple[ViewColumn, ...]
     properties: Mapping[str, str]
@@ -83,12 +87,10 @@ class ViewCommits:
 
         def run(overlay: Overlay) -> None:
             if not overlay.has_schema(relation.schema):
-                told = f"There is no namespace {relation.schema!r}."
-                raise RestError(404, "NoSuchNamespaceException", told)
+                raise no_namespace(relation.schema)
             entry = overlay.entry(relation)
             if entry is not None:
-                told = f"{relation} is there already, and is a {entry.noun}."
-                raise RestError(409, "AlreadyExistsException", told)
+                raise name_taken(relation, entry, ViewEntry)
             _put(writer, overlay, given)
 
         return self._loaded(writer.change(f"create the view {relation}", run)[1], relation)
@@ -115,7 +117,7 @@ class ViewCommits:
     def _view(self, overlay: Overlay, relation: RelationName) -> View:
         entry = overlay.entry(relation)
         if not isinstance(entry, ViewEntry):
-            raise RestError(404, "NoSuchViewException", f"There is no view {relation}.")
+            raise no_relation(relation, ViewEntry)
         return overlay.view(entry.view)
 
     def _check(self, relation: RelationName, request: CommitRequest) -> None:
@@ -124,11 +126,8 @@ class ViewCommits:
             if item["type"] != "assert-view-uuid":
                 raise bad_request(f"There is no requirement {item['type']!r} of a view.")
             if item.get("uuid") != there:
-                raise RestError(
-                    409,
-                    "CommitFailedException",
-                    f"Nothing was changed: {relation} has the view-uuid {there}, and the commit "
-                    f"requires {item.get('uuid')}. Load the view again, and repeat the change.",
+                raise requirement_failed(
+                    f"view UUID does not match: expected {item.get('uuid')} != {there}", "view"
                 )
 
     def _loaded(self, head: str, relation: RelationName) -> Body:
@@ -146,6 +145,16 @@ def _put(writer: BranchWriter, overlay: Overlay, given: GivenView) -> None:
         raise bad_request(str(error)) from None
     if not isinstance(query, Query):
         raise bad_request(f"The view {given.relation} needs a query, found {given.sql[:60]!r}.")
+    elsewhere = next((found[1] for found in _ELSEWHERE.finditer(given.sql)), None)
+    if query.reads:
+        elsewhere = elsewhere or given.catalog
+    if elsewhere:
+        raise bad_request(
+            f"The view {given.relation} reads the catalog {elsewhere}, and views of a repository "
+            "read relations of their own branch, whatever a client calls the catalog. Make the "
+            "view's catalog the current one (in Spark: use CATALOG), and write names as "
+            "schema.relation."
+        )
     scope = replace(writer.scope(overlay), schema=given.schema)
     stored = stored_view(scope, given.relation, query)
     properties = dict(given.properties)
@@ -217,21 +226,13 @@ def _given(
     if not isinstance(version, Mapping):
         raise bad_request(f"Expected an object as view-version, found {version!r}.")
     sql = _sql(relation, version.get("representations"))
-    elsewhere = version.get("default-catalog") or next(
-        (found[1] for found in _ELSEWHERE.finditer(sql)), None
-    )
-    if elsewhere:
-        raise bad_request(
-            f"The view {relation} reads the catalog {elsewhere}, and views of a repository read "
-            "relations of their own branch, whatever a client calls the catalog. Write names as "
-            "schema.relation."
-        )
     namespace = version.get("default-namespace") or [relation.schema]
     if not is_texts(namespace):
         raise bad_request("Expected a list of names as default-namespace.")
     return GivenView(
         relation=relation,
         sql=sql,
+        catalog=version.get("default-catalog") or None,
         schema=namespace[-1].lower(),
         columns=columns,
         properties=properties,

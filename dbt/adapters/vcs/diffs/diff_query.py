@@ -145,13 +145,14 @@ def _by_depth(images: Iterable[Deletion]) -> Iterator[tuple[tuple[Tombstone, ...
 
 
 def _tombstones(deletions: Iterable[Deletion]) -> tuple[Tombstone, ...]:
+    """Return the tombstones of deletions, of 0 bytes where their size isn't known."""
     found: dict[str, dict[str, int]] = {}
-    footers: dict[str, str] = {}
+    known: dict[str, tuple[int, str]] = {}
     for item in deletions:
         found.setdefault(item.path, {})[item.block] = item.rows
-        footers[item.path] = item.stone.footer if item.stone else ""
+        known[item.path] = (item.stone.bytes, item.stone.footer) if item.stone else (0, "")
     return tuple(
-        Tombstone(path=path, bytes=0, targets=rows, footer=footers[path])
+        Tombstone(path=path, bytes=known[path][0], targets=rows, footer=known[path][1])
         for path, rows in found.items()
     )
 

@@ -332,8 +332,9 @@ class Mounting:
 
     def _sizes(self, files: Collection[str]) -> dict[str, int]:
         """Return the sizes of files; those that no entry tells are asked of the store."""
-        known = {entry.path: entry.bytes for entry in self._mount.entries}
-        known |= {item.path: item.bytes for item in self._mount.tombstones}
+        entries = (*self._mount.entries, *self._mount.tombstones)
+        # Of a file that is listed as empty Spark reads no row. No file of Parquet is empty.
+        known = {entry.path: entry.bytes for entry in entries if entry.bytes}
         asked = [file for file in files if file not in known]
         for file, size in zip(asked, each(self._size, asked), strict=True):
             if size is not None:

@@ -29,6 +29,10 @@ class Entry(Protocol):
         """The file, relative to the repository."""
 
     @property
+    def bytes(self) -> int:
+        """The file's size; 0 if it isn't known."""
+
+    @property
     def footer(self) -> str:
         """Digest of the footer."""
 

@@ -193,9 +193,14 @@ def check_footers(blobs: Blobs, entries: Iterable[Entry]) -> list[str]:
 
     def is_missing(entry: Entry) -> bool:
         try:
-            check_footer(entry, digest(footer_bytes(blobs, entry.path, blobs.size(entry.path))))
+            size = blobs.size(entry.path)
+            check_footer(entry, digest(footer_bytes(blobs, entry.path, size)))
         except NotFoundError:
             return True
+        if entry.bytes not in (0, size):
+            raise DamagedError(
+                f"{entry.path} has {size} bytes, and its entry says {entry.bytes}. {HELP}"
+            )
         return False
 
     checked = [entry for entry in entries if entry.footer]

@@ -206,7 +206,7 @@ def test_columns_that_came_later_or_widened(shelf: Shelf) -> None:
     shelf.run("alter table t alter column id type bigint")
     shelf.run("alter table t rename column v to name")
     shelf.run("alter table t add column later int first")
-    shelf.append("t", a=pa.array([1], pa.int32()), b=[2**40], c=["new"])
+    shelf.append("t", later=pa.array([1], pa.int32()), id=[2**40], name=["new"])
     rows = shelf.rows("t")
     run(shelf)
     assert len(shelf.blocks("t")) == 1

@@ -65,7 +65,12 @@ def delete_manifests(
         for part, targets in _by_partition(files, stone, blocks).items():
             file = _delete_file(files, read, stone, targets, part)
             entries.setdefault(part.spec, []).append((file, part.values))
-    return [_written(files, id, stones, spec, found) for spec, found in entries.items()]
+    written = []
+    for spec, found in entries.items():
+        shape = files.shape(spec.fields, *spec.ids)
+        path = files.path("manifests", f"{id}-{shape}-deletes.avro")
+        written.append(deletions_manifest(files, path, spec, found))
+    return written
 
 
 def _by_partition(
@@ -112,15 +117,20 @@ def _delete_file(
     }
 
 
-def _written(
+def deletions_manifest(
     files: TableFiles,
-    id: SegmentId,
-    stones: Sequence[Tombstone],
+    path: str,
     spec: Spec,
     found: Sequence[tuple[Record, tuple[Any, ...]]],
 ) -> Record:
-    shape = files.shape(spec.fields, *spec.ids)
-    path = files.path("manifests", f"{id}-{shape}-deletes.avro")
+    """Write a manifest of files that delete rows, and return it as manifest lists show it.
+
+    Args:
+        files: The table's files.
+        path: The manifest; its name is of what it holds.
+        spec: What the table is partitioned by there.
+        found: The files, each with its partition's values.
+    """
 
     def make() -> bytes:
         entries = (entry(file) for file, _ in found)
@@ -132,7 +142,6 @@ def _written(
             version=files.version,
         )
 
-    rows = sum(file["record_count"] for file, _ in found)
-    counts = {ADDED: (len(found), rows)}
+    counts = {ADDED: (len(found), sum(file["record_count"] for file, _ in found))}
     values = [value for _, value in found]
     return listed(files, path, files.put(path, make), spec, DELETES, counts, values)

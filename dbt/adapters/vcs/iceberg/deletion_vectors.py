@@ -13,16 +13,9 @@ import numpy.typing as npt
 
 from dbt.adapters.vcs.core.model import Block, Tombstone
 from dbt.adapters.vcs.iceberg.avro_files import Record
-from dbt.adapters.vcs.iceberg.data_manifests import TableFiles, digest_of, listed
-from dbt.adapters.vcs.iceberg.delete_manifests import Blocks
-from dbt.adapters.vcs.iceberg.manifest_files import (
-    ADDED,
-    DELETES,
-    Spec,
-    entry,
-    manifest_bytes,
-    manifest_schema,
-)
+from dbt.adapters.vcs.iceberg.data_manifests import TableFiles, digest_of
+from dbt.adapters.vcs.iceberg.delete_manifests import Blocks, deletions_manifest
+from dbt.adapters.vcs.iceberg.manifest_files import Spec
 from dbt.adapters.vcs.rows.files.block_reader import Files
 
 _PUFFIN: Final = b"PFA1"
@@ -80,28 +73,12 @@ def vector_manifests(files: TableFiles, stones: Sequence[Tombstone], find: Block
             "content_size_in_bytes": item.bytes,
         }
         found.setdefault(spec, []).append((record, values))
-    return [_written(files, name, spec, entries) for spec, entries in found.items()]
-
-
-def _written(
-    files: TableFiles, name: str, spec: Spec, found: Sequence[tuple[Record, tuple[Any, ...]]]
-) -> Record:
-    shape = files.shape(spec.fields, *spec.ids)
-    path = files.path("manifests", f"vectors-{name}-{shape}.avro")
-
-    def make() -> bytes:
-        entries = (entry(file) for file, _ in found)
-        return manifest_bytes(
-            spec,
-            manifest_schema(spec, files.version).encoded(entries),
-            content=DELETES,
-            columns=spec.fields,
-            version=files.version,
-        )
-
-    counts = {ADDED: (len(found), sum(file["record_count"] for file, _ in found))}
-    values = [value for _, value in found]
-    return listed(files, path, files.put(path, make), spec, DELETES, counts, values)
+    written = []
+    for spec, entries in found.items():
+        shape = files.shape(spec.fields, *spec.ids)
+        manifest = files.path("manifests", f"vectors-{name}-{shape}.avro")
+        written.append(deletions_manifest(files, manifest, spec, entries))
+    return written
 
 
 def _offsets(vectors: Iterable[_Vector]) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from dbt.adapters.vcs.statements.syntax.conjuncts import (
     column_of,
     comparisons_in,
     split_at_operator,
+    split_at_top,
 )
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.literals import decode
@@ -60,12 +61,11 @@ def _tree(tokens: Sequence[Token]) -> ConditionTree | None:
     if not tokens:
         return None
     # `or` binds less than `and`, so it is looked for first.
-    alternatives = list(_split(tokens, "or"))
-    if len(alternatives) > 1:
-        return _joined("or", alternatives)
-    terms = list(_split(tokens, "and"))
-    if len(terms) > 1:
-        return _joined("and", terms)
+    words: tuple[Literal["or"], Literal["and"]] = ("or", "and")
+    for word in words:
+        parts = split_at_top(tokens, word)
+        if len(parts) > 1:
+            return _joined(word, parts)
     if tokens[0].word in ("not", "!") and tokens[1:2] and tokens[1].word != "=":
         part = _tree(tokens[1:])
         return None if part is None else Negation(part)
@@ -76,25 +76,6 @@ def _joined(word: Literal["and", "or"], parts: Sequence[Sequence[Token]]) -> Con
     found = tuple(map(_tree, parts))
     known = tuple(part for part in found if part is not None)
     return Junction(word, known) if len(known) == len(found) else None
-
-
-def _split(tokens: Sequence[Token], word: str) -> Iterator[Sequence[Token]]:
-    """Yield the parts between a word at the top, of which `between` has an `and` of its own."""
-    first = depth = cases = 0
-    between = False
-    for index, token in enumerate(tokens):
-        depth += {"(": 1, ")": -1}.get(token.word, 0)
-        cases += {"case": 1, "end": -1}.get(token.word, 0)
-        if depth or cases:
-            continue
-        if token.word == "between":
-            between = True
-        elif token.word == "and" and between:
-            between = False
-        elif token.word == word:
-            yield tokens[first:index]
-            first = index + 1
-    yield tokens[first:]
 
 
 def _predicate(tokens: Sequence[Token]) -> ConditionTree | None:

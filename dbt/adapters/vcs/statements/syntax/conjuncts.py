@@ -118,7 +118,20 @@ def key_pairs_of(
 def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     """Return the terms joined by `and`, without parentheses; empty if there is an `or`."""
     tokens = bare(tokens)
-    terms: list[Sequence[Token]] = []
+    if len(split_at_top(tokens, "or")) > 1:
+        return []
+    terms = split_at_top(tokens, "and")
+    if len(terms) == 1:
+        return terms
+    return [inner for term in terms for inner in _terms(term)]
+
+
+def split_at_top(tokens: Sequence[Token], word: Literal["and", "or"]) -> list[Sequence[Token]]:
+    """Return the parts between a word outside of parentheses and `case ... end`.
+
+    The `and` of `between ... and ...` doesn't count.
+    """
+    parts: list[Sequence[Token]] = []
     first = depth = cases = 0
     between = False
     for index, token in enumerate(tokens):
@@ -126,19 +139,14 @@ def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
         cases += {"case": 1, "end": -1}.get(token.word, 0)
         if depth or cases:
             continue
-        if token.word == "or":
-            return []
         if token.word == "between":
             between = True
-        elif token.word == "and":
-            if not between:
-                terms.append(tokens[first:index])
-                first = index + 1
+        elif token.word == "and" and between:
             between = False
-    terms.append(tokens[first:])
-    if len(terms) == 1:
-        return terms
-    return [inner for term in terms for inner in _terms(term)]
+        elif token.word == word:
+            parts.append(tokens[first:index])
+            first = index + 1
+    return [*parts, tokens[first:]]
 
 
 def bare(tokens: Sequence[Token]) -> Sequence[Token]:

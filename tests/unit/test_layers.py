@@ -308,7 +308,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"duck_views", "given_frames", "row_output"},
     ),
     "serve": (
-        {"client_help", "rest_error", "store_properties"},
+        {"client_help", "resource_paths", "rest_error", "store_properties"},
         {"bearer", "documents", "http_server", "name_errors", "request_names", "served_tags"},
         {"catalog_view", "iceberg_documents", "observed", "rest_answers", "token_file"},
         {"gate", "local_folders", "writing"},

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
+
+E = TypeVar("E", TableEntry, ViewEntry)
 
 
 class ShownVersion(NamedTuple):
@@ -34,30 +36,24 @@ def kept_since(repository: Repository) -> Micros:
     return max(Micros(repository.clock() - found.keep), found.horizon)
 
 
-def shown_table(repository: Repository, commit: CommitId, relation: RelationName) -> SnapshotId:
-    """Return the version of a table that a commit shows.
+def shown_entry(
+    repository: Repository, commit: CommitId, relation: RelationName, type_: type[E]
+) -> E:
+    """Return the entry of a table or of a view that a commit shows.
 
     Raises:
         NotFoundError: It shows nothing under the name.
-        InputError: It shows a view or a function.
+        InputError: It shows something else.
     """
     entry = repository.tree(commit).entry(relation)
-    if isinstance(entry, TableEntry):
-        return entry.snapshot
-    raise _another(relation, commit, "table", "nothing" if entry is None else entry.noun)
-
-
-def shown_view(repository: Repository, commit: CommitId, relation: RelationName) -> ViewEntry:
-    """Return the entry of a view that a commit shows.
-
-    Raises:
-        NotFoundError: It shows nothing under the name.
-        InputError: It shows a table or a function.
-    """
-    entry = repository.tree(commit).entry(relation)
-    if isinstance(entry, ViewEntry):
+    if isinstance(entry, type_):
         return entry
-    raise _another(relation, commit, "view", "nothing" if entry is None else entry.noun)
+    kind = NotFoundError if entry is None else InputError
+    raise kind(
+        f"Expected a {type_.noun} {relation} in the commit {commit[:12]}, found "
+        f"{'nothing' if entry is None else entry.noun}. dbt-vcs show {commit[:12]} lists what "
+        "changed there."
+    )
 
 
 def shown_since(
@@ -76,14 +72,6 @@ def shown_since(
     return commit.committed_at
 
 
-def _another(relation: RelationName, commit: CommitId, wanted: str, found: str) -> InputError:
-    kind = NotFoundError if found == "nothing" else InputError
-    return kind(
-        f"Expected a {wanted} {relation} in the commit {commit[:12]}, found {found}. "
-        f"dbt-vcs show {commit[:12]} lists what changed there."
-    )
-
-
 def shown_versions(
     repository: Repository, head: CommitId, relation: RelationName, since: Micros
 ) -> Iterator[ShownVersion]:
@@ -95,7 +83,7 @@ def shown_versions(
     Raises:
         InputError: The head shows no such table.
     """
-    version = shown_table(repository, head, relation)
+    version = shown_entry(repository, head, relation, TableEntry).snapshot
     table = repository.objects.snapshot(version).table
     newest, id = True, head
     while True:

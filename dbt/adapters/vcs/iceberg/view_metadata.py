@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, ViewId
-from dbt.adapters.vcs.core.model import Field, RelationName, View
+from dbt.adapters.vcs.core.model import Field, RelationName, View, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.iceberg_types import columns_schema
 from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
-from dbt.adapters.vcs.iceberg.shown_history import kept_since, shown_since, shown_view
+from dbt.adapters.vcs.iceberg.shown_history import kept_since, shown_entry, shown_since
 
 DIALECT: Final = "spark"
 """The SQL that views are written in."""
@@ -50,7 +50,7 @@ def view_metadata(
             one of its columns; the message names it.
         InputError: The relation is no view.
     """
-    id = shown_view(repository, commit, relation).view
+    id = shown_entry(repository, commit, relation, ViewEntry).view
     view = repository.objects.view(id)
     if view.calls:
         raise UnsupportedError(

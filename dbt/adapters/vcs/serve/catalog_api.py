@@ -17,8 +17,17 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.serve.catalog_view import CatalogView, lookup, view_of
 from dbt.adapters.vcs.serve.documents import Documents, History
 from dbt.adapters.vcs.serve.local_folders import make_folder
+from dbt.adapters.vcs.serve.name_errors import NO_NAMESPACE
 from dbt.adapters.vcs.serve.observed import ROUTE
 from dbt.adapters.vcs.serve.request_names import namespace_of, prefix_of, revision_of
+from dbt.adapters.vcs.serve.resource_paths import (
+    NAMESPACE,
+    NAMESPACES,
+    TABLE,
+    TABLES,
+    VIEW,
+    VIEWS,
+)
 from dbt.adapters.vcs.serve.rest_answers import (
     answer,
     asked_name,
@@ -38,18 +47,12 @@ from dbt.adapters.vcs.serve.writing.write_api import (
     body_of,
 )
 
-_NAMESPACES: Final = "/namespaces"
-_NAMESPACE: Final = "/namespaces/{namespace}"
-_TABLES: Final = f"{_NAMESPACE}/tables"
-_TABLE: Final = f"{_TABLES}/{{table}}"
-_VIEWS: Final = f"{_NAMESPACE}/views"
-_VIEW: Final = f"{_VIEWS}/{{view}}"
-_METRICS: Final = f"{_TABLE}/metrics"
+_METRICS: Final = f"{TABLE}/metrics"
 
 ENDPOINTS: Final = (
-    *(f"GET /v1/{{prefix}}{path}" for path in (_NAMESPACES, _NAMESPACE, _TABLES, _TABLE)),
-    *(f"GET /v1/{{prefix}}{path}" for path in (_VIEWS, _VIEW)),
-    *(f"HEAD /v1/{{prefix}}{path}" for path in (_NAMESPACE, _TABLE, _VIEW)),
+    *(f"GET /v1/{{prefix}}{path}" for path in (NAMESPACES, NAMESPACE, TABLES, TABLE)),
+    *(f"GET /v1/{{prefix}}{path}" for path in (VIEWS, VIEW)),
+    *(f"HEAD /v1/{{prefix}}{path}" for path in (NAMESPACE, TABLE, VIEW)),
     f"POST /v1/{{prefix}}{_METRICS}",
     *(f"{method} /v1/{{prefix}}{path}" for method, path, _ in ROUTES),
 )
@@ -74,13 +77,13 @@ class CatalogApi:
     def routes(self) -> list[BaseRoute]:
         """Return the routes, with a prefix for a revision and without one for all branches."""
         shared: tuple[tuple[str, str, Handler], ...] = (
-            ("GET", _NAMESPACES, list_namespaces),
-            ("GET", _NAMESPACE, load_namespace),
-            ("GET", _TABLES, partial(list_relations, type_=TableEntry)),
-            ("GET", _TABLE, load_table),
+            ("GET", NAMESPACES, list_namespaces),
+            ("GET", NAMESPACE, load_namespace),
+            ("GET", TABLES, partial(list_relations, type_=TableEntry)),
+            ("GET", TABLE, load_table),
             ("POST", _METRICS, take_metrics),
-            ("GET", _VIEWS, partial(list_relations, type_=ViewEntry)),
-            ("GET", _VIEW, load_view),
+            ("GET", VIEWS, partial(list_relations, type_=ViewEntry)),
+            ("GET", VIEW, load_view),
         )
         found: list[BaseRoute] = [
             self._route("GET", "/v1/config", config),
@@ -124,7 +127,7 @@ class CatalogApi:
         try:
             return view_of(self.repository, revision, bearer_of(request))
         except InputError as error:
-            raise RestError(404, "NoSuchNamespaceException", str(error)) from None
+            raise RestError(404, NO_NAMESPACE, str(error)) from None
 
 
 def config(api: CatalogApi, request: Request) -> Response:

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.serve.bearer import Bearer
+from dbt.adapters.vcs.serve.name_errors import NO_NAMESPACE
 from dbt.adapters.vcs.serve.request_names import Namespace
 from dbt.adapters.vcs.serve.rest_error import RestError
 from dbt.adapters.vcs.serve.writing.commit_request import bad_request
@@ -173,7 +174,7 @@ def _refuse_revision(repository: Repository, revision: str) -> NoReturn:
     try:
         repository.resolve(revision)
     except InputError as error:
-        raise RestError(404, "NoSuchNamespaceException", str(error)) from None
+        raise RestError(404, NO_NAMESPACE, str(error)) from None
     raise bad_request(
         f"{revision!r} is not a branch, and only branches change. Make one, and use it as the "
         f"warehouse: dbt-vcs branch create NAME {revision}"

@@ -12,6 +12,14 @@ from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.serve.documents import Documents
 from dbt.adapters.vcs.serve.request_names import Namespace, revision_of
+from dbt.adapters.vcs.serve.resource_paths import (
+    NAMESPACE,
+    NAMESPACES,
+    TABLE,
+    TABLES,
+    VIEW,
+    VIEWS,
+)
 from dbt.adapters.vcs.serve.rest_answers import (
     answer,
     asked_name,
@@ -44,13 +52,6 @@ from dbt.adapters.vcs.serve.writing.name_changes import (
 from dbt.adapters.vcs.serve.writing.table_commits import TableCommits
 from dbt.adapters.vcs.serve.writing.table_definitions import new_table
 from dbt.adapters.vcs.serve.writing.view_commits import ViewCommits
-
-_NAMESPACES: Final = "/namespaces"
-_NAMESPACE: Final = "/namespaces/{namespace}"
-_TABLES: Final = f"{_NAMESPACE}/tables"
-_TABLE: Final = f"{_TABLES}/{{table}}"
-_VIEWS: Final = f"{_NAMESPACE}/views"
-_VIEW: Final = f"{_VIEWS}/{{view}}"
 
 WriteHandler = Callable[["WriteApi", Request, Record], Response]
 
@@ -236,22 +237,22 @@ def _unsupported(message: str) -> RestError:
 
 
 ROUTES: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
-    ("POST", _NAMESPACES, make_namespace),
-    ("DELETE", _NAMESPACE, remove_namespace),
-    ("POST", f"{_NAMESPACE}/properties", alter_namespace),
-    ("POST", _TABLES, create_table),
-    ("POST", _TABLE, commit_table),
-    ("DELETE", _TABLE, drop_table),
+    ("POST", NAMESPACES, make_namespace),
+    ("DELETE", NAMESPACE, remove_namespace),
+    ("POST", f"{NAMESPACE}/properties", alter_namespace),
+    ("POST", TABLES, create_table),
+    ("POST", TABLE, commit_table),
+    ("DELETE", TABLE, drop_table),
     ("POST", "/tables/rename", rename_table),
     ("POST", "/transactions/commit", commit_transaction),
-    ("POST", _VIEWS, create_view),
-    ("POST", _VIEW, commit_view),
-    ("DELETE", _VIEW, drop_view),
+    ("POST", VIEWS, create_view),
+    ("POST", VIEW, commit_view),
+    ("DELETE", VIEW, drop_view),
     ("POST", "/views/rename", rename_view),
 )
 """What changes a branch: method, path, and who answers."""
 
 REFUSED: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
-    ("POST", f"{_NAMESPACE}/register", refuse_register),
+    ("POST", f"{NAMESPACE}/register", refuse_register),
 )
 """What clients may ask for, and is not offered."""

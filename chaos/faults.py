@@ -175,10 +175,10 @@ class TroubledBlobs:
             self._inner.create_all(some)
             raise StorageError(f"Could not write more than {len(some)} files: connection reset.")
 
-    def replace(self, path: str, data: bytes) -> None:
-        """Store a blob, in the place of one that may be there."""
-        with self._call("replace", path) as kind, _disk(kind):
-            self._inner.replace(path, data)
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, in the place of those that exist."""
+        with self._call("replace_all", next(iter(blobs), "")) as kind, _disk(kind):
+            self._inner.replace_all(blobs)
 
     def folders(self, folder: str) -> list[str]:
         """Return the names of the sub-folders."""

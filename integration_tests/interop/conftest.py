@@ -11,7 +11,7 @@ from dbt.adapters.vcs.api import Client, connect
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.server_process import ServerProcess, serving
 
-from .iceberg_spark import IcebergSpark
+from .iceberg_spark import IcebergSpark, served
 
 SPARK = {
     "spark.master": "local[2]",
@@ -45,8 +45,23 @@ def server(lake: Lake) -> Iterator[ServerProcess]:
 @pytest.fixture(scope="session")
 def spark(server: ServerProcess) -> Iterator[IcebergSpark]:
     """Spark with Iceberg, with a catalog of each kind of revision."""
-    common = {"type": "rest", "uri": server.url, "cache-enabled": "false"}
     shown = {"main": "main", "tax": "feature/tax", "tag": "v1", "before": "main~1"}
-    catalogs = {name: {**common, "warehouse": revision} for name, revision in shown.items()}
-    with IcebergSpark({**catalogs, "every": common}) as session:
+    catalogs = {name: served(server.url, revision) for name, revision in shown.items()}
+    with IcebergSpark({**catalogs, "every": served(server.url)}) as session:
         yield session
+
+
+@pytest.fixture(scope="module")
+def shop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A repository of the module's own, for cases that change it."""
+    lake = Lake(tmp_path_factory.mktemp(request.module.__name__.rpartition(".")[2]) / "ware house")
+    head = lake.repository.branch("main").head
+    lake.repository.create_branch("dev", head, author="ann")
+    return lake
+
+
+@pytest.fixture(scope="module")
+def dev(shop: Lake) -> Iterator[Client]:
+    """The branch that is changed, with the Spark of this package."""
+    with connect(shop.blobs.uri, "dev", schema="s", spark=SPARK, author="ann") as client:
+        yield client

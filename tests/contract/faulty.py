@@ -45,8 +45,8 @@ class FaultyBlobs:
         there = {path for path, data in blobs.items() if not self.create(path, data)}
         return self._inner.create_all({path: blobs[path] for path in there})
 
-    def replace(self, path: str, data: bytes) -> None:
-        self._inner.replace(path, data)
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        self._inner.replace_all(blobs)
 
     def modified_at(self, path: str) -> Micros | None:
         return self._inner.modified_at(path)

@@ -68,9 +68,9 @@ def test_create_never_replaces(blobs: Blobs) -> None:
 
 
 def test_what_is_replaced_is_read_and_nothing_is_left_beside_it(blobs: Blobs) -> None:
-    blobs.replace("a/hint", b"one")
+    blobs.replace_all({"a/hint": b"one"})
     assert blobs.get("a/hint") == b"one"
-    blobs.replace("a/hint", b"two")
+    blobs.replace_all({"a/hint": b"two", "b/hint": b"new"})
     assert blobs.get("a/hint") == b"two"
     assert [info.path for info in blobs.walk("a")] == ["a/hint"]
     assert not list(blobs.unfinished("a"))
@@ -183,7 +183,7 @@ def test_a_path_out_of_the_repository_is_refused(blobs: Blobs, path: str) -> Non
         blobs.delete,
         blobs.folders,
         lambda p: blobs.create(p, b""),
-        lambda p: blobs.replace(p, b""),
+        lambda p: blobs.replace_all({p: b""}),
         lambda p: blobs.create_all({"fine": b"", p: b""}),
         lambda p: list(blobs.walk(p)),
         lambda p: blobs.range(p, 0, 1),

@@ -244,7 +244,7 @@ def test_what_only_spark_can_read_is_said(lake: Lake, client: Client) -> None:
 
 def test_names_that_are_no_tables_are_refused(lake: Lake, client: Client) -> None:
     filled(lake, 1)
-    with pytest.raises(NotFoundError, match=r"There is no table s\.tt .*Did you mean s\.t"):
+    with pytest.raises(NotFoundError, match=r"no table s\.tt at this version \(.*you mean s\.t"):
         client.table("tt")
     with pytest.raises(NotFoundError, match="not a version"):
         client.table("t", at="nowhere")

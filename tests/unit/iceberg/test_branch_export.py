@@ -7,7 +7,7 @@ from pyiceberg.view.metadata import ViewMetadata
 
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.iceberg.avro_files import read_header
+from dbt.adapters.vcs.iceberg.avro_files import open_avro
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, export_branch
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder, exported_versions
 from dbt.adapters.vcs.iceberg.manifest_files import Spec, manifest_schema
@@ -86,7 +86,7 @@ def test_an_export_that_died_before_the_hint_is_finished_by_the_next(lake: Lake)
     export(lake)
     lake.add("t", [(2,)])
     export(lake)
-    lake.blobs.replace(f"{folder(lake).folder_of(T)}/version-hint.text", b"1")
+    lake.blobs.replace_all({f"{folder(lake).folder_of(T)}/version-hint.text": b"1"})
     export(lake, everything=True)
     assert list(folder(lake).versions(T)) == [1, 2]
     assert lake.blobs.get(f"{folder(lake).folder_of(T)}/version-hint.text") == b"2"
@@ -182,8 +182,9 @@ def test_an_export_begins_anew_if_another_wrote_a_manifest_with_other_bytes(
             (path,) = self._named
             # As another release of a library compresses it.
             schema = manifest_schema(Spec(), 2)
-            bare = schema.encoded(schema.records(self._named[path]))
-            header = {key: text.decode() for key, text in read_header(self._named[path]).items()}
+            file = open_avro(self._named[path])
+            bare = schema.encoded(schema.records(file))
+            header = {key: text.decode() for key, text in file.meta.items()}
             lake.blobs.create(path, schema.file(bare, {**header, "more": "of it"}))
         return store(self)
 
@@ -230,3 +231,20 @@ def test_views_have_metadata_files_of_their_own(lake: Lake) -> None:
     assert list(report.views) == ["s.w"] and report.refused == {}
     state = folder(lake).state()
     assert state is not None and list(state.views) == ["s.w"]
+
+
+def test_new_rows_take_three_files_however_many_were_there(lake: Lake) -> None:
+    for number in range(5):
+        lake.add("t", [(number,)])
+    export(lake)
+    before = {info.path for info in lake.blobs.walk("iceberg")}
+    lake.add("t", [(9,)])
+    export(lake)
+    new = {info.path for info in lake.blobs.walk("iceberg")} - before
+    kinds = ("lists", "manifests", "metadata")
+    found = [kind for kind in kinds for path in new if f"/{kind}/" in path]
+    assert found == list(kinds)
+    assert {path.split("/")[3] for path in new if not path.startswith("iceberg/tables")} == {
+        "_exported",
+        "s",
+    }

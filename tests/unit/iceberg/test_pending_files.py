@@ -3,7 +3,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.iceberg import pending_files
-from dbt.adapters.vcs.iceberg.avro_files import AvroSchema, read_avro, read_header
+from dbt.adapters.vcs.iceberg.avro_files import AvroSchema, open_avro, read_avro
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 
 SCHEMA = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "int"}]}
@@ -28,7 +28,7 @@ def test_what_a_list_names_is_stored_before_it_and_all_at_once() -> None:
     files.add_list("lists/1", b"l")
     files.add("manifests/1", b"m")
     files.add("manifests/2", b"n")
-    assert (files.get("lists/1"), files.size("manifests/1"), blobs.rounds) == (b"l", 1, [])
+    assert (files.get("lists/1"), files.use("manifests/1"), blobs.rounds) == (b"l", 1, [])
     assert files.store()
     assert blobs.rounds == [{"manifests/1", "manifests/2"}, {"lists/1"}]
     assert files.get("lists/1") == blobs.get("lists/1") == b"l"
@@ -40,7 +40,7 @@ def test_many_bytes_dont_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     files = PendingFiles(blobs)
     files.add("manifests/1", b"x" * 11)
     assert blobs.rounds == [{"manifests/1"}]
-    assert files.store() and files.size("manifests/1") == 11
+    assert files.store() and files.use("manifests/1") == 11
 
 
 def test_no_list_is_stored_of_a_manifest_that_another_process_wrote_otherwise() -> None:
@@ -53,7 +53,7 @@ def test_no_list_is_stored_of_a_manifest_that_another_process_wrote_otherwise() 
     with pytest.raises(NotFoundError):
         files.get("lists/1")
     # Made again, from what is there.
-    assert files.size("manifests/1") == 6
+    assert files.use("manifests/1") == 6
     files.add_list("lists/1", b"6 bytes")
     assert files.store() and blobs.get("lists/1") == b"6 bytes"
 
@@ -82,17 +82,18 @@ def test_a_file_of_another_writer_is_read_by_its_own_schema() -> None:
     other = AvroSchema({**SCHEMA, "fields": fields})
     records = [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
     data = other.file(other.encoded(records), {"told": "ü"})
-    assert AvroSchema(SCHEMA).records(data) == other.records(data) == read_avro(data) == records
-    assert read_header(data)["told"] == "ü".encode()
+    file = open_avro(data)
+    assert AvroSchema(SCHEMA).records(file) == other.records(file) == read_avro(data) == records
+    assert file.meta["told"] == "ü".encode()
 
 
 def test_a_file_without_records_is_read_back() -> None:
     schema = AvroSchema(SCHEMA)
     data = schema.file([], {})
-    assert schema.records(data) == read_avro(data) == []
+    assert schema.records(open_avro(data)) == read_avro(data) == []
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"Obj\x01\x02\xff\xff\x7f"])
 def test_a_file_that_is_none_of_avros_is_damage(data: bytes) -> None:
     with pytest.raises(DamagedError, match="delete the folder iceberg"):
-        read_header(data)
+        open_avro(data)

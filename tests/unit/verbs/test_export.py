@@ -5,6 +5,7 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.plan.collect import Needed
 from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.iceberg import avro_files, manifest_files
+from dbt.adapters.vcs.iceberg.avro_files import open_avro
 from dbt.adapters.vcs.iceberg.export_folder import export_folder
 from dbt.adapters.vcs.iceberg.manifest_files import read_list
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
@@ -89,12 +90,13 @@ def named_files(warehouse: Warehouse) -> set[str]:
     """Return the lists and manifests that the exported table's metadata names."""
     root = place_of(warehouse.repository).root + "/"
     shown = export_folder(warehouse.blobs, "main")
-    metadata = shown.last(shown.versions(A))
+    versions = shown.versions(A)
+    metadata = shown.metadata(versions[max(versions)])
     assert metadata is not None
     found: set[str] = set()
     for snapshot in metadata["snapshots"]:
         listed = snapshot["manifest-list"].removeprefix(root)
-        manifests = read_list(warehouse.blobs.get(listed))
+        manifests = read_list(open_avro(warehouse.blobs.get(listed)))
         found |= {listed, *(m["manifest_path"].removeprefix(root) for m in manifests)}
     return found
 

@@ -9,17 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, NoSpaceError, RetryError
-from dbt.adapters.vcs.core.ids import Micros, ViewId
-from dbt.adapters.vcs.core.model import View
+from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, ViewId
+from dbt.adapters.vcs.core.model import Segment, SegmentRef, TableEntry, View
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY, hold_commit, read_retention
 from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore, lease
 from dbt.adapters.vcs.core.store.lease import TERM
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
+from dbt.adapters.vcs.verbs.upkeep.export import export
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from tests.unit.tables import Tables
@@ -285,3 +287,67 @@ def test_what_killed_writes_left_on_a_disk_is_deleted_when_it_is_old(tmp_path: P
     os.utime(old, (1, 1))
     collect(repository, author="gc")
     assert [path.exists() for path in (old, young)] == [False, True]
+
+
+@pytest.mark.parametrize("is_looked_at", [False, True])
+def test_metadata_that_an_export_uses_again_is_there_after_a_collection(
+    blobs: Interrupted, is_looked_at: bool
+) -> None:
+    warehouse = Warehouse(blobs, blobs._clock)  # type: ignore[arg-type]
+    repository = warehouse.repository
+    whole, part = (first_blocks(warehouse, count) for count in (2, 1))
+    warehouse.put(a=whole)
+    export(repository, "main")
+    before = {info.path for info in blobs.walk("iceberg")}
+    warehouse.put(a=part)
+    export(repository, "main")
+    added = {info.path for info in blobs.walk("iceberg")} - before
+    (manifest,) = (path for path in added if f"/manifests/{segment_of(warehouse)}" in path)
+    warehouse.put(a=whole)
+    blobs.create("objects/view/ab/" + "ab" * 32, b"garbage")
+    warehouse.clock.now += int(9 * DAY)
+    export(repository, "main", everything=True)
+
+    def publish() -> None:
+        warehouse.put(a=part)
+        export(repository, "main")
+
+    writer = threading.Thread(target=publish)
+
+    def renew() -> None:
+        old = blobs.modified_at(manifest)
+        writer.start()
+        while writer.is_alive() and blobs.modified_at(manifest) == old:
+            time.sleep(0.001)
+
+    blobs.before_delete = renew
+    blobs.deleted = manifest if is_looked_at else "objects/view/ab"
+    collect(repository, author="gc")
+    writer.join()
+    assert blobs.before_delete is None
+    assert blobs.exists(manifest)
+
+
+def first_blocks(warehouse: Warehouse, count: int) -> TableEntry:
+    """Return a table with the first of two blocks, or both, in one segment."""
+    entry = warehouse.table("x", "y")
+    assert isinstance(entry, TableEntry)
+    objects = warehouse.repository.objects
+    snapshot = objects.snapshot(entry.snapshot)
+    blocks = [b for ref in snapshot.segments for b in objects.segment(ref.id).blocks][:count]
+    ref = SegmentRef(
+        id=SegmentId(objects.put(Segment(blocks=tuple(blocks)))),
+        blocks=count,
+        rows=sum(block.rows for block in blocks),
+        bytes=sum(block.bytes for block in blocks),
+    )
+    version = msgspec.structs.replace(snapshot, segments=(ref,))
+    return TableEntry(snapshot=SnapshotId(objects.put(version)))
+
+
+def segment_of(warehouse: Warehouse) -> SegmentId:
+    """Return the only segment of the table `a`."""
+    entry = warehouse.shown()["shop.a"]
+    assert isinstance(entry, TableEntry)
+    (ref,) = warehouse.repository.objects.snapshot(entry.snapshot).segments
+    return ref.id

@@ -53,7 +53,8 @@ def find_version(repository: Repository, relation: RelationName, version: str) -
         reason = _unknown(repository, relation, version, error)
     else:
         try:
-            return TableVersion(_shown(repository, relation, commit, f"at {version!r}"), commit)
+            where = "at this version" if version == commit else f"at {version!r}"
+            return TableVersion(_shown(repository, relation, commit, where), commit)
         except InputError as error:
             reason = error
     found = _by_id(repository, version)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -29,7 +29,7 @@ _MOVE: Final = "dbt-vcs.move"
 """Property of exported tables: the number of the move of the branch that they show."""
 
 
-_AT_ONCE: Final = 500
+_AT_ONCE: Final = 1_000
 """Tables whose files are written at about the cost of one."""
 
 
@@ -201,8 +201,8 @@ class _Export:
                 }
                 if files.store():
                     break
-            gone = [relation for relation, metadata in described.items() if metadata is None]
-            self._put({name: metadata for name, metadata in described.items() if metadata})
+            gone = [relation for relation, data in described.items() if data is None]
+            self._put({name: data for name, data in described.items() if data is not None})
             for relation in gone:
                 self._written.discard(relation)
                 if self._folder.remove(relation):
@@ -229,8 +229,8 @@ class _Export:
 
     def _described(
         self, relation: RelationName, names: Iterable[NamedCommit], files: PendingFiles
-    ) -> dict[str, Any] | None:
-        """Return a table's metadata; None for what is not there or can't be exported."""
+    ) -> bytes | None:
+        """Return a table's metadata file; None for what is not there or can't be exported."""
         self._refused.pop(str(relation), None)
         entry = self._repository.tree(self._head.head).entry(relation)
         if not isinstance(entry, TableEntry):
@@ -250,9 +250,9 @@ class _Export:
             return None
         ours = {_MOVE: str(self._head.ref.seq), "dbt-vcs.branch": self._branch}
         described.metadata["properties"] |= ours
-        return described.metadata
+        return encoded(described.metadata)
 
-    def _put(self, described: dict[RelationName, dict[str, Any]]) -> None:
+    def _put(self, described: dict[RelationName, bytes]) -> None:
         """Write tables' metadata unless it is there."""
         self._removed -= described.keys()
         folder = self._folder
@@ -261,14 +261,17 @@ class _Export:
             shown: dict[RelationName, Showing] = {}
             new: dict[RelationName, NumberedFile] = {}
             olds = each(folder.last, (versions[name] for name in described))
-            for (relation, metadata), old in zip(described.items(), olds, strict=True):
+            now = self._head.ref.seq
+            for (relation, data), old in zip(described.items(), olds, strict=True):
                 last = max(versions[relation], default=0)
-                if old is not None and int(old["properties"].get(_MOVE, 0)) > self._head.ref.seq:
+                move = 0 if old is None else int(old.properties.get(_MOVE, 0))
+                if move > now:
                     continue
-                if old is not None and _same(old, metadata):
+                # Another move alone makes no other metadata.
+                if old is not None and old.data.replace(_marked(move), _marked(now)) == data:
                     shown[relation] = Showing(last, versions[relation])
                 else:
-                    new[relation] = NumberedFile(last + 1, encoded(metadata))
+                    new[relation] = NumberedFile(last + 1, data)
             lost = folder.add(new)
             written = {name: file for name, file in new.items() if name not in lost}
             shown |= {name: Showing(file.number, versions[name]) for name, file in written.items()}
@@ -279,7 +282,6 @@ class _Export:
                 return
 
 
-def _same(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Return whether two metadata files say the same, whichever move they were made at."""
-    one, other = ({**item, "properties": {**item["properties"], _MOVE: ""}} for item in (old, new))
-    return one == other
+def _marked(move: int) -> bytes:
+    """Return how a metadata file says which move it was made at."""
+    return encoded({_MOVE: str(move)})[1:-1]

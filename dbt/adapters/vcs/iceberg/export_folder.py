@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -23,6 +23,8 @@ HINT: Final = "version-hint.text"
 STATES: Final = "_exported"
 REGISTERED: Final = "_registered"
 """No schema's name begins so."""
+
+T = TypeVar("T")
 
 _VERSION: Final = re.compile(r"v([1-9][0-9]*)\.metadata\.json")
 _KEPT: Final = 5
@@ -65,6 +67,19 @@ class Showing(NamedTuple):
     versions: Mapping[int, str]
 
 
+class LastFile(NamedTuple):
+    """A metadata file, and the properties of the table in it."""
+
+    data: bytes
+    properties: dict[str, str]
+
+
+class _Properties(msgspec.Struct):
+    """What is decoded of a metadata file where the rest is only compared."""
+
+    properties: dict[str, str]
+
+
 class ExportFolder:
     """The exported tables of one branch."""
 
@@ -98,7 +113,7 @@ class ExportFolder:
             "format_version": state.format_version,
             "views": state.views,
         }
-        self._blobs.replace(path, json.dumps(facts).encode())
+        self._blobs.replace_all({path: json.dumps(facts).encode()})
         for info in list(self._blobs.walk(f"{self.path}/{STATES}")):
             if info.path < path:
                 self._blobs.delete(info.path)
@@ -126,7 +141,8 @@ class ExportFolder:
     ) -> None:
         """Write down which metadata files a catalog was told of."""
         told = {str(relation): uri for relation, uri in sorted(locations.items())}
-        self._blobs.replace(self._record(catalog, digest), json.dumps(told).encode())
+        path = self._record(catalog, digest)
+        self._blobs.replace_all({path: json.dumps(told).encode()})
 
     def _record(self, catalog: str, digest: str) -> str:
         return f"{self.path}/{REGISTERED}/{catalog}-{digest}.json"
@@ -167,9 +183,16 @@ class ExportFolder:
         except NotFoundError:
             return None
 
-    def last(self, versions: Mapping[int, str]) -> dict[str, Any] | None:
+    def last(self, versions: Mapping[int, str]) -> LastFile | None:
         """Return the metadata file with the highest number; None if there is none."""
-        return self.metadata(versions[max(versions)]) if versions else None
+        if not versions:
+            return None
+        path = versions[max(versions)]
+        try:
+            data = self._blobs.get(path)
+        except NotFoundError:
+            return None
+        return LastFile(data, _decoded(data, path, _Properties).properties)
 
     def add(self, files: Mapping[RelationName, NumberedFile]) -> set[RelationName]:
         """Write metadata files, and return the tables that have one with the number already."""
@@ -182,16 +205,20 @@ class ExportFolder:
 
     def show(self, shown: Mapping[RelationName, Showing]) -> None:
         """Let readers find metadata files, and delete those long before."""
+        hints = {
+            f"{self.folder_of(relation)}/{HINT}": str(showing.number).encode()
+            for relation, showing in shown.items()
+            if showing.number not in showing.versions or self._hint(relation) != showing.number
+        }
+        self._blobs.replace_all(hints)
         kept = self._in_catalogs()
-        each(lambda item: self._show(*item, kept), shown.items())
-
-    def _show(self, relation: RelationName, showing: Showing, kept: Collection[str]) -> None:
-        if self._hint(relation) != showing.number:
-            path = f"{self.folder_of(relation)}/{HINT}"
-            self._blobs.replace(path, str(showing.number).encode())
-        for old, path in showing.versions.items():
-            if old <= showing.number - _KEPT and path not in kept:
-                self._blobs.delete(path)
+        old = [
+            path
+            for showing in shown.values()
+            for number, path in showing.versions.items()
+            if number <= showing.number - _KEPT and path not in kept
+        ]
+        each(self._blobs.delete, old)
 
     def remove(self, relation: RelationName) -> bool:
         """Delete a table from the export; return whether it was there."""
@@ -245,11 +272,14 @@ def exported_versions(blobs: Blobs) -> set[SnapshotId]:
 
 
 def _read(blobs: Blobs, path: str) -> dict[str, Any]:
+    return _decoded(blobs.get(path), path, dict[str, Any])
+
+
+def _decoded(data: bytes, path: str, type_: type[T]) -> T:
     try:
-        found: dict[str, Any] = msgspec.json.decode(blobs.get(path))
+        return msgspec.json.decode(data, type=type_)
     except ValueError as error:
         raise DamagedError(
             f"The exported file {path} can't be read: {error}. Nothing of the repository needs "
             f"it: delete the folder {EXPORTS} and run dbt-vcs export again."
         ) from error
-    return found

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.data_type import FLOATS, TEXTS, TIMESTAMPS, type_of
 from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.iceberg.avro_files import AvroSchema, Record, read_header
+from dbt.adapters.vcs.iceberg.avro_files import AvroFile, AvroSchema, Record
 from dbt.adapters.vcs.iceberg.iceberg_types import iceberg_type
 
 EXISTING: Final = 0
@@ -79,14 +80,18 @@ def manifest_bytes(
     ]
     parts = [{**part, "name": id} for id, part in zip(spec.ids, spec.json, strict=True)]
     meta = {
-        "schema": json.dumps({"type": "struct", "schema-id": 0, "fields": fields}),
+        "schema": _json({"type": "struct", "schema-id": 0, "fields": fields}),
         "schema-id": "0",
-        "partition-spec": json.dumps(parts),
+        "partition-spec": _json(parts),
         "partition-spec-id": str(spec.number),
         "format-version": str(version),
         "content": "deletes" if content == DELETES else "data",
     }
     return manifest_schema(spec, version).file(entries, meta)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 @lru_cache(maxsize=256)
@@ -95,22 +100,17 @@ def manifest_schema(spec: Spec, version: int) -> AvroSchema:
     return AvroSchema(_entry_schema(spec, version))
 
 
-def entry(
-    data_file: Record, status: int = ADDED, *, snapshot: int | None = None, row: int | None = None
-) -> Record:
-    """Return an entry of a manifest.
+def entry(data_file: Record, added: tuple[int, int] | None = None) -> Record:
+    """Return an entry of a manifest for a file that a table has.
 
     Args:
         data_file: The file.
-        status: What is said of it.
-        snapshot: The Iceberg snapshot that the status is of; None inherits the manifest's.
-        row: Number of the file's first row, where format version 3 wants it.
+        added: The Iceberg snapshot that added it, and its sequence number; None for those of the
+            manifest.
     """
-    number = None if status == ADDED else DATA_SEQUENCE
-    if row is not None:
-        data_file = {**data_file, "first_row_id": row}
+    snapshot, number = added or (None, None)
     return {
-        "status": status,
+        "status": ADDED if added is None else EXISTING,
         "snapshot_id": snapshot,
         "sequence_number": number,
         "file_sequence_number": number,
@@ -131,10 +131,20 @@ def list_bytes(manifests: Sequence[Record], meta: Mapping[str, str], version: in
     return schema.file(schema.encoded(manifests), {**meta, "format-version": str(version)})
 
 
-def read_list(data: bytes) -> list[Record]:
+def read_list(file: AvroFile) -> list[Record]:
     """Return the manifests of a list."""
-    version = read_header(data).get("format-version", b"2")
-    return _list_schema(3 if version == b"3" else 2).records(data)
+    version = file.meta.get("format-version", b"2")
+    return _list_schema(3 if version == b"3" else 2).records(file)
+
+
+def prepare(version: int) -> None:
+    """Load what manifests and lists need, so that the first one does not wait for it.
+
+    Raises:
+        InputError: The package is not installed.
+    """
+    manifest_schema(Spec(), version)
+    _list_schema(version)
 
 
 @lru_cache(maxsize=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.lease import create_or_renew
 
 _HELD: Final = 32 * 2**20
 """Bytes of manifests that wait before they are stored."""
@@ -16,6 +17,8 @@ class PendingFiles:
     Storing many at once costs about as much as storing one: a local disk is synced once, and
     requests to an object store are made at the same time. Whatever a list names is in the store
     before it is, so a process that dies leaves no list of files that are missing.
+
+    What is used again is stored again: a collection may have found that nobody needs it.
 
     Attributes:
         stored: The store.
@@ -44,10 +47,17 @@ class PendingFiles:
         found = self._waiting(path)
         return self.stored.get(path) if found is None else found
 
-    def size(self, path: str) -> int:
-        """Return the size of a file, waiting or stored; NotFoundError if there is none."""
-        found = self._waiting(path)
-        return self.stored.size(path) if found is None else len(found)
+    def use(self, path: str) -> int:
+        """Return the size of a manifest, or of a file that one names, which a list is to name.
+
+        Raises:
+            NotFoundError: There is none, neither waiting nor stored.
+        """
+        found = self._named.get(path)
+        if found is None:
+            found = self.stored.get(path)
+            self.add(path, found)
+        return len(found)
 
     def any_list(self, prefix: str) -> str | None:
         """Return a list whose path begins so, waiting or stored."""
@@ -74,7 +84,7 @@ class PendingFiles:
             self._is_overtaken = True
 
     def _stored(self, files: dict[str, bytes]) -> bool:
-        there = self.stored.create_all(files) if files else set()
+        there = create_or_renew(self.stored, files)
         return all(self.stored.get(path) == files[path] for path in there)
 
     def _waiting(self, path: str) -> bytes | None:

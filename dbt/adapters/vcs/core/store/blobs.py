@@ -56,11 +56,12 @@ class Blobs(Protocol):
         is unknown which of them exist. Returns the paths of those that were there.
         """
 
-    def replace(self, path: str, data: bytes) -> None:
-        """Store a blob, in the place of one that may be there: readers see either one whole.
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs by path, in the place of those that exist: readers see either one whole.
 
-        Nothing of the repository itself is stored so: only what tells programs of other makers
-        where to look, and can be made again.
+        They are stored in no particular order, at about the cost of one. Nothing of the
+        repository itself is stored so: only what tells programs of other makers where to look,
+        and can be made again.
         """
 
     def modified_at(self, path: str) -> Micros | None:

@@ -75,8 +75,11 @@ class CloudBlobs:
             obstore.put(self._store, path, data, use_multipart=False)
         return False
 
-    def replace(self, path: str, data: bytes) -> None:
-        """Store a blob, in the place of one that may be there."""
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, in the place of those that exist."""
+        self._parallel.map(lambda item: self._replace(*item), blobs.items())
+
+    def _replace(self, path: str, data: bytes) -> None:
         check_path(path)
         with translated_cloud("write", path, self.uri):
             obstore.put(self._store, path, data, use_multipart=False)

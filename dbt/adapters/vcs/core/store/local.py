@@ -8,7 +8,7 @@ import re
 import stat
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -60,7 +60,7 @@ class LocalBlobs:
 
     def get(self, path: str) -> bytes:
         """Return all bytes of a blob."""
-        with translated("read", path, self.uri), self._open(path) as file:
+        with translated("read", path, self.uri), self._open(path, buffering=0) as file:
             return file.read()
 
     def range(self, path: str, start: int, length: int) -> bytes:
@@ -127,10 +127,10 @@ class LocalBlobs:
                     if found is not None:
                         yield BlobInfo(path, found.st_size, Micros(found.st_mtime_ns // 1000))
 
-    def _open(self, path: str) -> BinaryIO:
+    def _open(self, path: str, buffering: int = -1) -> BinaryIO:
         """Open a blob; anything but a file counts as missing."""
         try:
-            return open(f"{self.uri}/{check_path(path)}", "rb")
+            return open(f"{self.uri}/{check_path(path)}", "rb", buffering)
         except (IsADirectoryError, NotADirectoryError) as error:
             raise FileNotFoundError(path) from error
 
@@ -186,7 +186,7 @@ class LocalBlobs:
     def _replace_by_copy(self, path: str) -> bool:
         """Put a new file with the same bytes in a blob's place; False if there is none."""
         final = self.root / path
-        staged = _staged(final)
+        staged = Path(_unfinished(final, uuid.uuid4().int))
         try:
             staged.write_bytes(final.read_bytes())
             if self._fsync:
@@ -198,18 +198,14 @@ class LocalBlobs:
             staged.unlink(missing_ok=True)
         return True
 
-    def replace(self, path: str, data: bytes) -> None:
-        """Store a blob, in the place of one that may be there."""
-        final = self.root / check_path(path)
-        with translated("write", path, self.uri):
-            folders = _make_folder(final.parent)
-            staged = _staged(final)
-            try:
-                staged.write_bytes(data)
-                self._sync_files({path: staged})
-                staged.replace(final)
-            finally:
-                staged.unlink(missing_ok=True)
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, in the place of those that exist."""
+        folders: set[Path] = set()
+        with self._staged(blobs, folders) as staged:
+            for path, file in list(staged.items()):
+                with translated("write", path, self.uri):
+                    os.replace(file, f"{self.uri}/{path}")
+                del staged[path]
         self._sync_folders(folders)
 
     def modified_at(self, path: str) -> Micros | None:
@@ -229,28 +225,45 @@ class LocalBlobs:
 
     def _put(self, blobs: Mapping[str, bytes], folders: set[Path]) -> dict[str, bool]:
         """Store blobs and also sync some folders; True for each blob that was created."""
-        staged: dict[str, Path] = {}
-        try:
-            for path, data in blobs.items():
-                final = self.root / check_path(path)
-                with translated("write", path, self.uri):
-                    folders |= _make_folder(final.parent)
-                    staged[path] = _staged(final)
-                    staged[path].write_bytes(data)
-            self._sync_files(staged)
+        with self._staged(blobs, folders) as staged:
             created = {path: self._publish(path, file) for path, file in staged.items()}
-        finally:
-            for path, file in staged.items():
-                with translated("delete", path, self.uri):
-                    file.unlink(missing_ok=True)
         # Even if another writer was first: it may not have reached this line yet.
         self._sync_folders(folders)
         return created
 
-    def _publish(self, path: str, staged: Path) -> bool:
+    @contextmanager
+    def _staged(self, blobs: Mapping[str, bytes], folders: set[Path]) -> Iterator[dict[str, str]]:
+        """Write and sync blobs beside their final names, and clean up after the block.
+
+        Yields the files by path. The folders whose listings the block changes are added to
+        `folders`.
+        """
+        staged: dict[str, str] = {}
+        made: set[str] = set()
+        # Texts and one number for all: objects for each cost more than the system's calls.
+        unique = uuid.uuid4().int
+        try:
+            for path, data in blobs.items():
+                final = f"{self.uri}/{check_path(path)}"
+                folder = final.rpartition("/")[0]
+                with translated("write", path, self.uri):
+                    if folder not in made:
+                        folders |= _make_folder(Path(folder))
+                        made.add(folder)
+                    staged[path] = _unfinished(final, unique)
+                    with open(staged[path], "wb") as file:
+                        file.write(data)
+            self._sync_files(staged)
+            yield staged
+        finally:
+            for path, unfinished in staged.items():
+                with translated("delete", path, self.uri), suppress(FileNotFoundError):
+                    os.unlink(unfinished)
+
+    def _publish(self, path: str, staged: str) -> bool:
         with translated("write", path, self.uri):
             try:
-                os.link(staged, self.root / path)
+                os.link(staged, f"{self.uri}/{path}")
             except FileExistsError:
                 return False
             except OSError as error:
@@ -263,8 +276,8 @@ class LocalBlobs:
                 ) from error
         return True
 
-    def _sync_files(self, files: Mapping[str, Path]) -> None:
-        def sync(item: tuple[str, Path]) -> None:
+    def _sync_files(self, files: Mapping[str, Path | str]) -> None:
+        def sync(item: tuple[str, Path | str]) -> None:
             with translated("write", item[0], self.uri):
                 _sync(item[1])
 
@@ -280,12 +293,12 @@ class LocalBlobs:
             self._parallel.map(sync, folders)
 
 
-def _staged(final: Path) -> Path:
+def _unfinished(final: Path | str, unique: int) -> str:
     """Return where a file is written before it gets its name.
 
     obstore leaves names that end in # and digits out of every listing.
     """
-    return final.with_name(f"{final.name}#{uuid.uuid4().int}")
+    return f"{final}#{unique}"
 
 
 def _up_to_root(path: str, file: Path) -> Sequence[Path]:
@@ -303,7 +316,7 @@ def _make_folder(folder: Path) -> set[Path]:
     return {folder, *(path.parent for path in missing)}
 
 
-def _sync(path: Path) -> None:
+def _sync(path: Path | str) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -54,11 +54,12 @@ class MemoryBlobs:
                     self._blobs[path] = (held, self._clock())
         return there
 
-    def replace(self, path: str, data: bytes) -> None:
-        """Store a blob, in the place of one that may be there."""
-        check_path(path)
-        with self._lock:
-            self._blobs[path] = (bytes(data), self._clock())
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, in the place of those that exist."""
+        for path, data in blobs.items():
+            check_path(path)
+            with self._lock:
+                self._blobs[path] = (bytes(data), self._clock())
 
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed."""

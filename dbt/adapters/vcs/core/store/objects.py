@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar, cast
 
@@ -24,7 +23,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.cache import ObjectCache
-from dbt.adapters.vcs.core.store.lease import LOOKED, is_running
+from dbt.adapters.vcs.core.store.lease import create_or_renew
 from dbt.adapters.vcs.core.store.write_once import check_write_once
 
 V = TypeVar("V", bound=Value)
@@ -87,9 +86,7 @@ class ObjectStore:
                 waiting, files = dict(self._waiting), list(self._files)
             if files:
                 self._blobs.sync(files)
-            if waiting:
-                there = self._blobs.create_all(waiting)
-                self._store_again({path: waiting[path] for path in there})
+            create_or_renew(self._blobs, waiting, is_alone=self._is_alone)
             with self._lock:
                 for path in waiting:
                     self._weight -= len(self._waiting.pop(path, b""))
@@ -104,20 +101,6 @@ class ObjectStore:
             yield
         finally:
             self._is_alone = False
-
-    def _store_again(self, there: Mapping[str, bytes]) -> None:
-        """Store once more what was there already, in case it was just being deleted.
-
-        A collection looks at an object's age and then deletes it, which are two requests. Whoever
-        renewed the object in between waits until no such look counts any more.
-        """
-        if not there:
-            return
-        times = (self._blobs.modified_at(path) for path in there)
-        now = next((at for at in times if at is not None), None)
-        if now is not None and not self._is_alone and is_running(self._blobs, now):
-            time.sleep(LOOKED)
-        self._blobs.create_all(there)
 
     def check_write_once(self, value: Value) -> None:
         """Check, with a value that was put, that the store refuses to create an existing blob.

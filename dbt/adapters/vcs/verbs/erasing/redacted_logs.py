@@ -49,4 +49,4 @@ def plan_redaction(blobs: Blobs, folder: str, change: Callable[[str], str]) -> L
 def apply_redaction(blobs: Blobs, plan: LogRedaction) -> None:
     """Write the files, once it is stored where the old digests lead."""
     for path, data in plan.files.items():
-        blobs.replace(path, data)
+        blobs.replace_all({path: data})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
@@ -14,16 +12,12 @@ from dbt.adapters.vcs.iceberg.branch_export import Registration
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder
 from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
 from dbt.adapters.vcs.merges.export_rules import CatalogTarget
-
-_INSTALL: Final = (
-    "Registering tables in a catalog needs a package that is not installed. Install it: "
-    "pip install 'dbt-vcs[catalog]'"
-)
-
-TABLE: Final = "table"
-VIEW: Final = "view"
+from dbt.adapters.vcs.verbs.upkeep.catalog_client import TABLE, UNREADABLE, VIEW, CatalogClient
 
 Locations = Mapping[RelationName, str]
+
+_TURNS: Final = 3
+"""How often a name is looked at that others take or leave at the same time."""
 
 
 def register_exported(
@@ -63,7 +57,7 @@ class _Registering:
         self._branch = branch
         self._target = target
         self._place = place
-        self._catalog = _Catalog(target)
+        self._catalog = CatalogClient(target)
         self._has_views = True
         self._known: dict[RelationName, str] = {}
         self._changed: set[RelationName] = set()
@@ -121,18 +115,40 @@ class _Registering:
             if kind == VIEW and not self._has_views:
                 continue
             try:
-                if self._is_ours(relation, kind):
-                    self._catalog.put(kind, self._identifier(relation), wanted[relation])
+                if self._is_put(relation, kind, wanted[relation]):
                     self._known[relation] = wanted[relation]
                     self._changed.add(relation)
             except NotImplementedError:
                 self._has_views = False
 
+    def _is_put(self, relation: RelationName, kind: str, location: str) -> bool:
+        """Register or replace a table or view; return False if the name is somebody else's."""
+        identifier = self._identifier(relation)
+        why: str | None = None
+        for _ in range(_TURNS):
+            found = self._catalog.location_of(kind, identifier)
+            if found is None and relation in self._known:
+                # Some servers say that there is no table when its metadata is gone.
+                found = UNREADABLE
+            if found is None:
+                why = self._catalog.register(kind, identifier, location)
+            elif not self._is_ours(relation, kind, found):
+                return False
+            else:
+                why = self._catalog.replace(kind, identifier, location)
+            if why is None:
+                return True
+            # Somebody was faster: whose is it?
+        self._refuse(relation, f"something else of the name {'.'.join(identifier)} ({why})")
+        return False
+
     def _is_dropped(self, relation: RelationName) -> bool:
         """Drop what was registered, and return whether that was ours."""
         kind = self._kind(self._known[relation])
-        if not self._is_ours(relation, kind):
+        found = self._catalog.location_of(kind, self._identifier(relation))
+        if found is not None and not self._is_ours(relation, kind, found):
             return False
+        # Even if none is found: its metadata is gone with the export, and the name may be left.
         self._catalog.drop(kind, self._identifier(relation))
         del self._known[relation]
         return True
@@ -144,131 +160,23 @@ class _Registering:
     def _views(self) -> str:
         return self._place.uri(f"{self._place.folder}/views/")
 
-    def _is_ours(self, relation: RelationName, kind: str) -> bool:
-        """Return whether the catalog has nothing of the name, or what this export put there."""
+    def _is_ours(self, relation: RelationName, kind: str, found: str) -> bool:
+        """Return whether what the catalog has is what this export put there, by its location."""
         folder = self._place.uri(self._folder.folder_of(relation)) + "/"
-        found = self._catalog.location_of(kind, self._identifier(relation))
-        if found is None or found.startswith(self._views if kind == VIEW else folder):
+        if found.startswith(self._views if kind == VIEW else folder):
             return True
-        if found == "" and relation in self._known:
+        if found == UNREADABLE and relation in self._known:
             # The table left the export, and its files with it.
             return True
         shown = ".".join(self._identifier(relation))
-        self._refused[relation] = (
-            f"the catalog has another {kind} {shown}, whose metadata is "
-            f"{found or 'not readable'}. Drop it there, or choose another namespace in vcs.yml."
-        )
+        self._refuse(relation, f"another {kind} {shown}, whose metadata is {found}")
         return False
+
+    def _refuse(self, relation: RelationName, found: str) -> None:
+        self._refused[relation] = (
+            f"the catalog has {found}. Drop it there, or choose another namespace in vcs.yml."
+        )
 
     def _identifier(self, relation: RelationName) -> tuple[str, ...]:
         namespace = self._target.namespace_of(self._branch, relation.schema)
         return (*namespace, relation.identifier)
-
-
-class _Catalog:
-    """PyIceberg's catalog; what fails in it is a StorageError that names it."""
-
-    def __init__(self, target: CatalogTarget) -> None:
-        try:
-            from pyiceberg import catalog, exceptions
-        except ImportError as error:
-            raise InputError(_INSTALL) from error
-        self._name = target.name
-        self._exceptions = exceptions
-        try:
-            self._catalog: Any = catalog.load_catalog(target.name, **target.properties)
-        except Exception as error:
-            raise InputError(
-                f"The catalog {target.name!r} can't be opened: {_told(error)}. Its settings are "
-                "those of vcs.yml, of .pyiceberg.yaml and of variables that begin with "
-                f"PYICEBERG_CATALOG__{target.name.upper().replace('-', '_')}__."
-            ) from error
-
-    def need_namespace(self, namespace: tuple[str, ...]) -> None:
-        """Make a namespace, and those around it, unless they are there."""
-        for depth in range(1, len(namespace) + 1):
-            part = namespace[:depth]
-            self._try(partial(self._catalog.create_namespace_if_not_exists, part))
-
-    def location_of(self, kind: str, identifier: tuple[str, ...]) -> str | None:
-        """Return where a table's metadata or a view's folder is.
-
-        None if there is none of the kind, "" if its metadata can't be read.
-
-        Raises:
-            NotImplementedError: The catalog can't have views.
-        """
-
-        def load() -> str | None:
-            try:
-                if kind == VIEW:
-                    return str(self._catalog.load_view(identifier).metadata.location) + "/"
-                return str(self._catalog.load_table(identifier).metadata_location)
-            except (self._exceptions.NoSuchTableError, self._exceptions.NoSuchViewError):
-                return None
-            except FileNotFoundError:
-                return ""
-
-        found: str | None = self._try(load)
-        return found
-
-    def put(self, kind: str, identifier: tuple[str, ...], location: str) -> None:
-        """Let a table or view have its metadata in a file, whether it is there or not."""
-
-        def put() -> None:
-            try:
-                self._register(kind, identifier, location)
-            except (
-                self._exceptions.TableAlreadyExistsError,
-                self._exceptions.ViewAlreadyExistsError,
-            ):
-                self._replace(kind, identifier, location)
-
-        self._try(put)
-
-    def _register(self, kind: str, identifier: tuple[str, ...], location: str) -> None:
-        if kind == VIEW:
-            self._catalog.register_view(identifier, location)
-        else:
-            self._catalog.register_table(identifier, location)
-
-    def _replace(self, kind: str, identifier: tuple[str, ...], location: str) -> None:
-        if kind == TABLE:
-            try:
-                self._catalog.register_table(identifier, location, overwrite=True)
-                return
-            except (
-                NotImplementedError,
-                self._exceptions.TableAlreadyExistsError,
-                self._exceptions.BadRequestError,
-            ):
-                pass
-        # Most catalogs don't know how. Dropping it there deletes no file.
-        self.drop(kind, identifier)
-        self._register(kind, identifier, location)
-
-    def drop(self, kind: str, identifier: tuple[str, ...]) -> None:
-        """Take a table or view out of the catalog, if it is there; its files stay."""
-
-        def drop() -> None:
-            try:
-                if kind == VIEW:
-                    self._catalog.drop_view(identifier)
-                else:
-                    self._catalog.drop_table(identifier)
-            except (self._exceptions.NoSuchTableError, self._exceptions.NoSuchViewError):
-                return
-
-        self._try(drop)
-
-    def _try(self, work: Callable[[], Any]) -> Any:
-        try:
-            return work()
-        except (NotImplementedError, StorageError):
-            raise
-        except Exception as error:
-            raise StorageError(f"The catalog {self._name!r} failed: {_told(error)}.") from error
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(". \n")

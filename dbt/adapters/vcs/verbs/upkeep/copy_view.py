@@ -68,9 +68,9 @@ class CopyView:
         """Refuse: nothing is written through a view."""
         raise AssertionError(blobs)
 
-    def replace(self, path: str, data: bytes) -> None:
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
         """Refuse: nothing is written through a view."""
-        raise AssertionError(path)
+        raise AssertionError(blobs)
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         """Yield nothing: a copy has no need of them."""

@@ -45,7 +45,12 @@ def export(
     )
     if rule.catalog is None:
         return report
-    done = register_exported(repository, branch, rule.catalog, place=place, everything=everything)
+    try:
+        done = register_exported(
+            repository, branch, rule.catalog, place=place, everything=everything
+        )
+    except VcsError as error:
+        raise type(error)(f"{error} The files of the export are written all the same.") from error
     return replace(report, registration=done)
 
 

@@ -30,7 +30,7 @@ _CAUSES: Final = (
         "Tables have no sort order that clients set; dbt's `cluster_by` does that.",
     ),
     (r"chooses the location", "The catalog chooses the location of a table."),
-    (r"catalog serves tables in format version", "The catalog serves one format version, 2."),
+    (r"catalog serves tables in format version", "The catalog serves format versions 2 and 3."),
     (
         r"can't be a (schema|table)",
         "Schemas and tables have names of letters, digits and underscores, as in Spark's catalog.",

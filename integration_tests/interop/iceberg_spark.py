@@ -28,6 +28,12 @@ SETTINGS = {
 }
 
 
+def served(url: str, warehouse: str | None = None) -> dict[str, str]:
+    """Return the settings of a catalog that is served at a URL, of one revision or of all."""
+    options = {"type": "rest", "uri": url, "cache-enabled": "false"}
+    return options if warehouse is None else {**options, "warehouse": warehouse}
+
+
 class SparkError(Exception):
     """What Spark refused, in its words."""
 

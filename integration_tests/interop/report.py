@@ -29,7 +29,8 @@ def cases(results: Iterable[Path]) -> Counter[tuple[str, str]]:
     for case in chain(*(ElementTree.parse(file).iter("testcase") for file in results)):
         failed = case.find("failure") is not None or case.find("error") is not None
         skipped = case.find("skipped") is not None
-        file = case.get("classname", "").rpartition(".")[2]
+        parts = case.get("classname", "").split(".")
+        file = next(part for part in reversed(parts) if part.startswith("test_"))
         found[file, "failed" if failed else "skipped" if skipped else "passed"] += 1
     return found
 

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.server_process import ServerProcess, serving
 
-from .iceberg_spark import IcebergSpark, SparkError
+from .iceberg_spark import IcebergSpark, SparkError, served
 from .write_cases import MODES
 
 ROUNDS = 8
@@ -40,8 +40,7 @@ def server(lake: Lake) -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def spark(server: ServerProcess) -> Iterator[IcebergSpark]:
-    options = {"type": "rest", "uri": server.url, "warehouse": "main", "cache-enabled": "false"}
-    with IcebergSpark({"vcs": options}) as session:
+    with IcebergSpark({"vcs": served(server.url, "main")}) as session:
         yield session
 
 

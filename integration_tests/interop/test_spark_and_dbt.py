@@ -13,7 +13,7 @@ from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.functional.life.shop import Shop, make_shop
 from tests.unit.serve.server_process import ServerProcess, serving
 
-from .iceberg_spark import IcebergSpark
+from .iceberg_spark import IcebergSpark, served
 from .write_cases import MODES
 
 # The first build makes orders 0 to 99. Later ones change 0 to 9, and add one.
@@ -48,8 +48,7 @@ def server(shop: Shop) -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def spark(server: ServerProcess) -> Iterator[IcebergSpark]:
-    options = {"type": "rest", "uri": server.url, "warehouse": "main", "cache-enabled": "false"}
-    with IcebergSpark({"vcs": options}) as session:
+    with IcebergSpark({"vcs": served(server.url, "main")}) as session:
         yield session
 
 

@@ -8,37 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.api import Client
 from tests.property.test_iceberg_laws import rows_of
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.server_process import serving
 
-from .conftest import SPARK
-from .iceberg_spark import IcebergSpark, SparkError
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A repository of its own, since these cases change it."""
-    lake = Lake(tmp_path_factory.mktemp("changes") / "ware house")
-    head = lake.repository.branch("main").head
-    lake.repository.create_branch("dev", head, author="ann")
-    return lake
-
-
-@pytest.fixture(scope="module")
-def dev(shop: Lake) -> Iterator[Client]:
-    """The branch that is changed, with the Spark of this package."""
-    with connect(shop.blobs.uri, "dev", schema="s", spark=SPARK, author="ann") as client:
-        yield client
+from .iceberg_spark import IcebergSpark, SparkError, served
 
 
 @pytest.fixture(scope="module")
 def spark(shop: Lake) -> Iterator[IcebergSpark]:
     """Spark with Iceberg, with a catalog of each branch."""
     with serving(Path(shop.blobs.uri)) as server:
-        common = {"type": "rest", "uri": server.url, "cache-enabled": "false"}
-        catalogs = {name: {**common, "warehouse": name} for name in ("main", "dev")}
+        catalogs = {name: served(server.url, name) for name in ("main", "dev")}
         with IcebergSpark(catalogs) as session:
             yield session
 
@@ -92,7 +74,7 @@ def test_a_view_that_it_creates_replaces_and_drops(dev: Client, spark: IcebergSp
         assert rows_of(spark.sql(shown)) == Counter({(2, 4): 1, (3, 6): 1})
     assert rows_of(dev.sql("select euros, id from dear")) == Counter({(4, 2): 1, (6, 3): 1})
     spark.sql("create or replace view dear as select id from s.sold where price > 4")
-    spark.sql("alter view dear set tblproperties ('owner' = 'ann')")
+    spark.sql("alter view dear set tblproperties ('team' = 'sales')")
     assert rows_of(dev.sql("select * from dear")) == Counter({(3,): 1})
     assert rows_of(spark.sql("select * from dear")) == Counter({(3,): 1})
     spark.sql("drop view dear")

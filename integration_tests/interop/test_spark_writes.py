@@ -9,31 +9,14 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.property.test_iceberg_laws import rows_of
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.server_process import serving
 
-from .conftest import SPARK
-from .iceberg_spark import IcebergSpark, SparkError
+from .iceberg_spark import IcebergSpark, SparkError, served
 from .write_cases import CHANGES, MODES, REFUSED, WRITES
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A repository of its own, since these cases change it."""
-    lake = Lake(tmp_path_factory.mktemp("writes") / "ware house")
-    head = lake.repository.branch("main").head
-    lake.repository.create_branch("dev", head, author="ann")
-    return lake
-
-
-@pytest.fixture(scope="module")
-def dev(shop: Lake) -> Iterator[Client]:
-    """The branch that is changed, with the Spark of this package."""
-    with connect(shop.blobs.uri, "dev", schema="s", spark=SPARK, author="ann") as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +24,8 @@ def spark(shop: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iceb
     """Spark with Iceberg, with the catalog of the branch and one of plain tables."""
     folder = tmp_path_factory.mktemp("plain")
     with serving(Path(shop.blobs.uri)) as server:
-        common = {"cache-enabled": "false"}
-        served = {**common, "type": "rest", "uri": server.url, "warehouse": "dev"}
-        plain = {**common, "type": "hadoop", "warehouse": str(folder)}
-        with IcebergSpark({"dev": served, "plain": plain}) as session:
+        plain = {"type": "hadoop", "warehouse": str(folder), "cache-enabled": "false"}
+        with IcebergSpark({"dev": served(server.url, "dev"), "plain": plain}) as session:
             session.sql("create namespace plain.s")
             yield session
 

@@ -21,6 +21,16 @@ _MERGE: Final = (
     " cast(id as int) as v from range(30)) as s on t.id = s.id"
 )
 
+_VECTORS: Final = _PARTED.replace(
+    "{modes}",
+    "tblproperties ('format-version' = '{version}', 'write.delete.mode' = 'merge-on-read',"
+    " 'write.update.mode' = 'merge-on-read', 'write.merge.mode' = 'merge-on-read')",
+)
+_UPSERT: Final = (
+    f"{_MERGE} when matched and s.id % 2 = 0 then delete when matched then update set v = -s.v"
+    " when not matched then insert *"
+)
+
 # Each is run once for copy-on-write, and once for merge-on-read.
 CHANGES: Final[dict[str, tuple[str, ...]]] = {
     "update": (
@@ -58,8 +68,7 @@ CHANGES: Final[dict[str, tuple[str, ...]]] = {
         _PARTED,
         _ROWS,
         _NULLS,
-        f"{_MERGE} when matched and s.id % 2 = 0 then delete when matched then update set v = -s.v"
-        " when not matched then insert *",
+        _UPSERT,
         f"{_MERGE} when matched then update set * when not matched and s.id > 80 then insert"
         " (id, part) values (s.id, 'late') when not matched by source and t.id < 10 then delete"
         " when not matched by source and t.id > 30 then update set v = 1",
@@ -116,6 +125,18 @@ CHANGES: Final[dict[str, tuple[str, ...]]] = {
         "delete from {t} where s = 'k/1=ü%' and id > 6",
         "update {t} set day = null where id = 4",
         "delete from {t} where n is null",
+    ),
+    "parts_of_times": (
+        "create table {t} (id bigint, at timestamp, local timestamp_ntz, price decimal(18, 10))"
+        " using iceberg partitioned by (at, local, price) {modes}",
+        "insert into {t} select id, timestamp'2026-11-20 12:00:00.5' + make_dt_interval(id % 2),"
+        " timestamp_ntz'1969-12-31 23:59:59.999999', id % 3 / 10000000 from range(12)",
+        "insert into {t} values (50, null, null, null), (51, timestamp'0999-01-01 00:00:00',"
+        " null, 99999999.9999999999), (52, null, timestamp_ntz'2026-11-20 00:00:00', 0)",
+        "delete from {t} where at = timestamp'2026-11-21 12:00:00.5' and id > 6",
+        "update {t} set price = 0.0000000001 where id in (4, 50)",
+        "delete from {t} where price is null or price = 0",
+        "update {t} set id = id + 1 where local < timestamp_ntz'2000-01-01 00:00:00'",
     ),
 }
 
@@ -232,6 +253,26 @@ WRITES: Final[dict[str, tuple[str, ...]]] = {
         " map('rewrite-all', 'true'))",
         "delete from {t} where id in (12, 13)",
     ),
+    "format_3": (
+        _VECTORS.replace("{version}", "3"),
+        _ROWS,
+        "delete from {t} where id in (5, 9)",
+        "delete from {t} where id = 13",
+        "update {t} set v = v + 1 where id % 7 = 0",
+        _UPSERT,
+        "insert into {t} values (200, 'p1', 1)",
+        "delete from {t} where part = 'p1'",
+    ),
+    "raised_to_format_3": (
+        _VECTORS.replace("{version}", "2"),
+        _ROWS,
+        "delete from {t} where id in (5, 9)",
+        "alter table {t} set tblproperties ('format-version' = '3')",
+        "delete from {t} where id = 13",
+        "update {t} set v = 0 where id = 17",
+        "insert into {t} values (200, 'p1', 1)",
+        _UPSERT,
+    ),
 }
 
 # Statements before, the one that is refused, and what its error says.
@@ -246,9 +287,9 @@ REFUSED: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
         "create table {t} using iceberg partitioned by (bucket(4, id)) as select id from range(4)",
         "values of columns",
     ),
-    "rows partitioned by a timestamp": (
-        ("create table {t} (id bigint, at timestamp) using iceberg partitioned by (at)",),
-        "insert into {t} values (1, timestamp'2026-11-20 12:00:00.5')",
+    "rows partitioned by a double": (
+        ("create table {t} (id bigint, x double) using iceberg partitioned by (x)",),
+        "insert into {t} values (1, 0.5D)",
         "only Spark knows",
     ),
     "an empty string as a partition": (

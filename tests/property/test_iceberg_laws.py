@@ -6,6 +6,7 @@ import datetime
 import math
 import tempfile
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from pyiceberg.expressions import EqualTo, GreaterThanOrEqual, IsNull, LessThan
 
 from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.rows.types import arrow_type
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection, duckdb_rows, pyiceberg_rows
 from tests.unit.type_values import VALUES
@@ -175,6 +177,9 @@ def _check_filters(lake: Lake, location: str, table: LazyTable, data: Any) -> No
                 # another value.
                 if field.type not in ("float", "double") and sign != "<>":
                     shown = value.isoformat() if isinstance(value, datetime.date) else value
+                    if isinstance(value, Decimal):
+                        # PyIceberg takes a decimal of the column's own scale.
+                        shown = pa.scalar(value, arrow_type(field.type)).as_py()
                     assert rows_of(pyiceberg_rows(location, form(field.name, shown))) == rows
 
 

@@ -1,16 +1,12 @@
 import datetime
 import json
-import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from pyroaring import BitMap64
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.iceberg.deletion_vectors import vector_of
 from dbt.adapters.vcs.iceberg.manifest_lists import number_of
 from dbt.adapters.vcs.iceberg.table_metadata import TableDocument
 from tests.unit.iceberg.lake import Lake
@@ -173,17 +169,6 @@ def test_deletions_are_vectors_in_format_version_3(lake: Lake, duck: Any) -> Non
     assert metadata["next-row-id"] == 21
     old = pyiceberg_rows(first.location, snapshot_id=metadata["snapshots"][2]["snapshot-id"])
     assert old.num_rows == 18
-
-
-@pytest.mark.parametrize(
-    "positions",
-    [[0], [1, 65_535, 65_536, 70_000], list(range(5, 9_000, 2)), [3, 2**32, 2**32 + 7, 2**40]],
-)
-def test_a_vector_holds_the_positions_that_were_deleted(positions: list[int]) -> None:
-    data = vector_of(np.array(positions, np.int64))
-    assert data[:4] == (len(data) - 8).to_bytes(4, "big")
-    assert data[-4:] == zlib.crc32(data[4:-4]).to_bytes(4, "big")
-    assert list(BitMap64.deserialize(data[8:-4])) == positions
 
 
 def test_a_filter_finds_rows_by_a_partition_column_that_is_not_selected(lake: Lake) -> None:

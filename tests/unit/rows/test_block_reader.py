@@ -137,3 +137,20 @@ def test_deletions_of_some_blocks_come_in_rising_order() -> None:
     stone = Tombstone(path="f", bytes=1, targets={"a": 1, "b": 2})
     found = stored(table).deletions([stone], ["b", "c"])
     assert {path: rows.tolist() for path, rows in found.items()} == {"b": [2, 7]}
+
+
+def test_positions_of_few_tombstones_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_KEPT_DELETIONS", 5)
+    blobs, reads = MemoryBlobs(), []
+    for name in "xyz":
+        table = pa.table({FILE_COLUMN: ["b", "b"], POSITION_COLUMN: [ord(name), 2]})
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink)
+        blobs.create(name, sink.getvalue().to_pybytes())
+    files = Files(blobs)
+    read = files._read_deletions
+    monkeypatch.setattr(files, "_read_deletions", lambda *of: reads.append(of[0]) or read(*of))
+    for name in "xyxyzzxz":
+        assert files.deleted(name, "b")[0].tolist() == [ord(name), 2]
+    # The third made room by forgetting the first two.
+    assert reads == ["x", "y", "z", "x"]

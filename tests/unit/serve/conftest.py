@@ -18,6 +18,8 @@ from tests.unit.warehouse import Warehouse
 class PlainMaker:
     """Makes documents that say which version they are of."""
 
+    format_version = 2
+
     def __init__(self) -> None:
         self.made: list[str] = []
         self.refused: str | None = None

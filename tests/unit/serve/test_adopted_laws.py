@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.unit.iceberg.lake import Lake
 
-from .test_adopted_rows import Writer
+from .hand_writer import VectorWriter, Writer
 
 STEPS = st.lists(
     st.one_of(
@@ -49,10 +49,12 @@ class Model:
 
 
 @settings(max_examples=settings().max_examples // 20, suppress_health_check=[HealthCheck.too_slow])
-@given(STEPS)
-def test_appends_deletions_updates_and_rewrites(steps: list[tuple[str, Any]]) -> None:
+@given(STEPS, st.sampled_from([Writer, VectorWriter]))
+def test_appends_deletions_updates_and_rewrites(
+    steps: list[tuple[str, Any]], kind: type[Writer]
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        writer, model, keys = Writer(Lake(Path(folder) / "lake")), Model(), iter(range(1_000))
+        writer, model, keys = kind(Lake(Path(folder) / "lake")), Model(), iter(range(1_000))
         for step, (work, what) in enumerate(steps):
             base = writer.load()
             shown = writer.shown_deletes(base) if base["current-snapshot-id"] is not None else []

@@ -6,226 +6,31 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.iceberg.avro_files import read_avro
-from dbt.adapters.vcs.iceberg.manifest_files import list_bytes
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter
 from dbt.adapters.vcs.verbs.changing.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from dbt.adapters.vcs.worktree.table_version import Version
 from tests.unit.iceberg.lake import Lake
-from tests.unit.serve.test_writing import COLUMNS, TABLES, client_of, create, head, refusal
+from tests.unit.serve.hand_writer import Record, VectorWriter, Writer
+from tests.unit.serve.test_writing import COLUMNS, TABLES, head, refusal
 
-Record = dict[str, Any]
 KEY_AND_NAME = [(1, "a"), (2, "b")]
 
 
-class Writer:
-    """A client that writes its files by hand, and may write wrong ones."""
-
-    def __init__(self, lake: Lake, *, partitioned: bool = False, keyed: bool = True) -> None:
-        self.lake = lake
-        self.http = client_of(lake)
-        self.made = 0
-        self.ids: dict[str, str] = {}
-        """Field ids of renamed columns by their names."""
-        by_name = {"source-id": 2, "name": "name", "transform": "identity"}
-        more: Record = {"partition-spec": {"fields": [by_name]}} if partitioned else {}
-        if not keyed:
-            more["schema"] = {**COLUMNS, "identifier-field-ids": []}
-        create(self.http, **more)
-
-    def load(self) -> Record:
-        found: Record = self.http.get(f"{TABLES}/t").json()["metadata"]
-        return found
-
-    def write(
-        self, base: Record, rows: list[tuple[Any, ...]], inside: str = "", **columns: Any
-    ) -> str:
-        """Write a data file into the folder handed out, and return its URI."""
-        self.made += 1
-        types = {"id": pa.int64(), "name": pa.string(), "day": pa.date32(), **columns}
-        fields = [
-            pa.field(
-                name,
-                type_,
-                metadata={"PARQUET:field_id": str(field_number(self.ids.get(name, name)))},
-            )
-            for name, type_ in types.items()
-            if type_ is not None
-        ]
-        padded = [dict(zip(types, (*row, None, None), strict=False)) for row in rows]
-        table = pa.Table.from_pylist(padded, schema=pa.schema(fields))
-        uri = f"{base['properties']['write.data.path']}/{inside}{self.made}.parquet"
-        path = Path(uri.removeprefix("file://"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, path)
-        return uri
-
-    def delete(self, base: Record, rows: dict[str, list[int]]) -> str:
-        """Write a file of deleted positions by the URI of their file, and return its URI."""
-        self.made += 1
-        pairs = [(uri, position) for uri, positions in rows.items() for position in positions]
-        names = [uri for uri, _ in pairs]
-        places = pa.array([position for _, position in pairs], pa.int64())
-        uri = f"{base['properties']['write.data.path']}/{self.made}-deletes.parquet"
-        path = Path(uri.removeprefix("file://"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table({"file_path": pa.array(names, pa.string()), "pos": places}), path)
-        return uri
-
-    def snapshot(
-        self,
-        base: Record,
-        files: list[str],
-        deletes: tuple[str, ...] = (),
-        *,
-        values: tuple[str, ...] = (),
-        by: tuple[str, ...] = ("id",),
-        dropped: tuple[str, ...] = (),
-        format: str = "PARQUET",
-    ) -> Record:
-        """Write manifests and a list of all files of a snapshot, and return the request.
-
-        Args:
-            base: The table as the client loaded it.
-            files: URIs of data files.
-            deletes: URIs of files of deleted positions.
-            values: URIs of files of deleted values, of the columns `by`.
-            by: These columns.
-            dropped: URIs of delete files that are left out.
-            format: The format of the delete files, as the manifest says it.
-        """
-        self.made += 1
-        folder = base["properties"]["write.metadata.path"]
-        listing = f"{folder}/l{self.made}.avro"
-        manifests = []
-        for kind, paths in ((0, files), (1, deletes), (2, values)):
-            if paths:
-                manifest = f"{folder}/m{self.made}-{kind}.avro"
-                ids = [field_number(name) for name in by] if kind == 2 else None
-                entries = [
-                    {"status": 1, "file": file, "content": kind, "ids": ids} for file in paths
-                ]
-                entries += [
-                    {"status": 2, "file": file, "content": kind, "ids": None}
-                    for file in dropped
-                    if kind == 1
-                ]
-                self._put(manifest, _manifest(entries, format if kind else "PARQUET"))
-                manifests.append(_listed(manifest, min(kind, 1)))
-        self._put(listing, list_bytes(manifests, {}, 2))
-        id = self.made
-        snapshot = {
-            "snapshot-id": id,
-            "parent-snapshot-id": base["current-snapshot-id"],
-            "manifest-list": listing,
-            "summary": {"operation": "append"},
-        }
-        shown = {"action": "set-snapshot-ref", "ref-name": "main", "snapshot-id": id}
-        return {
-            "requirements": [],
-            "updates": [{"action": "add-snapshot", "snapshot": snapshot}, shown],
-        }
-
-    def shown_deletes(self, base: Record) -> list[str]:
-        """Return the delete files of the snapshot that a client loaded."""
-        listing = next(
-            item["manifest-list"]
-            for item in base["snapshots"]
-            if item["snapshot-id"] == base["current-snapshot-id"]
-        )
-        manifests = [item for item in self.records(listing) if item["content"] == 1]
-        return [
-            entry["data_file"]["file_path"]
-            for item in manifests
-            for entry in self.records(item["manifest_path"])
-        ]
-
-    @staticmethod
-    def records(uri: str) -> list[Record]:
-        return read_avro(Path(uri.removeprefix("file://")).read_bytes())
-
-    def send(self, request: Record) -> Any:
-        return self.http.post(f"{TABLES}/t", json=request)
-
-    def rows(self) -> list[tuple[Any, ...]]:
-        return sorted(self.rows_in_any_order())
-
-    def rows_in_any_order(self) -> list[tuple[Any, ...]]:
-        lazy = open_table(self.lake.repository, RelationName("s", "t"), head(self.lake), None)
-        found = lazy.to_arrow().select(["id", "name"]).to_pydict().values()
-        return list(zip(*found, strict=True))
-
-    def _put(self, uri: str, data: bytes) -> None:
-        path = Path(uri.removeprefix("file://"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-
-def _manifest(entries: list[Record], format: str) -> bytes:
-    import io
-
-    import fastavro
-
-    file = {
-        "type": "record",
-        "name": "r2",
-        "fields": [
-            {"name": "content", "type": "int"},
-            {"name": "file_path", "type": "string"},
-            {"name": "file_format", "type": "string"},
-            {"name": "record_count", "type": "long"},
-            {"name": "equality_ids", "type": ["null", {"type": "array", "items": "int"}]},
-        ],
-    }
-    schema = {
-        "type": "record",
-        "name": "manifest_entry",
-        "fields": [{"name": "status", "type": "int"}, {"name": "data_file", "type": file}],
-    }
-    records = [
-        {
-            "status": item["status"],
-            "data_file": {
-                "content": item["content"],
-                "file_path": item["file"],
-                "file_format": format,
-                # A count that is never right.
-                "record_count": 77,
-                "equality_ids": item["ids"],
-            },
-        }
-        for item in entries
-    ]
-    out = io.BytesIO()
-    fastavro.writer(out, fastavro.parse_schema(schema), records)
-    return out.getvalue()
-
-
-def _listed(manifest: str, content: int) -> Record:
-    zeros = (
-        "manifest_length partition_spec_id sequence_number min_sequence_number added_snapshot_id "
-        "added_files_count existing_files_count deleted_files_count added_rows_count "
-        "existing_rows_count deleted_rows_count"
-    )
-    return {
-        **dict.fromkeys(zeros.split(), 0),
-        "manifest_path": manifest,
-        "content": content,
-        "partitions": None,
-    }
+WRITERS = pytest.mark.parametrize(
+    "writer", [Writer, VectorWriter], ids=["positions", "vectors"], indirect=True
+)
 
 
 @pytest.fixture
-def writer(tmp_path: Path) -> Writer:
-    return Writer(Lake(tmp_path / "lake"))
+def writer(tmp_path: Path, request: Any) -> Writer:
+    kind: type[Writer] = getattr(request, "param", Writer)
+    return kind(Lake(tmp_path / "lake"))
 
 
 def test_counts_come_from_the_files(writer: Writer) -> None:
@@ -333,6 +138,7 @@ def filled(writer: Writer) -> tuple[Writer, str]:
     return writer, file
 
 
+@WRITERS
 def test_rows_deleted_by_position_are_gone_from_this_version_alone(
     filled: tuple[Writer, str],
 ) -> None:
@@ -354,6 +160,7 @@ def test_rows_deleted_by_position_are_gone_from_this_version_alone(
     assert writer.rows() == [(4, "d")]
 
 
+@WRITERS
 def test_deletions_that_are_sent_twice_are_made_once(filled: tuple[Writer, str]) -> None:
     writer, file = filled
     base = writer.load()
@@ -364,6 +171,7 @@ def test_deletions_that_are_sent_twice_are_made_once(filled: tuple[Writer, str])
     assert head(writer.lake) == before
 
 
+@WRITERS
 def test_an_update_deletes_a_row_and_brings_another_of_its_key(filled: tuple[Writer, str]) -> None:
     writer, file = filled
     base = writer.load()
@@ -375,6 +183,7 @@ def test_an_update_deletes_a_row_and_brings_another_of_its_key(filled: tuple[Wri
         assert writer.rows() == [(1, "z"), (2, "b"), (3, "c"), (4, "d")]
 
 
+@WRITERS
 def test_deletions_follow_what_others_did_to_other_rows(filled: tuple[Writer, str]) -> None:
     writer, file = filled
     base = writer.load()
@@ -387,6 +196,7 @@ def test_deletions_follow_what_others_did_to_other_rows(filled: tuple[Writer, st
     assert writer.rows() == [(2, "b"), (3, "c"), (5, "e")]
 
 
+@WRITERS
 def test_deletions_of_rows_that_others_changed_are_refused(filled: tuple[Writer, str]) -> None:
     writer, file = filled
     base = writer.load()
@@ -431,31 +241,21 @@ def test_a_position_that_no_row_has_is_refused(
     assert head(writer.lake) == before
 
 
+@WRITERS
 def test_a_file_of_positions_may_be_beside_the_rows(filled: tuple[Writer, str]) -> None:
     writer, file = filled
     base = writer.load()
-    beside = {"properties": {"write.data.path": file.rpartition("/")[0]}}
+    beside = {**base, "properties": {"write.data.path": file.rpartition("/")[0]}}
     request = writer.snapshot(base, [file], (writer.delete(beside, {file: [0]}),))
     assert writer.send(request).is_success
     assert writer.rows() == [(2, "b"), (3, "c"), (4, "d")]
     root = file.partition("/data/")[0]
     base = writer.load()
-    elsewhere = {"properties": {"write.data.path": f"{root}/data/other/w=x"}}
+    elsewhere = {**base, "properties": {"write.data.path": f"{root}/data/other/w=x"}}
     shown = writer.shown_deletes(base)
     far = writer.snapshot(base, [file], (*shown, writer.delete(elsewhere, {file: [1]})))
     status, _, message = refusal(writer.send(far))
     assert (status, "outside of the table's folder" in message) == (400, True)
-
-
-def test_deletion_vectors_are_refused_with_the_version_that_is_served(
-    filled: tuple[Writer, str],
-) -> None:
-    writer, file = filled
-    base, before = writer.load(), head(writer.lake)
-    request = writer.snapshot(base, [file], (writer.delete(base, {file: [0]}),), format="PUFFIN")
-    status, _, message = refusal(writer.send(request))
-    assert (status, "version 2" in message) == (400, True)
-    assert head(writer.lake) == before
 
 
 def test_a_file_that_has_no_positions_is_refused(filled: tuple[Writer, str]) -> None:

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.treereader import TreeChanges
 from tests.unit.iceberg.lake import Lake
 
-from .test_adopted_rows import Writer
+from .hand_writer import Writer
 from .test_writing import head, refusal
 
 

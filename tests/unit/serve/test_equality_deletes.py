@@ -20,7 +20,8 @@ from dbt.adapters.vcs.verbs.changing.equality_deletes import equality_deletions
 from dbt.adapters.vcs.worktree.table_version import Version
 from tests.unit.iceberg.lake import Lake
 
-from .test_adopted_rows import Writer, partitioned
+from .hand_writer import Writer
+from .test_adopted_rows import partitioned
 from .test_writing import head, refusal
 
 FOUR = [(1, "a"), (2, "b"), (3, "b"), (4, None)]

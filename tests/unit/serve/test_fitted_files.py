@@ -12,7 +12,7 @@ from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.core.model import RelationName
 from tests.unit.iceberg.lake import Lake
 
-from .test_adopted_rows import Writer
+from .hand_writer import Writer
 from .test_writing import head, refusal
 
 

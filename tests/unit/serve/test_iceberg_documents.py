@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg import avro_files, manifest_files
 from dbt.adapters.vcs.serve.bearer import ANYBODY
 from dbt.adapters.vcs.serve.catalog_view import view_of
 from dbt.adapters.vcs.serve.documents import Documents
@@ -174,3 +175,15 @@ def test_a_named_version_that_its_commit_does_not_show_is_refused(
     head = warehouse.put(a="2")
     with pytest.raises(UnsupportedError, match="Ask for a commit that shows it"):
         documents.make(head, A, old)
+
+
+def test_a_missing_package_is_found_before_the_first_request(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise InputError("A package is missing.")
+
+    monkeypatch.setattr(avro_files, "fastavro", missing)
+    manifest_files.manifest_schema.cache_clear()
+    with pytest.raises(InputError, match="A package is missing"):
+        IcebergDocuments(warehouse.repository)

@@ -11,16 +11,22 @@ import pytest
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
 from tests.unit.iceberg.lake import Lake
 
-from .test_adopted_rows import Writer
+from .hand_writer import VectorWriter, Writer
 from .test_writing import head, refusal
 
 FOUR = [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
 
 
 @pytest.fixture(params=[True, False], ids=["keyed", "keyless"])
-def filled(tmp_path: Path, request: Any) -> tuple[Writer, str]:
+def is_keyed(request: Any) -> bool:
+    found: bool = request.param
+    return found
+
+
+@pytest.fixture(params=[Writer, VectorWriter], ids=["positions", "vectors"])
+def filled(tmp_path: Path, request: Any, is_keyed: bool) -> tuple[Writer, str]:
     """A table with the ids 1 to 4 in one file, and the file's URI."""
-    writer = Writer(Lake(tmp_path / "lake"), keyed=request.param)
+    writer: Writer = request.param(Lake(tmp_path / "lake"), keyed=is_keyed)
     base = writer.load()
     file = writer.write(base, FOUR)
     assert writer.send(writer.snapshot(base, [file])).is_success

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.unit.iceberg.lake import Lake
 
-from .test_adopted_rows import Writer
+from .hand_writer import VectorWriter, Writer
 
 Rows = dict[int, str]
 
@@ -83,10 +83,18 @@ CHANGES = st.builds(
 
 
 @settings(max_examples=settings().max_examples // 10, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.integers(0, 3), max_size=2), CHANGES, CHANGES, st.booleans())
-def test_two_changes_that_race(sizes: list[int], one: Change, two: Change, keyed: bool) -> None:
+@given(
+    st.lists(st.integers(0, 3), max_size=2),
+    CHANGES,
+    CHANGES,
+    st.booleans(),
+    st.sampled_from([Writer, VectorWriter]),
+)
+def test_two_changes_that_race(
+    sizes: list[int], one: Change, two: Change, keyed: bool, kind: type[Writer]
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        writer = Writer(Lake(Path(folder) / "lake"), keyed=keyed)
+        writer = kind(Lake(Path(folder) / "lake"), keyed=keyed)
         files: dict[str, Rows] = {}
         keys = iter(range(6))
         base = writer.load()

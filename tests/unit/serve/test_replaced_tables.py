@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import pyiceberg_rows
-from tests.unit.serve.test_adopted_rows import Record, Writer
+from tests.unit.serve.hand_writer import Record, Writer
 from tests.unit.serve.test_writing import head, refusal
 
 

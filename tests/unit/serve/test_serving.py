@@ -215,6 +215,7 @@ def test_what_clients_type_changes_rows_too(call: Call) -> None:
         for verb in ("insert into", "update", "delete from", "merge into"):
             assert f"{verb} vcs.s.orders " in shown[client]
     assert "table.append(" in shown["PyIceberg"]
+    assert "does not write them" in writes("--format-version", "3")["PyIceberg"]
     assert "not been tried" in shown["Snowflake"]
     assert "insert into vcs.s.orders values (...);" in call("--check").output
     assert "role writer" in writes("--tokens", "tokens.yml")["DuckDB"]

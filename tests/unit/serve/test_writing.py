@@ -171,7 +171,7 @@ def test_a_staged_table_changes_nothing_until_its_commit_creates_it(
             "sort order",
         ),
         ({"properties": {"write.format.default": "orc"}}, "write.format.default"),
-        ({"properties": {"format-version": "3"}}, "format version 2"),
+        ({"properties": {"format-version": "1"}}, "format version 2 or 3"),
         ({"properties": {"vcs.relation": "x.y"}}, "vcs.relation"),
     ],
 )
@@ -419,7 +419,7 @@ def test_properties_are_stored_removed_or_refused(lake: Lake, client: TestClient
         ({"action": "set-location", "location": "file:///x"}, "location"),
         ({"action": "remove-snapshots", "snapshot-ids": [1]}, "dbt-vcs gc"),
         ({"action": "remove-snapshot-ref", "ref-name": "x"}, "dbt-vcs branch"),
-        ({"action": "upgrade-format-version", "format-version": 3}, "format version 2"),
+        ({"action": "upgrade-format-version", "format-version": 4}, "format version 2 or 3"),
         ({"action": "assign-uuid", "uuid": "x"}, "uuid"),
         ({"action": "set-statistics"}, "statistics"),
         ({"action": "set-snapshot-ref", "ref-name": "main", "snapshot-id": 1}, "dbt-vcs restore"),

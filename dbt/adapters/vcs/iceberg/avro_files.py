@@ -6,7 +6,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 
@@ -44,6 +44,9 @@ class AvroSchema:
 
     def __init__(self, schema: Record) -> None:
         self._text = json.dumps(schema).encode()
+        own = {b"avro.codec": b"deflate", b"avro.schema": self._text}
+        self._own = b"".join(text(key) + text(value) for key, value in own.items())
+        self._facts = len(own)
         self._parsed = fastavro().parse_schema(schema)
 
     def encoded(self, records: Iterable[Record]) -> list[bytes]:
@@ -58,10 +61,8 @@ class AvroSchema:
 
     def file(self, records: list[bytes], meta: Mapping[str, str]) -> bytes:
         """Return a file of encoded records with further facts in its header."""
-        told = {key: value.encode() for key, value in meta.items()}
-        told |= {"avro.codec": b"deflate", "avro.schema": self._text}
-        header = b"".join(text(key.encode()) + text(value) for key, value in told.items())
-        parts = [_MAGIC, long(len(told)), header, NULL, _SYNC]
+        told = [text(part.encode()) for fact in meta.items() for part in fact]
+        parts = [_MAGIC, long(len(meta) + self._facts), *told, self._own, NULL, _SYNC]
         if records:
             # Raw, without the header of zlib.
             deflate = zlib.compressobj(1, zlib.DEFLATED, -15)
@@ -69,9 +70,9 @@ class AvroSchema:
             parts += [long(len(records)), text(body), _SYNC]
         return b"".join(parts)
 
-    def records(self, data: bytes) -> list[Record]:
+    def records(self, file: AvroFile) -> list[Record]:
         """Return the records of a file, whoever wrote it by whichever schema."""
-        told, place = _header(data)
+        data, told, place = file
         if told.get("avro.schema") != self._text or told.get("avro.codec") != b"deflate":
             return read_avro(data)
         read, found = fastavro().schemaless_reader, []
@@ -89,13 +90,22 @@ def read_avro(data: bytes) -> list[Record]:
     return list(fastavro().reader(io.BytesIO(data)))
 
 
-def read_header(data: bytes) -> dict[str, bytes]:
-    """Return what a file's header says."""
-    return _header(data)[0]
+class AvroFile(NamedTuple):
+    """A file whose header was read, and its records were not.
+
+    Attributes:
+        data: The file.
+        meta: What its header says.
+        start: Where the records begin.
+    """
+
+    data: bytes
+    meta: dict[str, bytes]
+    start: int
 
 
-def _header(data: bytes) -> tuple[dict[str, bytes], int]:
-    """Return what a header says, and where it ends.
+def open_avro(data: bytes) -> AvroFile:
+    """Return a file with what its header says.
 
     Raises:
         DamagedError: The file doesn't begin as one of Avro's.
@@ -118,7 +128,7 @@ def _header(data: bytes) -> tuple[dict[str, bytes], int]:
             f"Found metadata for other engines that is none of Avro's files: {error}. Nothing of "
             "the repository needs it: delete the folder iceberg, and it is made again."
         ) from error
-    return found, place + len(_SYNC)
+    return AvroFile(data, found, place + len(_SYNC))
 
 
 def _long(data: bytes, place: int) -> tuple[int, int]:

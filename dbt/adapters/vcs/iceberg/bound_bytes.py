@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from datetime import date, datetime, timezone
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
@@ -17,6 +17,9 @@ from dbt.adapters.vcs.core.model.schema import fitted
 Encoder = Callable[[Any], bytes]
 
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_EXACT: Final = Context(prec=76)
+"""More digits than a decimal has, else Python rounds to 28."""
+
 _INT: Final = struct.Struct("<i").pack
 _LONG: Final = struct.Struct("<q").pack
 _FLOAT: Final = struct.Struct("<f").pack
@@ -92,7 +95,7 @@ def _parsed(field: Field, text: str) -> Any:
         padded = head + point + fraction.ljust(6, "0") if point else head
         return micros_of(datetime.fromisoformat(padded).replace(tzinfo=timezone.utc))
     if type_.kind == "decimal":
-        return Decimal(text).quantize(Decimal(1).scaleb(-type_.scale))
+        return Decimal(text).quantize(Decimal(1).scaleb(-type_.scale), context=_EXACT)
     return int(text)
 
 
@@ -103,7 +106,7 @@ def value_bytes(field: Field, value: Any) -> bytes | None:
     if kind in FLOATS or value is None:
         return None
     if kind == "decimal":
-        return _unscaled_bytes(int(value.scaleb(type_of(field.type).scale)))
+        return _unscaled_bytes(int(value.scaleb(type_of(field.type).scale, _EXACT)))
     return None if encode is None else encode(value)
 
 

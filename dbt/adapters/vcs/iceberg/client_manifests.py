@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
+from dbt.adapters.vcs.iceberg.puffin_files import VectorPlace
 from dbt.adapters.vcs.rows.partition_values import CLIENT_FOLDER
 
 _DELETED: Final = 2
@@ -20,8 +22,22 @@ _POSITIONS: Final = 1
 _VALUES: Final = 2
 _OURS: Final = f"{FOLDER}/tables/"
 _LOCAL: Final = "file://"
+_PUFFIN: Final = "PUFFIN"
+_PLACE: Final = ("referenced_data_file", "content_offset", "content_size_in_bytes")
 _WRITE: Final = r"w=x[0-9a-f]{32}/"
 """The folder of a version's clients, below the table's."""
+
+
+class DeleteFile(NamedTuple):
+    """A file of deleted positions, or one of the deletion vectors of a Puffin file.
+
+    Attributes:
+        path: The file's path in the repository.
+        vector: Where the vector is in it; None for a file of positions.
+    """
+
+    path: str
+    vector: VectorPlace | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +62,16 @@ class ClientFiles:
     Attributes:
         paths: All data files that it consists of, in the order of its manifests, with their
             sequence numbers.
-        deletes: Files of deleted positions that the client wrote.
+        deletes: Files of deleted positions, and deletion vectors, that the client wrote.
         equality: Files of deleted values that it wrote.
         known: Those of ours, which it was shown, as far as it keeps them.
-        undeleted: True if it leaves out files of deleted positions that it was shown.
+        undeleted: True if it leaves out some of those that it was shown.
     """
 
     paths: Mapping[str, int]
-    deletes: tuple[str, ...]
+    deletes: tuple[DeleteFile, ...]
     equality: tuple[EqualityFile, ...]
-    known: tuple[str, ...]
+    known: tuple[DeleteFile, ...]
     undeleted: bool
 
 
@@ -75,7 +91,7 @@ def client_files(repository: Repository, table: TableId, manifest_list: str) -> 
     """
     reader = _Reader(repository, table)
     paths: dict[str, int] = {}
-    deletes: dict[str, None] = {}
+    deletes: dict[DeleteFile, None] = {}
     equality: dict[str, EqualityFile] = {}
     undeleted = False
     for manifest in reader.records(manifest_list):
@@ -92,22 +108,18 @@ def client_files(repository: Repository, table: TableId, manifest_list: str) -> 
                     columns = tuple(map(int, file.get("equality_ids") or ()))
                     equality[path] = EqualityFile(path=path, columns=columns, sequence=sequence)
                 else:
-                    deletes[path] = None
+                    deletes[DeleteFile(path, _vector(path, file))] = None
                 continue
-            if str(file.get("file_format")).upper() != "PARQUET":
-                raise UnsupportedError(
-                    f"{path} is a file of the format {file.get('file_format')}. Tables of a "
-                    "repository consist of Parquet files; set write.format.default to parquet."
-                )
+            _check_data(path, file)
             if path in paths:
                 raise InputError(f"The snapshot names {path} twice. Nothing was changed.")
             paths[path] = sequence
-    ours = [path for path in deletes if path.startswith(_OURS)]
+    _check_one_vector_each(reader, deletes)
     return ClientFiles(
         paths=paths,
-        deletes=tuple(path for path in deletes if path not in ours),
+        deletes=tuple(item for item in deletes if not item.path.startswith(_OURS)),
         equality=tuple(equality.values()),
-        known=tuple(ours),
+        known=tuple(item for item in deletes if item.path.startswith(_OURS)),
         undeleted=undeleted,
     )
 
@@ -176,6 +188,39 @@ def _sequence(entry: Mapping[str, Any], manifest: Mapping[str, Any]) -> int:
     return int(manifest.get("sequence_number") or 0) if own is None else int(own)
 
 
+def _check_data(path: str, file: Mapping[str, Any]) -> None:
+    if str(file.get("file_format")).upper() != "PARQUET":
+        raise UnsupportedError(
+            f"{path} is a file of the format {file.get('file_format')}. Tables of a repository "
+            "consist of Parquet files; set write.format.default to parquet."
+        )
+
+
+def _vector(path: str, file: Mapping[str, Any]) -> VectorPlace | None:
+    """Return where the deletion vector of a manifest's entry is; None for a file of positions."""
+    if str(file.get("file_format")).upper() != _PUFFIN:
+        return None
+    uri, offset, size = (file.get(key) for key in _PLACE)
+    if not isinstance(uri, str) or not isinstance(offset, int) or not isinstance(size, int):
+        raise InputError(
+            f"The manifest doesn't say where in {path} a deletion vector is, and of which file: "
+            f"expected {', '.join(_PLACE)}. Nothing was changed; write it again."
+        )
+    return VectorPlace(uri, int(file["record_count"]), offset, size)
+
+
+def _check_one_vector_each(paths: ClientPaths, deletes: Iterable[DeleteFile]) -> None:
+    """Check that no data file has two vectors: readers would take one of them, either one."""
+    found = Counter(paths.path(item.vector.uri) for item in deletes if item.vector is not None)
+    for path, count in found.items():
+        if count > 1:
+            raise InputError(
+                f"The snapshot has {count} deletion vectors of {path}, and a file may have one. "
+                "Nothing was changed. Write one of all its deleted rows, and leave out the "
+                "earlier one."
+            )
+
+
 def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
     """Check that a delete file can be read, and is where it may be.
 
@@ -183,17 +228,12 @@ def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
     """
     if path.startswith(_OURS):
         return
-    if str(file.get("file_format")).upper() == "PUFFIN":
+    kinds = {_POSITIONS: ("PARQUET", _PUFFIN), _VALUES: ("PARQUET",)}
+    if str(file.get("file_format")).upper() not in kinds.get(int(file["content"]), ()):
         raise UnsupportedError(
-            f"{path} has deletion vectors, which tables of format version 2 don't have, and the "
-            "catalog serves tables in that version. Nothing was changed. Have the client load "
-            "the table again, and write position delete files."
-        )
-    is_known = int(file["content"]) in (_POSITIONS, _VALUES)
-    if not is_known or str(file.get("file_format")).upper() != "PARQUET":
-        raise UnsupportedError(
-            f"{path} is a delete file of the format {file.get('file_format')}; expected Parquet. "
-            "Nothing was changed; set write.delete.format.default to parquet."
+            f"{path} is a delete file of the format {file.get('file_format')}; expected Parquet, "
+            "or Puffin for deletion vectors. Nothing was changed; set write.delete.format.default "
+            "to parquet."
         )
     if not path.startswith(f"data/{table}/"):
         raise InputError(

@@ -36,8 +36,7 @@ class DataEntries:
         self._root = f"{root}/".encode()
         self._parts = AvroSchema(part_schema(spec)) if spec.fields else None
         self._partitions: dict[str, bytes] = {}
-        # No referenced file; in format version 3 no first row and no place in a file.
-        self._rest = NULL if version < 3 else NULL * 4
+        self._version = version
         self._columns: dict[str, tuple[bytes, Encoder | None, Encoder | None]] = {
             field.id: (
                 long(field_number(field.id)),
@@ -49,7 +48,12 @@ class DataEntries:
         }
 
     def of(
-        self, block: Block, values: tuple[Any, ...], status: int, snapshot: int | None
+        self,
+        block: Block,
+        values: tuple[Any, ...],
+        status: int,
+        snapshot: int | None,
+        row: int | None = None,
     ) -> bytes:
         """Return the entry of a block.
 
@@ -58,6 +62,7 @@ class DataEntries:
             values: Its partition values as Avro has them.
             status: What is said of it.
             snapshot: The Iceberg snapshot that this is said of; None inherits the manifest's.
+            row: Number of the block's first row, in format version 3; None inherits it.
         """
         sequence = NULL if status == ADDED else SOME + long(DATA_SEQUENCE)
         rows = long(block.rows)
@@ -74,9 +79,15 @@ class DataEntries:
                 rows,
                 long(block.bytes),
                 *self._measures(block, rows),
-                self._rest,
+                self._rest(row),
             )
         )
+
+    def _rest(self, row: int | None) -> bytes:
+        """Return the file that the block refers to, its first row, and its place in a file."""
+        if self._version < 3:
+            return NULL
+        return NULL + (NULL if row is None else SOME + long(row)) + NULL * 2
 
     def _partition(self, values: tuple[Any, ...]) -> bytes:
         if self._parts is None:

@@ -12,7 +12,7 @@ import msgspec
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import SegmentId, TableId
 from dbt.adapters.vcs.core.model import Block, Field, Snapshot
-from dbt.adapters.vcs.iceberg.avro_files import Record
+from dbt.adapters.vcs.iceberg.avro_files import Record, read_avro
 from dbt.adapters.vcs.iceberg.bound_bytes import (
     partition_value,
     value_bytes,
@@ -33,6 +33,8 @@ from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 
 _INHERITED: Final = -1
 """Stands for the Iceberg snapshot that first lists a manifest, until it is known."""
+
+_NO_ROWS: Final[Mapping[str, int]] = {}
 
 
 class TableFiles:
@@ -55,6 +57,21 @@ class TableFiles:
         self._files = files
         self._folder = folder_of_table(place, snapshot.table)
         self._specs: dict[tuple[str, ...], Spec] = {}
+
+    def entries(self, manifest: Record) -> list[Record]:
+        """Return the entries of a manifest, given what a list says of it.
+
+        There is none if a collection that was stopped has deleted the manifest before its list.
+        """
+        try:
+            data = self._files.get(self.path_of(str(manifest["manifest_path"])))
+        except NotFoundError:
+            return []
+        return read_avro(data)
+
+    def path_of(self, uri: str) -> str:
+        """Return the path of a file of the repository, relative to it."""
+        return uri.removeprefix(self.place.uri(""))
 
     def path(self, kind: str, name: str) -> str:
         """Return the path of a file in the table's folder."""
@@ -85,7 +102,7 @@ class TableFiles:
     def put(self, path: str, make: Callable[[], bytes]) -> int:
         """Let a file be written unless it is there, and return its size."""
         try:
-            return self._files.size(path)
+            return self._files.use(path)
         except NotFoundError:
             data = make()
         self._files.add(path, data)
@@ -116,8 +133,35 @@ def data_manifests(files: TableFiles, id: SegmentId, blocks: Sequence[Block]) ->
     return found
 
 
+def first_rows(files: TableFiles, manifests: Iterable[Record]) -> dict[str, int]:
+    """Return the numbers of the first rows of blocks by path, in format version 3.
+
+    A block without a number has that of its manifest, after the rows of those before it.
+
+    Args:
+        files: The table's files.
+        manifests: What a manifest list says of data manifests.
+    """
+    found: dict[str, int] = {}
+    for manifest in manifests:
+        next_row = int(manifest["first_row_id"])
+        for item in files.entries(manifest):
+            file = item["data_file"]
+            row = file["first_row_id"]
+            if row is None and item["status"] != DELETED:
+                row, next_row = next_row, next_row + int(file["record_count"])
+            if row is not None:
+                found[files.path_of(str(file["file_path"]))] = int(row)
+    return found
+
+
 def changed_manifests(
-    files: TableFiles, id: SegmentId, blocks: Sequence[Block], kept: set[str], before: int
+    files: TableFiles,
+    id: SegmentId,
+    blocks: Sequence[Block],
+    kept: set[str],
+    before: int,
+    rows: Mapping[str, int],
 ) -> list[Record]:
     """Write manifests of a segment some of whose blocks were in other segments before.
 
@@ -127,28 +171,36 @@ def changed_manifests(
         blocks: Its blocks.
         kept: Paths of the blocks that were there before.
         before: The Iceberg snapshot before.
+        rows: Numbers of first rows by path, which blocks keep in format version 3.
     """
     found = []
     for spec, part in _by_spec(files, blocks).items():
         columns = _columns(files, part)
         old = sorted(block.path for block in part if block.path in kept)
-        shape = files.shape(columns, *spec.ids, str(before), *old)
+        shape = files.shape(columns, *spec.ids, str(before), *old, *_numbers(rows, old))
         path = files.path("manifests", f"{id}-{shape}.avro")
         marked = [(block, EXISTING if block.path in kept else ADDED) for block in part]
-        found.append(_written(files, path, spec, columns, marked, before))
+        found.append(_written(files, path, spec, columns, marked, before, rows))
     return found
 
 
-def removed_manifests(files: TableFiles, blocks: Sequence[Block], after: int) -> list[Record]:
-    """Write manifests that tell which blocks a version no longer has."""
+def removed_manifests(
+    files: TableFiles, blocks: Sequence[Block], after: int, rows: Mapping[str, int]
+) -> list[Record]:
+    """Write manifests that tell which blocks a version no longer has; see `changed_manifests`."""
     found = []
     for spec, part in _by_spec(files, blocks).items():
         columns = _columns(files, part)
-        gone = digest_of([after, *(block.path for block in part)])
+        paths = [block.path for block in part]
+        gone = digest_of([after, *paths, *_numbers(rows, paths)])
         path = files.path("manifests", f"removed-{gone}-{files.shape(columns, *spec.ids)}.avro")
         marked = [(block, DELETED) for block in part]
-        found.append(_written(files, path, spec, columns, marked, after))
+        found.append(_written(files, path, spec, columns, marked, after, rows))
     return found
+
+
+def _numbers(rows: Mapping[str, int], paths: Iterable[str]) -> list[str]:
+    return [str(rows[path]) for path in paths if path in rows]
 
 
 def _by_spec(files: TableFiles, blocks: Iterable[Block]) -> dict[Spec, list[Block]]:
@@ -171,6 +223,7 @@ def _written(
     columns: Sequence[Field],
     blocks: Sequence[tuple[Block, int]],
     snapshot: int | None = None,
+    rows: Mapping[str, int] = _NO_ROWS,
 ) -> Record:
     """Write a manifest, and return what a manifest list says of it."""
     values = [files.values_of(spec, block) for block, _ in blocks]
@@ -178,7 +231,13 @@ def _written(
     def make() -> bytes:
         encode = DataEntries(files.place.root, spec, columns, files.version).of
         entries = [
-            encode(block, part, status, None if status == ADDED else snapshot)
+            encode(
+                block,
+                part,
+                status,
+                None if status == ADDED else snapshot,
+                None if status == ADDED else rows.get(block.path),
+            )
             for (block, status), part in zip(blocks, values, strict=True)
         ]
         return manifest_bytes(spec, entries, content=DATA, columns=columns, version=files.version)

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.iceberg.data_manifests import TableFiles, digest_of, liste
 from dbt.adapters.vcs.iceberg.manifest_files import (
     ADDED,
     DELETES,
+    EXISTING,
     Spec,
     entry,
     manifest_bytes,
@@ -36,6 +37,20 @@ _SCHEMA: Final = pa.schema(
 
 Blocks = Callable[[Iterable[str]], Mapping[str, Block]]
 """Finds blocks by path."""
+
+
+class DeletionEntry(NamedTuple):
+    """A file of deletions, or a deletion vector, as a manifest lists it.
+
+    Attributes:
+        file: What the manifest says of it.
+        values: Its partition's values.
+        added: The Iceberg snapshot that added it, and its sequence number; None if it is new.
+    """
+
+    file: Record
+    values: tuple[Any, ...]
+    added: tuple[int, int] | None = None
 
 
 class _Part(NamedTuple):
@@ -60,11 +75,11 @@ def delete_manifests(
     """
     blocks = find({path for stone in stones for path in stone.targets})
     read = Files(files.blobs, stones)
-    entries: dict[Spec, list[tuple[Record, tuple[Any, ...]]]] = {}
+    entries: dict[Spec, list[DeletionEntry]] = {}
     for stone in stones:
         for part, targets in _by_partition(files, stone, blocks).items():
             file = _delete_file(files, read, stone, targets, part)
-            entries.setdefault(part.spec, []).append((file, part.values))
+            entries.setdefault(part.spec, []).append(DeletionEntry(file, part.values))
     written = []
     for spec, found in entries.items():
         shape = files.shape(spec.fields, *spec.ids)
@@ -121,7 +136,7 @@ def deletions_manifest(
     files: TableFiles,
     path: str,
     spec: Spec,
-    found: Sequence[tuple[Record, tuple[Any, ...]]],
+    found: Sequence[DeletionEntry],
 ) -> Record:
     """Write a manifest of files that delete rows, and return it as manifest lists show it.
 
@@ -129,11 +144,11 @@ def deletions_manifest(
         files: The table's files.
         path: The manifest; its name is of what it holds.
         spec: What the table is partitioned by there.
-        found: The files, each with its partition's values.
+        found: The files.
     """
 
     def make() -> bytes:
-        entries = (entry(file) for file, _ in found)
+        entries = (entry(item.file, item.added) for item in found)
         return manifest_bytes(
             spec,
             manifest_schema(spec, files.version).encoded(entries),
@@ -142,6 +157,12 @@ def deletions_manifest(
             version=files.version,
         )
 
-    counts = {ADDED: (len(found), sum(file["record_count"] for file, _ in found))}
-    values = [value for _, value in found]
-    return listed(files, path, files.put(path, make), spec, DELETES, counts, values)
+    counts = {ADDED: [0, 0], EXISTING: [0, 0]}
+    for item in found:
+        count = counts[ADDED if item.added is None else EXISTING]
+        count[0] += 1
+        count[1] += item.file["record_count"]
+    values = [item.values for item in found]
+    record = listed(files, path, files.put(path, make), spec, DELETES, counts, values)
+    old = [item.added[1] for item in found if item.added is not None]
+    return {**record, "min_sequence_number": min(old)} if old else record

@@ -2,145 +2,159 @@
 
 from __future__ import annotations
 
-import json
-import struct
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import Block, Tombstone
 from dbt.adapters.vcs.iceberg.avro_files import Record
 from dbt.adapters.vcs.iceberg.data_manifests import TableFiles, digest_of
-from dbt.adapters.vcs.iceberg.delete_manifests import Blocks, deletions_manifest
+from dbt.adapters.vcs.iceberg.delete_manifests import (
+    Blocks,
+    DeletionEntry,
+    deletions_manifest,
+)
 from dbt.adapters.vcs.iceberg.manifest_files import Spec
+from dbt.adapters.vcs.iceberg.puffin_files import (
+    VectorPlace,
+    placed,
+    puffin_bytes,
+    vector_bytes,
+)
 from dbt.adapters.vcs.rows.files.block_reader import Files
 
-_PUFFIN: Final = b"PFA1"
-_VECTOR: Final = b"\xd1\xd3\x39\x64"
-_COOKIE: Final = 12346
-"""What a bitmap without runs begins with, in Roaring's portable format."""
-
-_MOST_LISTED: Final = 4096
-_POSITION: Final = 2147483645
-"""Iceberg's number of the position of a row."""
+_MOST: Final = 16
+"""Manifests of earlier versions that are listed as they are; the vectors of others move to one."""
 
 
 class _Vector(NamedTuple):
-    uri: str
-    block: Block
-    rows: int
-    bytes: int
+    """A vector in a Puffin file.
+
+    Attributes:
+        puffin: URI of the file.
+        size: Its length.
+        place: Where the vector is in it.
+        added: The Iceberg snapshot that added it, and its sequence number; None if it is new.
+    """
+
+    puffin: str
+    size: int
+    place: VectorPlace
+    added: tuple[int, int] | None = None
 
 
-def vector_manifests(files: TableFiles, stones: Sequence[Tombstone], find: Blocks) -> list[Record]:
-    """Write all deletions of a version as vectors, one for each file, and manifests of them.
+def vector_manifests(
+    files: TableFiles,
+    stones: Sequence[Tombstone],
+    find: Blocks,
+    before: Sequence[Tombstone] = (),
+    base: Sequence[Record] = (),
+) -> list[Record]:
+    """Return manifests of a version's deletions as vectors, one for each file; write new ones.
 
-    The same deletions are one file, whichever version and branch has them.
+    A vector stays where it is, and as old as it is, until its file loses another row: clients
+    leave a vector out by its place, and take one that is new for a change of its file.
 
     Args:
         files: The table's files.
         stones: All tombstones of the version.
         find: Finds blocks that they delete from.
+        before: The tombstones of the version before.
+        base: What the list of that version says of the manifests of its vectors; empty if they
+            mean nothing here.
     """
-    blocks = find({path for stone in stones for path in stone.targets})
-    state = sorted((stone.path, sorted(stone.targets.items())) for stone in stones)
-    name = digest_of([files.place.root, state])
-    path = files.path("deletes", f"{name}.puffin")
-    rows = {path: sum(stone.targets.get(path, 0) for stone in stones) for path in blocks}
-    vectors = [
-        _Vector(files.place.uri(path), blocks[path], rows[path], 0) for path in sorted(blocks)
-    ]
+    wanted, had = _deleting(stones), _deleting(before)
+    if base and wanted == had:
+        return list(base)
+    same = {path for path, by in wanted.items() if had.get(path) == by}
+    kept: list[Record] = []
+    again: dict[str, _Vector] = {}
+    stay: set[str] = set()
+    for manifest in base:
+        vectors = _listed(files, manifest)
+        if vectors and vectors.keys() <= same and len(kept) < _MOST:
+            kept.append(manifest)
+            stay |= vectors.keys()
+        else:
+            again |= {path: vector for path, vector in vectors.items() if path in same}
+    new = sorted(wanted.keys() - stay - again.keys())
+    if new:
+        again |= _written(files, stones, new, wanted)
+    return kept + _manifests(files, again, find(again))
+
+
+def _deleting(stones: Iterable[Tombstone]) -> dict[str, list[str]]:
+    """Return which tombstones delete from each block, by path."""
+    found: dict[str, list[str]] = {}
+    for stone in sorted(stones, key=lambda stone: stone.path):
+        for path in stone.targets:
+            found.setdefault(path, []).append(stone.path)
+    return found
+
+
+def _listed(files: TableFiles, manifest: Record) -> dict[str, _Vector]:
+    """Return the vectors of a manifest by the path of their data file."""
+    found = {}
+    for item in files.entries(manifest):
+        file = item["data_file"]
+        place = VectorPlace(
+            str(file["referenced_data_file"]),
+            int(file["record_count"]),
+            int(file["content_offset"]),
+            int(file["content_size_in_bytes"]),
+        )
+        snapshot = item["snapshot_id"] or manifest["added_snapshot_id"]
+        number = item["sequence_number"] or manifest["sequence_number"]
+        found[files.path_of(place.uri)] = _Vector(
+            str(file["file_path"]), int(file["file_size_in_bytes"]), place, (snapshot, number)
+        )
+    return found
+
+
+def _written(
+    files: TableFiles,
+    stones: Sequence[Tombstone],
+    blocks: Sequence[str],
+    deleting: Mapping[str, Sequence[str]],
+) -> dict[str, _Vector]:
+    """Write one Puffin file with the vectors of blocks, and return them by path.
+
+    The same deletions are one file, whichever version and branch has them.
+    """
+    digest = digest_of([files.place.root, [(path, deleting[path]) for path in blocks]])
+    puffin = files.path("deletes", f"{digest}.puffin")
     read = Files(files.blobs, stones).deletions(stones, blocks)
-    parts = [vector_of(read[item.block.path]) for item in vectors]
-    vectors = [item._replace(bytes=len(part)) for item, part in zip(vectors, parts, strict=True)]
-    size = files.put(path, lambda: _puffin(vectors, parts))
-    found: dict[Spec, list[tuple[Record, tuple[Any, ...]]]] = {}
-    for item, offset in zip(vectors, _offsets(vectors), strict=True):
-        spec = files.spec_of(item.block)
-        values = files.values_of(spec, item.block)
-        record = {
+    vectors = [vector_bytes(read[path]) for path in blocks]
+    parts = zip(blocks, vectors, strict=True)
+    places = list(placed((files.place.uri(path), len(read[path]), part) for path, part in parts))
+    size = files.put(puffin, lambda: puffin_bytes(places, vectors))
+    uri = files.place.uri(puffin)
+    return {path: _Vector(uri, size, at) for path, at in zip(blocks, places, strict=True)}
+
+
+def _manifests(
+    files: TableFiles, vectors: Mapping[str, _Vector], blocks: Mapping[str, Block]
+) -> list[Record]:
+    """Write manifests of vectors, one for each way in which their blocks are partitioned."""
+    found: dict[Spec, list[DeletionEntry]] = {}
+    ordered = sorted(vectors.items())
+    for path, vector in ordered:
+        spec = files.spec_of(blocks[path])
+        values = files.values_of(spec, blocks[path])
+        file = {
             "content": 1,
-            "file_path": files.place.uri(path),
+            "file_path": vector.puffin,
             "file_format": "PUFFIN",
-            "partition": {f"p{place}": value for place, value in enumerate(values)},
-            "record_count": item.rows,
-            "file_size_in_bytes": size,
-            "referenced_data_file": item.uri,
-            "content_offset": offset,
-            "content_size_in_bytes": item.bytes,
+            "partition": {f"p{number}": value for number, value in enumerate(values)},
+            "record_count": vector.place.rows,
+            "file_size_in_bytes": vector.size,
+            "referenced_data_file": vector.place.uri,
+            "content_offset": vector.place.offset,
+            "content_size_in_bytes": vector.place.bytes,
         }
-        found.setdefault(spec, []).append((record, values))
+        found.setdefault(spec, []).append(DeletionEntry(file, values, vector.added))
     written = []
+    state = digest_of([(vector.puffin, vector.place, vector.added) for _, vector in ordered])
     for spec, entries in found.items():
-        shape = files.shape(spec.fields, *spec.ids)
-        manifest = files.path("manifests", f"vectors-{name}-{shape}.avro")
-        written.append(deletions_manifest(files, manifest, spec, entries))
+        name = f"vectors-{state}-{files.shape(spec.fields, *spec.ids)}.avro"
+        written.append(deletions_manifest(files, files.path("manifests", name), spec, entries))
     return written
-
-
-def _offsets(vectors: Iterable[_Vector]) -> Iterator[int]:
-    place = len(_PUFFIN)
-    for item in vectors:
-        yield place
-        place += item.bytes
-
-
-def _puffin(vectors: Sequence[_Vector], parts: Iterable[bytes]) -> bytes:
-    """Return a Puffin file of vectors."""
-    blobs = [
-        {
-            "type": "deletion-vector-v1",
-            "fields": [_POSITION],
-            "snapshot-id": -1,
-            "sequence-number": -1,
-            "offset": offset,
-            "length": item.bytes,
-            "properties": {
-                "referenced-data-file": item.uri,
-                "cardinality": str(item.rows),
-            },
-        }
-        for item, offset in zip(vectors, _offsets(vectors), strict=True)
-    ]
-    told = {"blobs": blobs, "properties": {"created-by": "dbt-vcs"}}
-    footer = json.dumps(told).encode()
-    end = footer + struct.pack("<II", len(footer), 0) + _PUFFIN
-    return b"".join((_PUFFIN, *parts, _PUFFIN, end))
-
-
-def vector_of(positions: npt.NDArray[np.int64]) -> bytes:
-    """Return a vector of positions, which ascend: length, bitmap of 64 bits, checksum."""
-    high = positions >> 32
-    body = [_VECTOR, struct.pack("<Q", len(np.unique(high)))]
-    for key in np.unique(high):
-        low = (positions[high == key] & 0xFFFF_FFFF).astype(np.uint32)
-        body += [struct.pack("<I", int(key)), _bitmap(low)]
-    data = b"".join(body)
-    return struct.pack(">I", len(data)) + data + struct.pack(">I", zlib.crc32(data))
-
-
-def _bitmap(values: npt.NDArray[np.uint32]) -> bytes:
-    """Return ascending numbers in Roaring's portable format: a container for each 65,536."""
-    keys, starts = np.unique(values >> 16, return_index=True)
-    groups = np.split((values & 0xFFFF).astype("<u2"), starts[1:])
-    bodies = [_container(group) for group in groups]
-    heads = [
-        struct.pack("<HH", int(key), len(group) - 1)
-        for key, group in zip(keys, groups, strict=True)
-    ]
-    first = 8 + 8 * len(keys)
-    offsets = first + np.cumsum([0, *(len(body) for body in bodies[:-1])])
-    return b"".join(
-        (struct.pack("<II", _COOKIE, len(keys)), *heads, offsets.astype("<u4").tobytes(), *bodies)
-    )
-
-
-def _container(values: npt.NDArray[np.uint16]) -> bytes:
-    if len(values) <= _MOST_LISTED:
-        return values.tobytes()
-    bits = np.zeros(65_536, np.uint8)
-    bits[values] = 1
-    return np.packbits(bits, bitorder="little").tobytes()

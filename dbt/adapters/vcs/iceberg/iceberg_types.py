@@ -86,7 +86,7 @@ def _field(field: Field, *, is_required: bool) -> dict[str, Any]:
     if field.initial is not None:
         raise UnsupportedError(
             f"The column '{field.name}' was added with a default for the rows that were there, "
-            f"and Iceberg tables of format version 2 can't tell it ({field.initial!r}). "
+            f"and its metadata for other engines can't tell it ({field.initial!r}). "
             "Rebuild the table, and other engines can read it."
         )
     found = {

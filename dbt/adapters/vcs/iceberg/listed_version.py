@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from dbt.adapters.vcs.iceberg.avro_files import Record, read_header
+from dbt.adapters.vcs.iceberg.avro_files import AvroFile, Record, open_avro
 from dbt.adapters.vcs.iceberg.manifest_files import read_list
 
 TYPES: Final = "dbt-vcs.types"
@@ -44,12 +44,16 @@ class ListedVersion:
     @cached_property
     def facts(self) -> dict[str, str]:
         """What its header says."""
-        return {key: value.decode() for key, value in read_header(self.data).items()}
+        return {key: value.decode() for key, value in self._file.meta.items()}
 
     @cached_property
     def manifests(self) -> list[Record]:
         """What it lists."""
-        return read_list(self.data)
+        return read_list(self._file)
+
+    @cached_property
+    def _file(self) -> AvroFile:
+        return open_avro(self.data)
 
     @property
     def after(self) -> str:

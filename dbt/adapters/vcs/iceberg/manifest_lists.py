@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId
-from dbt.adapters.vcs.core.model import Block, RelationName, Segment, SegmentRef, Snapshot
+from dbt.adapters.vcs.core.model import (
+    Block,
+    RelationName,
+    Segment,
+    SegmentRef,
+    Snapshot,
+    Tombstone,
+)
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.avro_files import Record
 from dbt.adapters.vcs.iceberg.data_manifests import (
@@ -17,6 +24,7 @@ from dbt.adapters.vcs.iceberg.data_manifests import (
     changed_manifests,
     data_manifests,
     digest_of,
+    first_rows,
     folder_of_table,
     removed_manifests,
     stamped,
@@ -143,6 +151,7 @@ class _Making:
         self._added = 0
         self._removed = 0
         self._new_deletes = 0
+        self._rows: Mapping[str, int] = {}
         self._manifests: list[Record] | None = None
 
     def manifests(self) -> list[Record]:
@@ -156,6 +165,7 @@ class _Making:
     def _listed(self) -> Iterator[Record]:
         shared = self._shared()
         gone = self._gone()
+        self._rows = self._first_rows(shared)
         kept: set[str] = set()
         for ref in self._snapshot.segments:
             if ref.id in shared:
@@ -169,17 +179,16 @@ class _Making:
             yield from self._vectors()
         removed = [block for path, block in gone.items() if path not in kept]
         self._removed = len(removed)
-        for manifest in removed_manifests(self._files, removed, self._number):
+        for manifest in removed_manifests(self._files, removed, self._number, self._rows):
             yield stamped(manifest, self._number, self._shown.at)
 
     def _shared(self) -> dict[str, list[Record]]:
         """Return the manifests of the version before that mean the same here, by segment."""
         if self._base is None or self._before is None:
             return {}
-        fields = self._files.fields
-        types = self._base.types
-        if any(types.get(id, field.type) != field.type for id, field in fields.items()):
+        if not self._has_same_types:
             return {}
+        fields = self._files.fields
         old = {ref.id for ref in self._before.segments}
         base = self._base
         # A segment of derivations alone lists nothing.
@@ -194,6 +203,13 @@ class _Making:
             )
         }
 
+    @property
+    def _has_same_types(self) -> bool:
+        """True if the columns of the version before have the same types here."""
+        types = {} if self._base is None else self._base.types
+        fields = self._files.fields
+        return all(types.get(id, field.type) == field.type for id, field in fields.items())
+
     def _gone(self) -> dict[str, Block]:
         """Return the blocks of segments that only the version before has, by path."""
         if self._before is None:
@@ -203,6 +219,14 @@ class _Making:
         segments = [self._objects.segment(ref.id) for ref in refs]
         return {block.path: block for segment in segments for block in segment.blocks}
 
+    def _first_rows(self, shared: Mapping[str, Any]) -> Mapping[str, int]:
+        """Return the numbers of the first rows of blocks that may change their manifests."""
+        if self._version < 3 or self._base is None:
+            return {}
+        listed = self._base.by_segment()
+        found = [item for id, items in listed.items() if id not in shared for item in items]
+        return first_rows(self._files, (item for item in found if item["content"] == DATA))
+
     def _new(self, ref: SegmentRef, segment: Segment, old: set[str]) -> Iterator[Record]:
         is_known = self._before is not None and ref.id in {r.id for r in self._before.segments}
         if is_known:
@@ -210,7 +234,7 @@ class _Making:
             old = {block.path for block in segment.blocks}
         if old and self._shown.before is not None:
             before = number_of(self._shown.before)
-            found = changed_manifests(self._files, ref.id, segment.blocks, old, before)
+            found = changed_manifests(self._files, ref.id, segment.blocks, old, before, self._rows)
         else:
             found = data_manifests(self._files, ref.id, segment.blocks)
         self._added += len(segment.blocks) - len(old)
@@ -223,15 +247,27 @@ class _Making:
 
     def _vectors(self) -> Iterator[Record]:
         """Yield the manifests of all deletions: a file has one vector, not one a tombstone."""
-        refs = [ref for ref in self._snapshot.segments if ref.deleted]
-        stones = [stone for ref in refs for stone in self._objects.segment(ref.id).tombstones]
+        stones = self._stones(self._snapshot)
         if not stones:
             return
-        known = {} if self._base is None else self._base.by_path()
+        before: Sequence[Tombstone] = ()
+        base: list[Record] = []
+        if self._base is not None and self._before is not None and self._has_same_types:
+            before = self._stones(self._before)
+            base = [item for item in self._base.manifests if item["content"] == DELETES]
+            specs, fields = self._base.specs, self._files.fields.keys()
+            if any(not fields >= set(specs[item["partition_spec_id"]]) for item in base):
+                base = []
         find = _Finder(self._objects.segment, self._snapshot, Segment())
-        for manifest in vector_manifests(self._files, stones, find):
-            same = known.get(manifest["manifest_path"])
-            yield same or stamped(manifest, self._number, self._shown.at)
+        known = {item["manifest_path"] for item in base}
+        for manifest in vector_manifests(self._files, stones, find, before, base):
+            is_old = manifest["manifest_path"] in known
+            yield manifest if is_old else stamped(manifest, self._number, self._shown.at)
+
+    def _stones(self, version: Snapshot) -> list[Tombstone]:
+        """Return all tombstones of a version."""
+        refs = [ref for ref in version.segments if ref.deleted]
+        return [stone for ref in refs for stone in self._objects.segment(ref.id).tombstones]
 
     def _numbered(self, manifests: list[Record]) -> list[Record]:
         """Return manifests with the numbers of their rows, as format version 3 wants."""
@@ -278,7 +314,9 @@ class _Making:
             "total-data-files": now.block_count,
             "total-records": sum(ref.rows for ref in now.segments),
             "total-files-size": now.bytes,
-            "total-delete-files": sum(m["added_files_count"] for m in deletes),
+            "total-delete-files": sum(
+                m["added_files_count"] + m["existing_files_count"] for m in deletes
+            ),
             "total-position-deletes": sum(ref.deleted for ref in now.segments),
             "total-equality-deletes": 0,
             "vcs.operation": now.operation,

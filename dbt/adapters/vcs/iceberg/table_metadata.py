@@ -12,7 +12,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
-from dbt.adapters.vcs.core.model import RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model import RelationName, Schema, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.iceberg.data_manifests import digest_of, folder_of_table
@@ -23,10 +23,18 @@ from dbt.adapters.vcs.iceberg.manifest_lists import ManifestLists, number_of
 from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
 from dbt.adapters.vcs.iceberg.metadata_refs import NamedCommit, metadata_refs
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
-from dbt.adapters.vcs.iceberg.shown_history import ShownVersion, kept_since, shown_versions
+from dbt.adapters.vcs.iceberg.shown_history import (
+    ShownVersion,
+    kept_since,
+    shown_entry,
+    shown_versions,
+)
 
 FORMAT_VERSIONS: Final = (2, 3)
 """The format versions of tables that can be written."""
+
+FORMAT_VERSION: Final = "format-version"
+"""The property of a table that says its format version, if that is one of them."""
 
 _LAST_PARTITION: Final = 999
 """What an unpartitioned table has for the last number of a partition field."""
@@ -70,7 +78,7 @@ def table_metadata(
         commit: The commit.
         relation: The table.
         place: Where to write, and how other engines reach the repository.
-        format_version: Format version of the Iceberg table.
+        format_version: Format version of the Iceberg table, unless its properties say another.
         names: Branches and tags to show as Iceberg's, where they show one of the versions.
 
     Raises:
@@ -92,7 +100,7 @@ def table_metadata(
         if files.store():
             break
     data = encoded(described.metadata)
-    kind = digest_of([place.root, format_version])
+    kind = digest_of([place.root, described.metadata["format-version"]])
     folder = f"{folder_of_table(place, described.table)}/metadata/{kind}/{described.snapshot}"
     path = f"{folder}/{hashlib.sha256(data).hexdigest()[:32]}.metadata.json"
     if not repository.blobs.exists(path):
@@ -138,14 +146,22 @@ def describe_table(
         raise InputError(
             f"Found the format version {format_version} for an Iceberg table; expected {known}."
         )
+    entry = shown_entry(repository, commit, relation, TableEntry)
+    format_version = format_version_of(repository.objects.snapshot(entry.snapshot), format_version)
     lists = ManifestLists(repository, place, relation, format_version, files)
-    history = _History(repository, lists, relation, format_version)
+    history = _History(repository, lists, relation)
     history.read(commit)
     current = history.current
     numbers = [number_of(item.shown.snapshot) for item in history.items]
     refs = metadata_refs(repository, relation, number_of(current), numbers, names)
     metadata = _metadata(repository, place, relation, history, refs, format_version)
     return DescribedTable(metadata, current, history.newest.table)
+
+
+def format_version_of(snapshot: Snapshot, default: int) -> int:
+    """Return the format version that a table's properties say, or the default."""
+    told = snapshot.properties.get(FORMAT_VERSION)
+    return next((version for version in FORMAT_VERSIONS if str(version) == told), default)
 
 
 def encoded(metadata: Mapping[str, Any]) -> bytes:
@@ -167,12 +183,11 @@ class _History:
     """The versions of a table that its metadata has, oldest first."""
 
     def __init__(
-        self, repository: Repository, lists: ManifestLists, relation: RelationName, version: int
+        self, repository: Repository, lists: ManifestLists, relation: RelationName
     ) -> None:
         self._repository = repository
         self._lists = lists
         self._relation = relation
-        self._version = version
         self.items: list[_Item] = []
         self.shown: ShownVersion
         self.log: list[tuple[Micros, int]] = []
@@ -298,8 +313,10 @@ def _specs(history: _History) -> tuple[Spec, list[Spec]]:
 def _properties(history: _History, relation: RelationName) -> dict[str, str]:
     snapshot = history.newest
     mapping = name_mapping([item.snapshot.schema for item in history.items])
+    # The format version is a field of its own.
+    own = {key: value for key, value in snapshot.properties.items() if key != FORMAT_VERSION}
     return {
-        **snapshot.properties,
+        **own,
         **({"comment": snapshot.comment} if snapshot.comment else {}),
         "schema.name-mapping.default": msgspec.json.encode(mapping).decode(),
         "write.format.default": "parquet",

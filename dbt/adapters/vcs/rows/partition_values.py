@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime, timezone
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
@@ -36,6 +36,7 @@ _UNSAFE: Final = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SPELLED: Final = (
     *("string", "char", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date"),
 )
+_TOLD: Final = (*_SPELLED, "timestamp", "timestamp_ntz", "decimal")
 
 
 def copy_of(id: str) -> str:
@@ -94,6 +95,16 @@ def is_spelled(type_: str) -> bool:
     return found.kind in _SPELLED and found.collation is None
 
 
+def is_told(type_: str) -> bool:
+    """Return whether `partition_text` supports a type.
+
+    These are more types than `is_spelled` has: it refuses a value that Spark can write and Python
+    can't hold, such as a timestamp of the year 10000.
+    """
+    found = type_of(type_)
+    return found.kind in _TOLD and found.collation is None
+
+
 def partition_folder(name: str, value: Any) -> str:
     """Return the name of a partition's folder in a new write, as Spark spells it.
 
@@ -110,6 +121,9 @@ def partition_folder(name: str, value: Any) -> str:
 def partition_text(name: str, value: Any) -> str | None:
     """Return a partition's value as text, None for NULL; arguments as of `partition_folder`.
 
+    The text is Spark's: for one value there is one text, so that texts can be compared. That of a
+    timestamp is in UTC.
+
     Raises:
         InputError: Spark would read the value back as NULL.
     """
@@ -117,6 +131,10 @@ def partition_text(name: str, value: Any) -> str | None:
         raise InputError(refused_text(name))
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo is None else value.astimezone(timezone.utc)
+        text = moment.replace(tzinfo=None).isoformat(sep=" ")
+        return text.rstrip("0") if value.microsecond else text
     if isinstance(value, date):
         return value.isoformat()
     return None if value is None else str(value)

@@ -25,6 +25,7 @@ class Served:
         authority: The file of the certificate, if clients have to be told to trust it.
         vended: True if clients are given credentials of the object store.
         is_protected: True if the warehouse is a branch that takes promotions alone.
+        format_version: Format version of tables that don't say theirs.
     """
 
     url: str
@@ -35,6 +36,7 @@ class Served:
     authority: str | None = None
     vended: bool = False
     is_protected: bool = False
+    format_version: int = 2
 
     @property
     def is_bucket(self) -> bool:
@@ -107,6 +109,9 @@ def _python_writes(served: Served) -> Iterator[str]:
     if note:
         yield f"# {note}"
     if served.is_protected:
+        return
+    if served.format_version > 2:
+        yield "# PyIceberg 0.12 reads tables of format version 3, and does not write them."
         return
     yield f"table = catalog.load_table({served.table!r})"
     yield "table.append(...)  # an Arrow table"

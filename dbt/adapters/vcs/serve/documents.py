@@ -40,7 +40,13 @@ class RestDocument:
 
 
 class DocumentMaker(Protocol):
-    """Makes documents, from any thread."""
+    """Makes documents, from any thread.
+
+    Attributes:
+        format_version: Format version of the tables whose properties say none.
+    """
+
+    format_version: int
 
     def key(self, commit: CommitId, relation: RelationName, entry: Readable) -> str:
         """Return a text that is equal only for equal documents."""
@@ -129,6 +135,11 @@ class Documents:
             self.misses += 1
             self._keep(key, body, now)
         return body
+
+    @property
+    def format_version(self) -> int:
+        """Format version of the tables whose properties say none."""
+        return self._maker.format_version
 
     @property
     def config(self) -> dict[str, str]:

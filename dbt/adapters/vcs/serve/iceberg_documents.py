@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.manifest_files import prepare
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import kept_since
@@ -44,7 +45,15 @@ class IcebergDocuments:
     `main`, which is what the commit shows, and the tags that show a version of the history.
     """
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, format_version: int = 2) -> None:
+        """Make documents of a repository.
+
+        Args:
+            repository: The repository.
+            format_version: Format version of the tables whose properties say none.
+        """
+        prepare(format_version)
+        self.format_version = format_version
         self._repository = repository
         self._tags = ServedTags(repository)
         self._place = place_of(repository)
@@ -67,7 +76,14 @@ class IcebergDocuments:
             view = view_metadata(self._repository, commit, relation, place=place)
             return RestDocument(view.metadata, view.location)
         tags = self._tags.now().names
-        table = table_metadata(self._repository, commit, relation, place=place, names=tags)
+        table = table_metadata(
+            self._repository,
+            commit,
+            relation,
+            place=place,
+            names=tags,
+            format_version=self.format_version,
+        )
         if table.snapshot != entry.snapshot:
             raise UnsupportedError(
                 f"The version {entry.snapshot[:12]} of {relation} was named by its id, and the "
@@ -80,7 +96,12 @@ class IcebergDocuments:
         """Return the metadata of a table that isn't there yet, and write no file."""
         files = PendingFiles(self._repository.blobs)
         described = describe_table(
-            self._repository, commit, relation, place=self._place, files=files
+            self._repository,
+            commit,
+            relation,
+            place=self._place,
+            files=files,
+            format_version=self.format_version,
         )
         return self._writable(described.metadata, entry)
 

@@ -52,6 +52,7 @@ class Serving:
         certificate: What it shows for TLS; None for plain HTTP.
         properties: What clients are told of the object store.
         vended: True if credentials are among these.
+        format_version: Format version of the tables whose properties say none.
     """
 
     repository: Repository
@@ -60,6 +61,7 @@ class Serving:
     certificate: Certificate | None
     properties: Mapping[str, str]
     vended: bool
+    format_version: int
 
     @classmethod
     def of(
@@ -70,6 +72,7 @@ class Serving:
         storage_options: Mapping[str, str],
         environment: Mapping[str, str],
         vended: bool = False,
+        format_version: int = 2,
     ) -> Serving:
         """Return a server, all of whose settings were checked.
 
@@ -91,6 +94,7 @@ class Serving:
                 repository.uri, storage_options, environment, vended=vended
             ),
             vended=vended,
+            format_version=format_version,
         )
 
     def run(self, tell: Callable[[str], None]) -> None:
@@ -99,7 +103,8 @@ class Serving:
         Raises:
             InputError: The address can't be used.
         """
-        documents = Documents(IcebergDocuments(self.repository), self.properties)
+        maker = IcebergDocuments(self.repository, self.format_version)
+        documents = Documents(maker, self.properties)
         app = rest_app(
             self.repository,
             documents,
@@ -139,6 +144,7 @@ class Serving:
             authority=None if self.certificate is None else str(self.certificate.chain),
             vended=self.vended,
             is_protected=self.repository.branch(branch).protection is not None,
+            format_version=self.format_version,
         )
         return client_help(served)
 

@@ -29,6 +29,7 @@ class ServeOptions:
     certificate: Path | None
     key: Path | None
     vended: bool
+    format_version: str
     check: bool
 
 
@@ -46,6 +47,13 @@ class ServeOptions:
 @click.option("--key", type=_FILE, metavar="FILE", help="PEM file of its private key.")
 @click.option(
     "--vended", is_flag=True, help="Hand the credentials of the object store on to clients."
+)
+@click.option(
+    "--format-version",
+    type=click.Choice(["2", "3"]),
+    default="2",
+    show_default=True,
+    help="Iceberg's format version of tables whose property format-version is not set.",
 )
 @click.option("--check", is_flag=True, help="Show what clients need to type, and stop.")
 @json_option
@@ -77,6 +85,7 @@ def serve(session: CommandSession, options: ServeOptions) -> None:
             key=options.key,
         ),
         vended=options.vended,
+        format_version=int(options.format_version),
         storage_options=session.storage_options,
         environment=os.environ,
     )

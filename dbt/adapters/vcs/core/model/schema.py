@@ -90,7 +90,7 @@ class Schema(Value, frozen=True, kw_only=True):
         """Return the schema with more columns at the end; their `id` is handed out here.
 
         A name that another column had before gets a new id (`x__2`), so that old files never show
-        through a new column. A reserved name's id has another prefix.
+        through a new column. The id of a name that files have for something else has a prefix.
 
         Raises:
             InputError: A name already exists.
@@ -166,6 +166,10 @@ RESERVED = "__vcs_"
 """No field id begins so: these columns stand beside a table's own in files and relations."""
 
 
+_LINEAGE = ("_row_id", "_last_updated_sequence_number")
+"""No field id is one of these: other engines' files have each row's number and last change so."""
+
+
 def widens(old: str, new: str) -> bool:
     """Return whether every value of a type fits another unchanged; both are type texts."""
     if old == new:
@@ -195,7 +199,7 @@ def fitted(text: str, type_: str) -> str:
 
 
 def _free_id(name: str, taken: set[str]) -> str:
-    if name.lower().startswith(RESERVED):
+    if name.lower().startswith(RESERVED) or name.lower() in _LINEAGE:
         name = f"column{name}"
     if name.lower() not in taken:
         return name

@@ -37,6 +37,10 @@ _READ_WHOLE: Final = 4 * 2**20
 _KEPT: Final = 64 * 2**20
 """Bytes of opened files that are kept, so that the next column needs no new look at them."""
 
+_KEPT_DELETIONS: Final = 16 * 2**20
+"""Deleted rows whose positions are kept, at sixteen bytes each, so that the next block needs no
+new look at its tombstones."""
+
 _BATCH_ROWS: Final = 64 * 1024
 """Rows that are held at once where a block is streamed."""
 
@@ -65,6 +69,7 @@ class Files:
         self._deletions: dict[str, dict[str, tuple[Positions, Positions]]] = {}
         self._opened: dict[str, tuple[str, Any]] = {}
         self._kept = 0
+        self._kept_deletions = 0
 
     def columns(
         self,
@@ -161,7 +166,13 @@ class Files:
         """
         found = self._deletions.get(tombstone)
         if found is None:
-            found = self._deletions[tombstone] = self._read_deletions(tombstone, entry)
+            found = self._read_deletions(tombstone, entry)
+            rows = sum(len(positions) for positions, _ in found.values())
+            if self._kept_deletions + rows > _KEPT_DELETIONS:
+                self._deletions.clear()
+                self._kept_deletions = 0
+            self._deletions[tombstone] = found
+            self._kept_deletions += rows
         return found.get(block, (np.empty(0, np.int64), np.empty(0, np.int64)))
 
     def files_of(self, tombstone: Tombstone) -> frozenset[str]:

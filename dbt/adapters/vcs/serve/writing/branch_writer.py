@@ -44,12 +44,14 @@ class BranchWriter:
         branch: The branch's name.
         author: Who is recorded: the token's name.
         client: The program that asks.
+        format_version: Format version of the tables whose properties say none.
     """
 
     repository: Repository
     branch: str
     author: str
     client: str
+    format_version: int = 2
 
     def change(self, what: str, run: Callable[[Overlay], T]) -> tuple[T, str]:
         """Let a function change what the branch shows now, and commit that.
@@ -103,7 +105,11 @@ def target(relation: RelationName) -> Target:
 
 
 def writer_of(
-    repository: Repository, revision: str, bearer: Bearer, client: str | None
+    repository: Repository,
+    revision: str,
+    bearer: Bearer,
+    client: str | None,
+    format_version: int,
 ) -> BranchWriter:
     """Return the writer of a branch.
 
@@ -112,6 +118,7 @@ def writer_of(
         revision: The request's warehouse.
         bearer: Who asks.
         client: How the client calls itself.
+        format_version: Format version of the tables whose properties say none.
 
     Raises:
         RestError: The revision is no branch, or the bearer may not write to it.
@@ -144,6 +151,7 @@ def writer_of(
         branch=revision,
         author=name,
         client=match[0] if match else "A client",
+        format_version=format_version,
     )
 
 

@@ -44,9 +44,9 @@ class CommitRequest:
         removed = self.of_action("remove-snapshot-ref")
         return any(item.get("ref-name") == MAIN for item in removed)
 
-    def of_action(self, action: str) -> list[Record]:
-        """Return the updates of one kind."""
-        return [item for item in self.updates if item["action"] == action]
+    def of_action(self, *actions: str) -> list[Record]:
+        """Return the updates of some kinds, in order."""
+        return [item for item in self.updates if item["action"] in actions]
 
 
 def read_body(data: bytes) -> Record:

@@ -103,8 +103,8 @@ def _column(field: Any) -> IcebergColumn:
     for key in ("initial-default", "write-default"):
         if field.get(key) is not None:
             raise bad_request(
-                f"The column {name!r} has a default ({key}), which tables of format version 2 "
-                "don't have. Add it without one, or with `alter table` in dbt-vcs sql."
+                f"The column {name!r} has a default ({key}), which clients can't give. Add it "
+                "without one, or with `alter table` in dbt-vcs sql."
             )
     return IcebergColumn(
         number=field["id"],

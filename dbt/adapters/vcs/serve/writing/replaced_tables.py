@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter
 from dbt.adapters.vcs.serve.writing.client_properties import shown_properties, to_remove, to_store
-from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record, texts_of
+from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record
 from dbt.adapters.vcs.serve.writing.iceberg_columns import partition_names, read_columns
 from dbt.adapters.vcs.serve.writing.table_definitions import (
     COMMENT,
+    UPGRADE,
     NewTable,
     create,
     current_after,
+    properties_given,
 )
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
@@ -34,12 +37,12 @@ def replace(
     """
     before = overlay.require_table(relation)
     columns = read_columns(current_after(request, metadata, "schema"))
-    shown = shown_properties(metadata)
+    shown, version = shown_properties(metadata), int(metadata[FORMAT_VERSION])
     properties = {key: value for key, value in before.properties.items() if key != PRIMARY_KEY}
     if before.comment is not None:
         properties[COMMENT] = before.comment
-    for item in request.of_action("set-properties"):
-        properties |= to_store(texts_of(item, "updates"), shown)
+    for item in request.of_action("set-properties", UPGRADE):
+        properties |= to_store(properties_given(item), shown, version)
     for item in request.of_action("remove-properties"):
         for key in to_remove(item.get("removals") or ()):
             properties.pop(key, None)

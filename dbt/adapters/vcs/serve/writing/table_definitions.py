@@ -12,10 +12,10 @@ import msgspec
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.field_number import field_number
+from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION
 from dbt.adapters.vcs.serve.name_errors import no_namespace
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
 from dbt.adapters.vcs.serve.writing.client_properties import (
-    check_version,
     shown_properties,
     to_remove,
     to_store,
@@ -40,6 +40,7 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.versions import changed
 
 COMMENT: Final = "comment"
+UPGRADE: Final = "upgrade-format-version"
 _LOCATION: Final = re.compile(r".*/tables/([0-9a-f]{32})/?")
 
 _REFUSED: Final = {
@@ -56,7 +57,7 @@ _REFUSED: Final = {
 }
 _KNOWN: Final = {
     "assign-uuid",
-    "upgrade-format-version",
+    UPGRADE,
     "add-schema",
     "set-current-schema",
     "add-spec",
@@ -120,7 +121,7 @@ def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
     """
     if not overlay.has_schema(new.relation.schema):
         raise no_namespace(new.relation.schema)
-    stored = to_store(new.properties, {})
+    stored = to_store(new.properties, {}, writer.format_version)
     first = [c.declared for c in new.columns.columns if c.name not in new.partition_by]
     last = {c.name: c.declared for c in new.columns.columns}
     statement = CreateTable(
@@ -152,9 +153,7 @@ def check_updates(request: CommitRequest, metadata: Record | None) -> None:
             raise bad_request(f"{action} is refused: {_REFUSED[action]}.")
         if action not in _KNOWN:
             raise bad_request(f"The catalog knows no update {action!r} of a table.")
-        if action == "upgrade-format-version":
-            check_version(item.get("format-version"), 2)
-        elif action == "add-sort-order":
+        if action == "add-sort-order":
             check_unsorted(item.get("sort-order"))
         elif action == "remove-snapshot-ref" and item.get("ref-name") != MAIN:
             raise bad_request(
@@ -193,8 +192,8 @@ def created_by(relation: RelationName, request: CommitRequest) -> NewTable:
             "without one."
         )
     properties: dict[str, str] = {}
-    for item in request.of_action("set-properties"):
-        properties |= texts_of(item, "updates")
+    for item in request.of_action("set-properties", UPGRADE):
+        properties |= properties_given(item)
     return NewTable(
         relation=relation,
         columns=columns,
@@ -202,6 +201,13 @@ def created_by(relation: RelationName, request: CommitRequest) -> NewTable:
         properties=without_paths(properties),
         table=TableId(found[1]) if found else None,
     )
+
+
+def properties_given(item: Record) -> dict[str, str]:
+    """Return the properties that an update sets; a format version is one of them."""
+    if item["action"] == UPGRADE:
+        return {FORMAT_VERSION: str(item.get(FORMAT_VERSION))}
+    return texts_of(item, "updates")
 
 
 def without_paths(properties: Mapping[str, str]) -> dict[str, str]:
@@ -225,10 +231,10 @@ def redefine(
     """
     _change_columns(writer, overlay, relation, request, metadata)
     _check_spec(request, metadata)
-    shown = shown_properties(metadata)
+    shown, version = shown_properties(metadata), int(metadata[FORMAT_VERSION])
     for item in request.updates:
-        if item["action"] == "set-properties":
-            stored = to_store(texts_of(item, "updates"), shown)
+        if item["action"] in ("set-properties", UPGRADE):
+            stored = to_store(properties_given(item), shown, version)
             shown |= stored
             if stored:
                 writer.execute(

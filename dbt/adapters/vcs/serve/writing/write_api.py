@@ -61,6 +61,7 @@ class WriteApi:
 
     def __init__(self, repository: Repository, documents: Documents) -> None:
         self.repository = repository
+        self.format_version = documents.format_version
         self.commits = TableCommits(repository, documents)
         self.views = ViewCommits(repository, documents)
 
@@ -81,7 +82,9 @@ class WriteApi:
         else:
             revision = revision_of(prefix)
         client = request.headers.get("x-client-version") or request.headers.get("user-agent")
-        return writer_of(self.repository, revision, bearer_of(request), client), namespace
+        bearer = bearer_of(request)
+        writer = writer_of(self.repository, revision, bearer, client, self.format_version)
+        return writer, namespace
 
 
 async def body_of(request: Request) -> Record:

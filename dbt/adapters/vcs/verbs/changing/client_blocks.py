@@ -23,11 +23,15 @@ from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import Footer, read_blocks, read_footer
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
 from dbt.adapters.vcs.rows.fitted_rows import limited
-from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_text
+from dbt.adapters.vcs.rows.partition_values import is_told, partition_text
 from dbt.adapters.vcs.rows.types import arrow_type
 
 _NUMBER: Final = b"PARQUET:field_id"
 _NO_NUMBERS: Final[Mapping[str, int]] = {}
+_LINEAGE: Final = frozenset({2147483540, 2147483539})
+"""Iceberg's numbers of `_row_id` and `_last_updated_sequence_number`, which its writers put into
+files of format version 3. They stay in the file for readers that know them, and are no columns."""
+
 _FITTED: Final = "-fitted.parquet"
 """What the path of a block ends with that was made from a client's file."""
 
@@ -91,7 +95,7 @@ def _footer(repository: Repository, path: str) -> Footer:
 
 def _check_table(version: Snapshot) -> None:
     for field in version.schema.fields:
-        if field.id in version.partition_by and not is_spelled(field.type):
+        if field.id in version.partition_by and not is_told(field.type):
             raise UnsupportedError(
                 f"The table is partitioned by {field.name}, and only Spark knows how values of "
                 f"type {field.type} are called. Write its rows with dbt or with `dbt-vcs sql`."
@@ -136,7 +140,7 @@ def _partition(repository: Repository, path: str, version: Snapshot) -> dict[str
     table = Files(repository.blobs).columns(path, fields)
     found: dict[str, str | None] = {}
     for field in fields:
-        values = table.column(field.id).unique().to_pylist()
+        values = _distinct(path, table.column(field.id), field)
         if len(values) != 1:
             raise InputError(
                 f"{path} has rows of {len(values)} partitions: {field.name} has several values. "
@@ -144,6 +148,22 @@ def _partition(repository: Repository, path: str, version: Snapshot) -> dict[str
             )
         found[field.id] = partition_text(field.name, values[0])
     return {id: found[id] for id in version.partition_by}
+
+
+def _distinct(path: str, column: pa.ChunkedArray, field: Field) -> list[Any]:
+    """Return the different values of a column.
+
+    Raises:
+        InputError: Python can't hold one: the years 1 to 9999 have a text.
+    """
+    try:
+        found: list[Any] = column.unique().to_pylist()
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"{path} has a partition of {field.name} that can't be read ({error}). Nothing was "
+            "changed; write such rows with dbt or with `dbt-vcs sql`."
+        ) from error
+    return found
 
 
 def _columns(
@@ -156,10 +176,11 @@ def _columns(
     Raises:
         InputError: A column is missing, is there twice, has another type or isn't the table's.
     """
-    by_number = {number: column for column in found if (number := number_of(column)) is not None}
-    by_name = {column.name: column for column in found}
-    if len(by_name) < len(found.names):
+    if len(set(found.names)) < len(found.names):
         raise InputError(f"{path} has several columns of one name. Nothing was changed.")
+    columns = [column for column in found if number_of(column) not in _LINEAGE]
+    by_number = {number_of(column): column for column in columns}
+    by_name = {column.name: column for column in columns}
     names: dict[str, str] = {}
     for field in schema.fields:
         wanted = numbers.get(field.id, field_number(field.id))

@@ -13,7 +13,8 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Block, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.iceberg.client_manifests import ClientPaths
+from dbt.adapters.vcs.iceberg.client_manifests import ClientPaths, DeleteFile
+from dbt.adapters.vcs.iceberg.puffin_files import PuffinFile, VectorPlace
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.worktree.table_version import Version
@@ -28,36 +29,52 @@ Deletions = dict[str, Positions]
 
 
 def client_deletions(
-    repository: Repository, paths: ClientPaths, files: Sequence[str]
+    repository: Repository, paths: ClientPaths, files: Iterable[DeleteFile]
 ) -> Deletions:
-    """Read position delete files, as Iceberg's format has them: columns `file_path` and `pos`.
+    """Read deletion vectors, and position delete files: columns `file_path` and `pos`.
+
+    A data file that has a vector has all its deletions there; then files of positions say
+    nothing of it, as Iceberg's specification has it.
 
     Args:
         repository: The repository.
         paths: Gives the paths of URIs.
-        files: The files, relative to the repository.
+        files: The files and vectors.
 
     Raises:
         InputError: One isn't there or isn't such a file, or a row's file is outside of the
             repository.
     """
     found: dict[str, list[Positions]] = {}
-    for file in files:
+    vectors: dict[str, list[VectorPlace]] = {}
+    for file, vector in files:
+        if vector is not None:
+            vectors.setdefault(file, []).append(vector)
+            continue
         table = _read(repository, file)
         uris = table.column(_PATH).combine_chunks().dictionary_encode()
         places = table.column(_PLACE).to_numpy().astype(np.int64)
         codes = uris.indices.to_numpy()
         for code, uri in enumerate(uris.dictionary.to_pylist()):
             found.setdefault(paths.path(uri), []).append(places[codes == code])
-    return {path: np.unique(np.concatenate(parts)) for path, parts in found.items()}
+    for file, items in vectors.items():
+        puffin = PuffinFile(file, _bytes(repository, file))
+        found |= {paths.path(vector.uri): [puffin.positions(vector)] for vector in items}
+    deletions = {path: np.unique(np.concatenate(parts)) for path, parts in found.items()}
+    return {path: rows for path, rows in deletions.items() if len(rows)}
+
+
+def _bytes(repository: Repository, file: str) -> bytes:
+    try:
+        return repository.blobs.get(file)
+    except NotFoundError:
+        raise InputError(f"{file} is not there. Nothing was changed; write it again.") from None
 
 
 def _read(repository: Repository, file: str) -> pa.Table:
+    data = _bytes(repository, file)
     try:
-        data = repository.blobs.get(file)
         table = pq.ParquetFile(pa.BufferReader(data)).read(columns=[_PATH, _PLACE])
-    except NotFoundError:
-        raise InputError(f"{file} is not there. Nothing was changed; write it again.") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{file} is not a file of deleted positions: {error}.") from error
     types = [field.type for field in table.schema]

@@ -79,6 +79,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/contention.py
 	$(BIN)/python benchmarks/digests.py
 	$(BIN)/python benchmarks/mounts.py
+	$(BIN)/python benchmarks/large_merge.py --rows 6e6 --driver 3g
 	$(BIN)/python benchmarks/inside_columns.py
 	PYTHONPATH=integration_tests $(BIN)/python benchmarks/open_tables.py
 	$(BIN)/python benchmarks/query_readers.py

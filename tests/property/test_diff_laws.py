@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
+from dbt.adapters.vcs.rows.compare.signed import SignedRows, signed_files, signed_rows
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.oracle import Changes, Table, counts_of, signed_diff, value_of, wide_diff
 from tests.property.world import World
@@ -127,3 +129,28 @@ def test_a_diff_from_nothing_adds_every_row(shape: Shape, data: st.DataObject) -
     expected = pair.expected(None, pair.left)
     assert wide_of(shape, pair.diff(None, pair.left).wide()) == expected
     assert pair.diff(pair.left, None).counts == (0, sum(expected.added.values()), 0)
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
+@given(data=st.data())
+def test_signed_rows_come_file_by_file_as_they_come_together(
+    keyed: bool, data: st.DataObject
+) -> None:
+    pair = Pair(data.draw(shapes(keyed=keyed)), data)
+    repository = pair.world.repository
+    change = delta(pair.left, pair.right, repository.objects.segment)
+    whole = signed_rows(repository.blobs, change)
+    parts = list(signed_files(repository.blobs, change))
+    assert all(len({piece.path for piece in part.located.pieces}) == 1 for part in parts)
+    assert sum((places_of(part) for part in parts), Counter()) == places_of(whole)
+
+
+def places_of(rows: SignedRows) -> Counter[Any]:
+    """Return the rows with their signs, places and the files that hold them."""
+    located = rows.located
+    return Counter(
+        (int(sign), located.pieces[piece].block, located.pieces[piece].path, int(at), int(row))
+        for sign, piece, at, row in zip(
+            rows.sign, located.piece, located.position, located.row, strict=True
+        )
+    )

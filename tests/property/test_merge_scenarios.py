@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -281,8 +282,12 @@ def test_keys_that_stand_twice_merge_row_by_row() -> None:
 
 @pytest.mark.parametrize(
     "pick",
-    [Pick(keys=[(1,), (7,)]), Pick(where=(pc.field("k") == 1) | (pc.field("k") == 7))],
-    ids=["keys", "where"],
+    [
+        Pick(keys=[(1,), (7,)]),
+        Pick(keys=pa.table({"any name": pa.array([7, 1], pa.int32())})),
+        Pick(where=(pc.field("k") == 1) | (pc.field("k") == 7)),
+    ],
+    ids=["keys", "table", "where"],
 )
 def test_pick_takes_chosen_rows_over(pick: Pick) -> None:
     sides = Sides([row(1), row(2), row(3)])

@@ -4,23 +4,28 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.merges.by_engine import open_conflicts
+from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
-from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.narrow_spark import Narrowing
+from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash, keep
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, Narrowing
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
-from dbt.adapters.vcs.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, merge
+from dbt.adapters.vcs.merges.rowwise.row_policy import Pick, RowPolicy
 from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
@@ -37,27 +42,11 @@ NAME = RelationName("s", "t")
 PHASES = (Phase.explicit, Phase.generate)
 
 
-class Disk(CountingBlobs):
-    """Keeps data files where Spark finds them, too."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.uri = str(folder)
-        self._folder = folder
-
-    def create(self, path: str, data: bytes) -> bool:
-        if path.startswith("data/"):
-            file = self._folder / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
-        return super().create(path, data)
-
-
 class Place:
     """One repository and one session of Spark for all examples."""
 
     def __init__(self, folder: Path, engine: Callable[..., SparkEngine]) -> None:
-        self.blobs = Disk(folder)
+        self.blobs = LocalBlobs(folder, fsync=False)
         self.repository = Repository.create(self.blobs, author="test")
         self.session: Session = engine(self.blobs).session("laws")
         self.worlds = count()
@@ -66,7 +55,14 @@ class Place:
         return SharedWorld(self)
 
     def merge(
-        self, fork: Fork, mode: Mode, limits: Limits, *, dry_run: bool = False
+        self,
+        fork: Fork,
+        mode: Mode,
+        limits: Limits,
+        *,
+        dry_run: bool = False,
+        candidates: Limits | None = None,
+        only: Pick | None = None,
     ) -> TableMerged | Clash:
         """Merge a fork; return what it came to."""
         work = TableMerge(
@@ -76,8 +72,11 @@ class Place:
             based_on=fork.world.id(fork.base),
             mode=mode,
             dry_run=dry_run,
+            only=only,
         )
-        return merge_tables(self.repository, work, lambda: self.session, limits=limits)
+        return merge_tables(
+            self.repository, work, lambda: self.session, limits=limits, candidates=candidates
+        )
 
 
 class SharedWorld(World):
@@ -85,9 +84,13 @@ class SharedWorld(World):
 
     def __init__(self, place: Place) -> None:
         super().__init__()
-        self.blobs = place.blobs
+        # Spark reads and writes files here; nobody counts them.
+        self.blobs = cast(CountingBlobs, place.blobs)
         self.repository = place.repository
         self._prefix = f"w{next(place.worlds)}"
+
+    def _bytes(self, path: str) -> bytes:
+        return self.repository.blobs.get(path)
 
     def write(self) -> WriteId:
         return WriteId(f"{self._prefix}{super().write()}")
@@ -134,6 +137,33 @@ def test_an_engine_narrows_to_the_same_merge(
     assert told(fork, place.merge(fork, mode, NOTHING)) == here
 
 
+@pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
+@settings(max_examples=20, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_an_engine_decides_the_same_merge(place: Place, keyed: bool, data: st.DataObject) -> None:
+    fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)
+    mode = data.draw(st.sampled_from(list(Mode)))
+    here = told(fork, place.merge(fork, mode, LIMITS))
+    assert told(fork, place.merge(fork, mode, NOTHING, candidates=NOTHING)) == here
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
+@settings(max_examples=20, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_an_engine_picks_the_same_rows(place: Place, keyed: bool, data: st.DataObject) -> None:
+    fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)
+    mode = data.draw(st.sampled_from(list(Mode)))
+    by = fork.shape.key or fork.shape.columns
+    rows = [row for side in (fork.base, fork.ours, fork.theirs) for row in fork.world.rows(side)]
+    keys = [tuple(row[id] for id in by) for row in rows if data.draw(st.booleans())]
+    only = Pick(keys=data.draw(st.sampled_from([keys, None])))
+    here = place.merge(fork, mode, LIMITS, only=only)
+    there = place.merge(fork, mode, NOTHING, candidates=NOTHING, only=only)
+    assert told(fork, there) == told(fork, here)
+    if isinstance(here, TableMerged) and isinstance(there, TableMerged):
+        assert there.picked == here.picked
+
+
 SCHEMA = Schema.of([Field(id="", name="k", type="bigint"), Field(id="", name="v", type="string")])
 
 
@@ -166,6 +196,14 @@ class Kept(Narrowing):
         return self.places
 
 
+BY = pytest.mark.parametrize("candidates", [CANDIDATES, NOTHING], ids=["narrowed", "decided"])
+"""Whether an engine finds the rows to look at, or decides on them, too."""
+
+
+def data_files(place: Place) -> set[str]:
+    return {blob.path for blob in place.blobs.walk("data")}
+
+
 def keys_looked_at(place: Place, sides: Sides, mode: RowMode = "skip") -> list[int]:
     """Return the keys of the live rows that an engine picks out."""
     narrow = Kept(place.blobs, lambda: place.session)
@@ -176,7 +214,7 @@ def keys_looked_at(place: Place, sides: Sides, mode: RowMode = "skip") -> list[i
         sides.theirs,
         policy=RowPolicy(mode=mode),
         limits=NOTHING,
-        narrow=narrow,
+        engine=RowEngine(narrow=narrow),
     )
     versions = (sides.base, sides.ours, sides.theirs)
     live = {at: row for version in versions for at, row in sides.world.located(version)}
@@ -191,25 +229,31 @@ def test_only_what_both_sides_changed_is_looked_at(place: Place) -> None:
     assert keys_looked_at(place, sides) == [200, 200]
 
 
-def test_a_row_that_the_graft_leaves_otherwise_is_looked_at(place: Place) -> None:
+@BY
+def test_a_row_that_the_graft_leaves_otherwise_is_looked_at(
+    place: Place, candidates: Limits
+) -> None:
     sides = Sides(place, rows(range(10)))
     sides.ours = sides.changed([1, 2], [])
     # The row 2 is deleted by ours already, so this tombstone can't be taken over as it is.
     sides.theirs = sides.changed([2, 3], [])
     sides.theirs = sides.world.append(sides.theirs, rows([3], "theirs"))
     assert keys_looked_at(place, sides) == [2, 3]
-    found = place.merge(sides, Mode.FAIL, NOTHING)
+    found = place.merge(sides, Mode.FAIL, NOTHING, candidates=candidates)
     assert told(sides, found) == told(sides, place.merge(sides, Mode.FAIL, LIMITS))
     assert told(sides, found)[1] == counts_of(
         rows([0, *range(4, 10)]) + rows([3], "theirs"), ["k", "v"]
     )
 
 
-def test_the_rest_of_a_block_that_is_mostly_decided_against_stays(place: Place) -> None:
+@BY
+def test_the_rest_of_a_block_that_is_mostly_decided_against_stays(
+    place: Place, candidates: Limits
+) -> None:
     sides = Sides(place, rows([100]))
     sides.ours = sides.changed([], rows(range(8), "ours"))
     sides.theirs = sides.changed([], rows(range(10), "theirs"))
-    found = place.merge(sides, Mode.SKIP, NOTHING)
+    found = place.merge(sides, Mode.SKIP, NOTHING, candidates=candidates)
     assert told(sides, found) == told(sides, place.merge(sides, Mode.SKIP, LIMITS))
     assert isinstance(found, TableMerged)
     merged = place.repository.objects.snapshot(found.snapshot)
@@ -223,27 +267,79 @@ def test_more_than_can_be_looked_at_is_refused(place: Place, few: Limits) -> Non
     sides = Sides(place, rows(range(3)))
     sides.ours = sides.changed(range(3), rows(range(3), "ours"))
     sides.theirs = sides.changed(range(3), rows(range(3), "theirs"))
-    with pytest.raises(TooLargeError, match=r"9 of them .*at most .*Merge an earlier commit"):
+    with pytest.raises(TooLargeError, match=r"[69] of them .*at most .*Merge an earlier commit"):
         merge(
             place.repository,
             sides.base,
             sides.ours,
             sides.theirs,
             limits=NOTHING,
-            narrow=Narrowing(place.blobs, lambda: place.session, few),
+            engine=RowEngine(narrow=Narrowing(place.blobs, lambda: place.session, few)),
         )
 
 
-def test_a_dry_run_counts_and_leaves_nothing(place: Place) -> None:
+@BY
+def test_a_dry_run_counts_and_leaves_nothing(place: Place, candidates: Limits) -> None:
     sides = Sides(place, rows(range(10)))
     sides.ours = sides.changed([1, 2], rows([1, 2], "ours"))
     sides.theirs = sides.changed([2, 3, 4], rows([2, 3], "theirs"))
-    before = {blob.path for blob in place.blobs.walk("data")}
-    found = place.merge(sides, Mode.ACCEPT, NOTHING, dry_run=True)
+    before = data_files(place)
+    found = place.merge(sides, Mode.ACCEPT, NOTHING, dry_run=True, candidates=candidates)
     assert isinstance(found, TableMerged)
     assert found.snapshot == sides.world.id(sides.ours)
     assert (found.added, found.removed, found.modified, found.conflicts) == (0, 1, 2, 1)
-    assert {blob.path for blob in place.blobs.walk("data")} == before
+    assert data_files(place) == before
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_an_engine_leaves_no_file_but_those_of_the_result(place: Place, mode: Mode) -> None:
+    sides = Sides(place, rows(range(10)))
+    sides.ours = sides.changed([1, 2, 3], rows([1, 2], "ours"))
+    sides.theirs = sides.changed([2, 3, 4], rows([2, 4], "theirs"))
+    before = data_files(place)
+    found = place.merge(sides, mode, NOTHING, candidates=NOTHING)
+    left = data_files(place) - before
+    if isinstance(found, Clash):
+        assert not left
+        return
+    merged = place.repository.objects.snapshot(found.snapshot)
+    segments = [place.repository.objects.segment(ref.id) for ref in merged.segments]
+    named = {block.path for segment in segments for block in segment.blocks}
+    assert left <= named | {stone.path for part in segments for stone in part.tombstones}
+
+
+def test_of_very_many_conflicts_the_first_are_shown_and_all_are_counted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sides = Sides(place, rows(range(20)))
+    sides.ours = sides.changed(range(20), rows(range(9), "ours"))
+    sides.theirs = sides.changed(range(20), rows(range(20), "theirs"))
+    here = place.merge(sides, Mode.FAIL, LIMITS)
+    there = place.merge(sides, Mode.FAIL, NOTHING, candidates=NOTHING)
+    assert told(sides, here) == told(sides, there)
+    assert isinstance(there, Clash) and (there.count, there.more) == (20, 0)
+    monkeypatch.setattr(open_conflicts, "KEPT", 19)
+    monkeypatch.setattr(open_conflicts, "SHOWN", 3)
+    found = place.merge(sides, Mode.FAIL, NOTHING, candidates=NOTHING)
+    assert isinstance(found, Clash)
+    assert (found.count, found.more) == (20, 17)
+    assert found.rows is not None and there.rows is not None
+    assert found.rows.schema == there.rows.schema
+    assert Counter(map(repr, found.rows.to_pylist())) < told(sides, here)[1]
+    with pytest.raises(ConflictError, match=r"20 rows changed differently, too many .*'ours'"):
+        keep(
+            place.repository,
+            OpenMerge(
+                target="main",
+                source="dev",
+                head=place.repository.branch("main").head,
+                theirs=place.repository.branch("main").head,
+                mode=None,
+                terms=Terms(),
+            ),
+            [found],
+            author="test",
+        )
 
 
 def test_what_one_side_changed_alone_is_counted_by_the_engine(place: Place) -> None:

@@ -189,9 +189,13 @@ class World:
             columns[field.id] = column.to_pylist()
         return [{id: values[n] for id, values in columns.items()} for n in range(block.rows)]
 
+    def _bytes(self, path: str) -> bytes:
+        """Return a file's bytes without counting the read."""
+        return MemoryBlobs.get(self.blobs, path)
+
     def _read(self, path: str) -> pa.Table:
         if path not in self._tables:
-            data = MemoryBlobs.get(self.blobs, path)
+            data = self._bytes(path)
             self._tables[path] = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
         return self._tables[path]
 

@@ -7,7 +7,8 @@ from dbt.adapters.vcs.core.errors import (
     UnsupportedError,
     VcsError,
 )
-from dbt.adapters.vcs.writes import stage_write
+from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.writes import stage_write, tombstone_ranges
 
 from .shop import Shop
 
@@ -193,6 +194,43 @@ def test_both_ways_of_writing_make_the_same_table(
         ]
         assert deleted[0] == deleted[1]
         assert shop.version(one).rows == shop.version(other).rows
+
+
+def test_a_large_change_has_a_tombstone_for_each_range_of_blocks(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = shop.make(
+        "k int, v string, p string",
+        "select cast(id as int), 'v', if(id % 3 = 0, 'ü/ x', null) from range(0, 40, 1, 4)",
+        by="p",
+        properties="'vcs.write_mode' = 'merge_on_read'",
+    )
+    monkeypatch.setattr(stage_write, "MAX_ROWS_IN_PROCESS", -1)
+    monkeypatch.setattr(tombstone_ranges, "ROWS", 4)
+    holed = {block.path: block.rows for block in shop.blocks(name)}
+    assert len(holed) == 8
+    assert shop.change(f"update {name} set v = 'w' where k % 2 = 0") == 20
+    assert shop.change(f"delete from {name} where k % 4 = 1") == 10
+    stones = shop.tombstones(name)
+    assert sum(stone.rows for stone in stones) == 30
+    assert len(stones) > 4
+    files = Files(shop.repository.blobs)
+    for stone in stones:
+        # Nobody else counted these: the files' own rows, by block.
+        assert {path: len(files.deleted(stone.path, path)[0]) for path in stone.targets} == (
+            stone.targets
+        )
+        assert files.files_of(stone) == stone.targets.keys()
+    by_write: dict[str, list[tuple[str, str]]] = {}
+    for stone in stones:
+        ends = (min(stone.targets), max(stone.targets))
+        by_write.setdefault(stone.path.rpartition("/")[0], []).append(ends)
+    assert len(by_write) == 2
+    for ranges in by_write.values():
+        ordered = [end for both in sorted(ranges) for end in both]
+        assert ordered == sorted(ordered)
+    expected = [(k, "w" if k % 2 == 0 else "v") for k in range(40) if k % 4 != 1]
+    assert shop.rows(f"select k, v from {name}") == sorted(expected, key=repr)
 
 
 def test_files_of_few_rows_are_a_setting_that_row_changes_stand(

@@ -328,8 +328,9 @@ class Mortal(MemoryBlobs):
     def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
         return {path for path, data in blobs.items() if not self.create(path, data)}
 
-    def replace(self, path: str, data: bytes) -> None:
-        self._done(lambda: super(Mortal, self).replace(path, data))
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        for item in blobs.items():
+            self._done(lambda item=item: super(Mortal, self).replace_all(dict([item])))
 
     def delete(self, path: str) -> None:
         self._done(lambda: super(Mortal, self).delete(path))

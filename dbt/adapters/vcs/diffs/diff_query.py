@@ -74,7 +74,7 @@ def delta_parts(
         (1, come, delta.deleted, delta.restored, go),
     ):
         if paths:
-            stones = _tombstones(item for item in holes if item.block in paths)
+            stones = tombstones_of(item for item in holes if item.block in paths)
             mount = files_mount(paths, fields, stones, (*delta.removed, *delta.added))
             yield signed_part(session.mount_physical(mount), sign, _same(fields))
         kept = [item for item in images if item.block not in whole]
@@ -141,10 +141,10 @@ def _by_depth(images: Iterable[Deletion]) -> Iterator[tuple[tuple[Tombstone, ...
     for image in images:
         depths.setdefault(image.path.count("/"), []).append(image)
     for group in depths.values():
-        yield _tombstones(group), {item.block for item in group}
+        yield tombstones_of(group), {item.block for item in group}
 
 
-def _tombstones(deletions: Iterable[Deletion]) -> tuple[Tombstone, ...]:
+def tombstones_of(deletions: Iterable[Deletion]) -> tuple[Tombstone, ...]:
     """Return the tombstones of deletions, of 0 bytes where their size isn't known."""
     found: dict[str, dict[str, int]] = {}
     known: dict[str, tuple[int, str]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,7 +32,7 @@ class TableDiff:
     Attributes:
         comparison: The columns compared.
         schema: How the columns differ.
-        rows: The rows removed or added, columns by name.
+        rows: The rows removed or added, columns by name; only those that are shown.
         net: Which of them make up each change.
     """
 
@@ -101,6 +101,7 @@ def diff(
     after: Snapshot | None,
     *,
     columns: Sequence[str] | None = None,
+    shown: Collection[str] | None = None,
     where: pc.Expression | None = None,
     limits: Limits = LIMITS,
 ) -> TableDiff:
@@ -113,6 +114,8 @@ def diff(
         before: The first version; None is a table without rows.
         after: The second version; the same.
         columns: The only columns to compare and show, by name; the key is always among them.
+        shown: Of these, the only ones that the rows need to have, by lower-case name; one is
+            there in any case. None for all.
         where: Only changes whose row meets this condition before or after; it names columns as the
             result does.
         limits: The most to read.
@@ -125,10 +128,16 @@ def diff(
     comparison = VersionComparison.of(before, after, columns)
     change = delta(before, after, repository.objects.segment)
     signed = signed_rows(repository.blobs, change, limits=limits)
-    table = signed.read(comparison.fields)
-    net = net_changes(table_columns(table), signed.sign, comparison.compared, comparison.key)
+    fields = list(comparison.fields)
+    if shown is None:
+        table = signed.read(fields)
+        net = net_changes(table_columns(table), signed.sign, comparison.compared, comparison.key)
+    else:
+        net = net_changes(signed.columns, signed.sign, comparison.compared, comparison.key)
+        fields = [field for field in fields if field.name.lower() in shown] or fields[:1]
+        table = signed.read(fields)
     left = table if len(net.rows) == table.num_rows else table.take(pa.array(net.rows))
-    named = left.rename_columns([field.name for field in comparison.fields])
+    named = left.rename_columns([field.name for field in fields])
     if where is not None:
         named, net = _filtered(named, net, where)
     return TableDiff(comparison, _schema_changes(before, after), named, net)

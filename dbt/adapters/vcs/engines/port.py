@@ -335,6 +335,9 @@ Sessions: TypeAlias = Callable[[], Session]
 Readers: TypeAlias = Callable[[], VersionReader]
 """The same, for callers that only read."""
 
+Rewriters: TypeAlias = Callable[[], Rewriter]
+"""The same, for callers that also write files."""
+
 
 class Engine(Protocol):
     """A system that computes rows, with a catalog of its own."""

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retention import check_present, hold_work
-from dbt.adapters.vcs.engines.port import Readers
+from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
@@ -48,7 +48,7 @@ def land_work(
     terms: Terms,
     *,
     author: str,
-    sessions: Readers,
+    sessions: Rewriters,
 ) -> Arrival:
     """Merge work into a branch; keep undecided conflicts for somebody to resolve.
 

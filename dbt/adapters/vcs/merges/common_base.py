@@ -11,10 +11,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
+from dbt.adapters.vcs.core.ids import SnapshotId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.rowwise.row_merge import Narrow, SchemaConflictError, merge
+from dbt.adapters.vcs.merges.rowwise.row_merge import (
+    RowEngine,
+    SchemaConflictError,
+    merge,
+)
+from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.rows.compare.row_bases import best_bases
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
@@ -29,8 +34,22 @@ class Crossing:
 
     repository: Repository
     limits: Limits = MERGE_LIMITS
-    narrow: Narrow | None = None
-    _folders: list[str] = field(default_factory=list)
+    engine: RowEngine | None = None
+    _made: list[tuple[MergeOutcome, WriteId]] = field(default_factory=list)
+
+    def merge(
+        self, base: Snapshot | None, ours: Snapshot, theirs: Snapshot, policy: RowPolicy
+    ) -> MergeOutcome:
+        """Merge the rows of two versions, as `row_merge.merge` does."""
+        return merge(
+            self.repository,
+            base,
+            ours,
+            theirs,
+            policy=policy,
+            limits=self.limits,
+            engine=self.engine,
+        )
 
     def base(self, left: SnapshotId, right: SnapshotId, depth: int = 0) -> Snapshot | None:
         """Return the version to compare two versions with; None if they have nothing in common.
@@ -50,9 +69,8 @@ class Crossing:
 
     def forget(self) -> None:
         """Delete the files that making bases wrote."""
-        for folder in self._folders:
-            for blob in list(self.repository.blobs.walk(folder)):
-                self.repository.blobs.delete(blob.path)
+        for outcome, write in self._made:
+            outcome.forget(write)
 
     def _merged(
         self, ours: Snapshot, newest: SnapshotId, other: SnapshotId, depth: int
@@ -60,19 +78,11 @@ class Crossing:
         theirs = self.repository.objects.snapshot(other)
         base = self.base(newest, other, depth)
         try:
-            outcome = merge(
-                self.repository,
-                base,
-                ours,
-                theirs,
-                policy=RowPolicy(mode="skip"),
-                limits=self.limits,
-                narrow=self.narrow,
-            )
+            outcome = self.merge(base, ours, theirs, RowPolicy(mode="skip"))
         except (SchemaConflictError, TooLargeError, UnsupportedError):
             return ours
         if outcome.how in ("up_to_date", "fast_forward"):
             return ours if outcome.how == "up_to_date" else theirs
         write = new_write_id()
-        self._folders.append(f"data/{ours.table}/w={write}")
+        self._made.append((outcome, write))
         return outcome.put(write=write, parents=(newest, other), created_at=ours.created_at)

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Block, Field
@@ -27,7 +26,9 @@ from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.diffs.diff_query import files_mount, image_relations
+from dbt.adapters.vcs.engines.found_places import find_places
 from dbt.adapters.vcs.engines.port import Readers, VersionReader
+from dbt.adapters.vcs.merges.by_engine.dead_places import dead_places
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files
@@ -35,8 +36,11 @@ from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 
-CANDIDATES: Final = Limits(rows=20_000_000, bytes=2 * 2**30)
+CANDIDATES: Final = Limits(rows=1_000_000, bytes=64 * 2**20)
 """More rows than this, or a larger part of the files, are not read into this process."""
+
+CHOSEN: Final = Limits(rows=20_000_000, bytes=2 * 2**30)
+"""The same where single conflicts were decided, which only this process applies."""
 
 _KEYS: Final = "__vcs_keys"
 _STATES: Final = ("base", "ours", "theirs", "graft")
@@ -73,22 +77,12 @@ class Narrowing:
             TooLargeError: There are too many of them to read.
         """
         session = self._sessions()
-        search = _Search(
-            session, Files(self._blobs, triple.stones.values()), (*triple[:3], graft), by
-        )
+        search = _Search(session, self._blobs, triple, graft, by)
         query = search.query(pieces, keys)
         if sum(piece.rows for piece in pieces) > self._limits.rows:
             counted = f"select count(distinct {_PLACE}) from ({query})"
             self._check(session.query(counted).fetch()[0][0], 0)
-        found = session.query(
-            f"select {FILE_COLUMN}, collect_list({POSITION_COLUMN}) from ({query}) "
-            f"group by {FILE_COLUMN}"
-        ).arrow()
-        lists = found.column(1).combine_chunks()
-        places = {
-            path: np.unique(lists[number].values.to_numpy())
-            for number, path in enumerate(found.column(0).to_pylist())
-        }
+        places = find_places(session, query)
         infos = {piece.block: piece.info for piece in pieces if piece.info and piece.info.rows}
         share = (
             infos[path].bytes * len(rows) // infos[path].rows
@@ -97,6 +91,10 @@ class Narrowing:
         )
         self._check(sum(map(len, places.values())), sum(share))
         return places
+
+    def check(self, triple: Triple) -> None:
+        """Refuse versions with more deleted rows than this process can look at."""
+        self._check(sum(sum(side.deletions.values()) for side in triple[:3]), 0)
 
     def _check(self, rows: int, size: int) -> None:
         if rows > self._limits.rows or size > self._limits.bytes:
@@ -113,11 +111,17 @@ class _Search:
     """The query for the rows of the groups to look at, over some pieces."""
 
     def __init__(
-        self, session: VersionReader, files: Files, states: Sequence[State], by: Sequence[Field]
+        self,
+        session: VersionReader,
+        blobs: Blobs,
+        triple: Triple,
+        graft: State,
+        by: Sequence[Field],
     ) -> None:
         self._session = session
-        self._files = files
-        self._states = states
+        self._files = Files(blobs, triple.stones.values())
+        self._states = states = (*triple[:3], graft)
+        self._stones = triple.stones
         self._by = by
         self._infos: list[Block] = []
         self._holes = [_by_block(state) for state in states]
@@ -139,10 +143,9 @@ class _Search:
             else:
                 deletion = Deletion(piece.image, piece.block, piece.rows)
                 images.setdefault(kind, []).append(deletion)
-        dead = " union all ".join(self._dead(mixed))
-        gone = f"select {_PLACE}, bit_or(state) gone from ({dead}) group by {_PLACE}"
+        gone = dead_places(self._session, self._states, mixed, self._stones)
         parts = [
-            _tagged(rows, kind, gone if dead else None)
+            _tagged(rows, kind, gone)
             for kind in {**blocks, **images}
             for rows in (
                 *self._of_blocks(blocks.get(kind, ())),
@@ -180,18 +183,6 @@ class _Search:
         if theirs == base and graft == ours:
             return _Kind(ours=True)
         return _Kind(states=sum(present << number for number, present in enumerate(there)))
-
-    def _dead(self, blocks: set[str]) -> Iterator[str]:
-        """Yield queries for the places deleted from blocks, with the states that deleted them."""
-        found: dict[Deletion, int] = {}
-        for number, state in enumerate(self._states):
-            for (image, block), rows in state.deletions_from(blocks).items():
-                item = Deletion(image, block, rows)
-                found[item] = found.get(item, 0) | 1 << number
-        for mask in sorted(set(found.values())):
-            images = [item for item, states in found.items() if states == mask]
-            for relation, wanted in image_relations(self._session, images, ()):
-                yield f"select {_PLACE}, {mask} state from {relation} {where_clause(wanted)}"
 
     def _of_blocks(self, paths: Sequence[str]) -> Iterator[str]:
         if paths:

@@ -12,14 +12,15 @@ from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Sna
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.diffs.difference import Difference
-from dbt.adapters.vcs.engines.port import Readers
+from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.merges.by_engine.engine_repair import EngineRepairs
 from dbt.adapters.vcs.merges.common_base import Crossing
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.narrow_spark import Narrowing
+from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, CHOSEN, Narrowing
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
-from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
+from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, SchemaConflictError
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, RowPolicy
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
@@ -98,9 +99,10 @@ class TableMerged:
 def merge_tables(
     repository: Repository,
     work: TableMerge,
-    sessions: Readers | None,
+    sessions: Rewriters | None,
     *,
     limits: Limits = MERGE_LIMITS,
+    candidates: Limits | None = None,
 ) -> TableMerged | Clash:
     """Merge two versions of a table; return undecided conflicts as a clash.
 
@@ -114,58 +116,46 @@ def merge_tables(
         sessions: Provides an engine session, used only if both sides changed more rows than
             fit in this process; without it such a merge is refused.
         limits: How many rows fit in this process.
+        candidates: How many of the rows that an engine finds are read into this process. More
+            are decided by the engine. None for `CANDIDATES`, or `CHOSEN` with decisions.
 
     Raises:
         TooLargeError: Both changed more of the same rows than can be examined one by one.
         UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
     """
     read = repository.objects.snapshot
-    narrow = Narrowing(repository.blobs, sessions) if sessions is not None else None
-    crossing = Crossing(repository=repository, limits=limits, narrow=narrow)
+    engine = at_scale = None
+    if sessions is not None:
+        usual = CHOSEN if work.decisions else CANDIDATES
+        narrow = Narrowing(repository.blobs, sessions, candidates or usual)
+        at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
+        engine = RowEngine(narrow=narrow, at_scale=at_scale)
+    crossing = Crossing(repository=repository, limits=limits, engine=engine)
     try:
         base = None if work.based_on else crossing.base(work.ours, work.theirs)
         given = work.based_on or work.base
         if base is None and given:
             base = read(given)
-        return _merge(repository, work, base, sessions, limits, narrow)
-    finally:
-        crossing.forget()
-
-
-def _merge(
-    repository: Repository,
-    work: TableMerge,
-    base: Snapshot | None,
-    sessions: Readers | None,
-    limits: Limits,
-    narrow: Narrowing | None,
-) -> TableMerged | Clash:
-    read = repository.objects.snapshot
-    ours, theirs = read(work.ours), read(work.theirs)
-    try:
-        outcome = merge(
-            repository,
-            base,
-            ours,
-            theirs,
-            policy=RowPolicy(
-                mode=_MODES[work.mode],
-                cells=work.mode.is_by_cell,
-                decisions=work.decisions,
-                only=work.only,
-            ),
-            limits=limits,
-            narrow=narrow,
+        policy = RowPolicy(
+            mode=_MODES[work.mode],
+            cells=work.mode.is_by_cell,
+            decisions=work.decisions,
+            only=work.only,
         )
+        outcome = crossing.merge(base, read(work.ours), read(work.theirs), policy)
+        if outcome.is_blocked:
+            return _clash(work.name, outcome)
+        return _merged(repository, work, outcome, sessions)
     except SchemaConflictError as error:
         return Clash(
             name=work.name,
             kind="schema",
             message="both declared it differently: " + "; ".join(map(str, error.conflicts)),
         )
-    if outcome.is_blocked:
-        return _clash(work.name, outcome)
-    return _merged(repository, work, outcome, sessions)
+    finally:
+        crossing.forget()
+        if at_scale is not None:
+            at_scale.forget()
 
 
 def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:
@@ -195,7 +185,7 @@ def key_of(snapshot: Snapshot) -> tuple[Field, ...]:
 
 
 def _merged(
-    repository: Repository, work: TableMerge, outcome: MergeOutcome, sessions: Readers | None
+    repository: Repository, work: TableMerge, outcome: MergeOutcome, sessions: Rewriters | None
 ) -> TableMerged:
     # Without an engine the error is raised; with one, the engine counts the rows below.
     counts: Counts | None = (
@@ -232,7 +222,7 @@ def _merged(
         assert sessions is not None
         counts = _counted(repository, outcome.ours, version, sessions)
     if work.dry_run:
-        _forget(repository, f"data/{outcome.ours.table}/w={write}")
+        outcome.forget(write)
     return TableMerged(
         snapshot=work.ours if work.dry_run else SnapshotId(repository.objects.put(version)),
         how=outcome.how,
@@ -248,11 +238,11 @@ def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
     """Return whether every row of a merge is a row of ours or of theirs."""
     others = (Choice.BASE, Choice.CUSTOM)
     is_mixed = work.mode.is_by_cell or any(item.choice in others for item in work.decisions)
-    return outcome.repair is None or not is_mixed
+    return not is_mixed or (outcome.repair is None and outcome.large is None)
 
 
 def _counted(
-    repository: Repository, before: Snapshot, after: Snapshot, sessions: Readers
+    repository: Repository, before: Snapshot, after: Snapshot, sessions: Rewriters
 ) -> Counts:
     """Count the changed rows with the engine."""
     session = sessions()
@@ -262,20 +252,15 @@ def _counted(
     return Counts(*session.query(text).fetch()[0])
 
 
-def _forget(repository: Repository, folder: str) -> None:
-    """Delete files that were written only to be counted."""
-    for blob in list(repository.blobs.walk(folder)):
-        repository.blobs.delete(blob.path)
-
-
 def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
     rows, definition = outcome.conflicts.table, outcome.definition
-    schema = definition.schema
+    schema, count = definition.schema, len(outcome.conflicts)
     return Clash(
         name=name,
         kind="rows",
-        message="row changed differently" if rows.num_rows == 1 else "rows changed differently",
+        message="row changed differently" if count == 1 else "rows changed differently",
         rows=rows,
+        more=count - rows.num_rows,
         columns=_columns(rows, schema),
         key=tuple(f.name for id in definition.primary_key for f in schema.fields if f.id == id),
         required=frozenset(field.name for field in schema.fields if not field.nullable),

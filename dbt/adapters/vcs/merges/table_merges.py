@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Readers
+from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
 
@@ -16,7 +16,7 @@ class TableMerges:
     alone has the same two versions there and the same base, so it gives the same result.
     """
 
-    def __init__(self, repository: Repository, sessions: Readers | None) -> None:
+    def __init__(self, repository: Repository, sessions: Rewriters | None) -> None:
         """Take what `merge_tables` does."""
         self._repository = repository
         self._sessions = sessions

@@ -63,7 +63,7 @@ def stage_fields(table: Schema) -> tuple[Field, ...]:
         FILE_COLUMN: "string",
         POSITION_COLUMN: "bigint",
         MATCHED: "boolean",
-        **{f"{_OLD}{place}": _unlimited(field.type) for place, field in enumerate(table.fields)},
+        **{f"{_OLD}{place}": unlimited(field.type) for place, field in enumerate(table.fields)},
         **{f"{_NEW}{place}": field.type for place, field in enumerate(table.fields)},
     }
     return tuple(Field(id=name, name=name, type=type_) for name, type_ in types.items())
@@ -119,6 +119,6 @@ def staged(
             blobs.delete(path)
 
 
-def _unlimited(type_: str) -> str:
+def unlimited(type_: str) -> str:
     """Return the type for values already stored: their length is not checked again."""
     return type_ if type_of(type_).length is None else "string"

@@ -72,7 +72,7 @@ class SmallChanges:
 
     def write(
         self, target: RowTarget, choice: BlockChoice, folder: str
-    ) -> tuple[WrittenFiles, Tombstone | None]:
+    ) -> tuple[WrittenFiles, tuple[Tombstone, ...]]:
         """Write the new blocks and the tombstone."""
         new = [self._renamed(rows, self._stage.new) for rows in self._coming]
         rows = pa.concat_tables([*self._kept(target, choice), *new])
@@ -81,7 +81,7 @@ class SmallChanges:
         files = write_rows(
             self._blobs, rows, folder=folder, partition_by=target.snapshot.partition_by
         )
-        return files, self._tombstone(choice, folder)
+        return files, self._tombstones(choice, folder)
 
     @cached_property
     def _updates(self) -> pa.Table:
@@ -137,15 +137,15 @@ class SmallChanges:
             kept += [pa.Table.from_batches([batch], schema=schema) for batch in batches]
         return kept
 
-    def _tombstone(self, choice: BlockChoice, folder: str) -> Tombstone | None:
+    def _tombstones(self, choice: BlockChoice, folder: str) -> tuple[Tombstone, ...]:
         if not choice.holed:
-            return None
+            return ()
         rows = self._going
         rows = rows.filter(pc.is_in(rows.column(FILE_COLUMN), pa.array(sorted(choice.holed))))
         images = self._renamed(rows, self._stage.old)
         columns = [rows.column(name) for name in _PLACE]
         table = pa.table([*columns, *images.columns], names=[*_PLACE, *images.column_names])
-        return write_tombstone(self._blobs, table, folder=folder)
+        return (write_tombstone(self._blobs, table, folder=folder),)
 
 
 def _read(blobs: Blobs, stage: Stage) -> pa.Table:

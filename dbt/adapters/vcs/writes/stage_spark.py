@@ -13,16 +13,15 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.equality_sql import differs
-from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_footer
+from dbt.adapters.vcs.rows.files.footers import WrittenFiles
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.writes.stage import Stage
 from dbt.adapters.vcs.writes.targets import BlockChoice, RowTarget, tombstone_folder
+from dbt.adapters.vcs.writes.tombstone_ranges import write_tombstones
 
 _PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
-_ONE_FILE: Final = {"maxRecordsPerFile": "0"}
-"""Over what the session says of files: that is for blocks, and a statement has one tombstone."""
 
 
 class LargeChanges:
@@ -64,8 +63,8 @@ class LargeChanges:
 
     def write(
         self, target: RowTarget, choice: BlockChoice, folder: str
-    ) -> tuple[WrittenFiles, Tombstone | None]:
-        """Write the new blocks and the tombstone."""
+    ) -> tuple[WrittenFiles, tuple[Tombstone, ...]]:
+        """Write the new blocks and the tombstones."""
         ids = [field.id for field in self._stage.table.fields]
         query = f"{self._renamed(self._stage.new, ids)} {where_clause(self._comes)}"
         if choice.rewritten:
@@ -79,7 +78,7 @@ class LargeChanges:
             ),
         )
         files = {path: written.footers.get(path) for path in written.files}
-        return files, self._tombstone(choice, tombstone_folder(folder), ids)
+        return files, self._tombstones(choice, tombstone_folder(folder), ids)
 
     @cached_property
     def _table(self) -> str:
@@ -138,9 +137,9 @@ class LargeChanges:
             f"and kept.{FILE_COLUMN} = gone.{FILE_COLUMN}"
         )
 
-    def _tombstone(self, choice: BlockChoice, folder: str, ids: Sequence[str]) -> Tombstone | None:
-        if not choice.holed:
-            return None
+    def _tombstones(
+        self, choice: BlockChoice, folder: str, ids: Sequence[str]
+    ) -> tuple[Tombstone, ...]:
         images = ", ".join(
             f"first({name}) as {quoted(id)}" for name, id in zip(self._stage.old, ids, strict=True)
         )
@@ -150,15 +149,5 @@ class LargeChanges:
             f"select {_PLACE}, {images} from {self._table} {where_clause(self._goes)} "
             f"and {FILE_COLUMN} in ({holed}) group by {_PLACE}"
         )
-        query = f"select * from (select /*+ repartition(1) */ * from ({rows})) sort by {_PLACE}"
-        written = self._session.write(query, Destination(folder=folder, options=_ONE_FILE))
-        [path] = written.files
-        footer = written.footers.get(path) or read_footer(self._blobs, path)
-        counts = self._deletions
-        return Tombstone(
-            path=path,
-            bytes=footer.bytes,
-            targets={file: counts[file] for file in sorted(choice.holed)},
-            footer=footer.digest,
-            whole=footer.whole,
-        )
+        counts = {file: self._deletions[file] for file in choice.holed}
+        return write_tombstones(self._blobs, self._session, rows, counts, folder=folder)

@@ -65,8 +65,8 @@ class Changes(Protocol):
 
     def write(
         self, target: RowTarget, choice: BlockChoice, folder: str
-    ) -> tuple[WrittenFiles, Tombstone | None]:
-        """Write the new blocks and the tombstone, and return both."""
+    ) -> tuple[WrittenFiles, tuple[Tombstone, ...]]:
+        """Write the new blocks and the tombstones, and return both."""
 
 
 def write_mode(snapshot: Snapshot) -> str:
@@ -146,7 +146,7 @@ def rewritten(
     repository = scope.overlay.repository
     folder = folder_of(snapshot.table)
     try:
-        files, tombstone = changes.write(target, choice, folder)
+        files, tombstones = changes.write(target, choice, folder)
         schema, by = snapshot.schema, snapshot.partition_by
         blocks = read_blocks(blobs, files, schema, by, files)
         refuse_null(blobs, blocks, schema)
@@ -155,7 +155,6 @@ def rewritten(
         raise
     leaving = choice.gone | {block.path for block in choice.rewritten}
     kept = without_blocks(repository, snapshot.segments, leaving)
-    tombstones = () if tombstone is None else (tombstone,)
     added = put_segments(repository, blocks, tombstones)
     return Rewritten((*kept, *added), affected, True)
 

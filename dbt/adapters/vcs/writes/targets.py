@@ -60,7 +60,7 @@ class RowTarget(Version):
 
 
 def tombstone_folder(folder: str) -> str:
-    """Return a folder for a write's tombstone: the engine only writes to new folders."""
+    """Return a folder for a write's tombstones: the engine only writes to new folders."""
     return f"{folder}t"
 
 

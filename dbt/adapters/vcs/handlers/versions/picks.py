@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.diffs.diff_inputs import zone_of
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.handlers.versions.time_travel import settled_text
-from dbt.adapters.vcs.merges.rowwise.row_policy import Pick
+from dbt.adapters.vcs.merges.rowwise.row_policy import Keys, Pick
 from dbt.adapters.vcs.merges.table_merge import TableMerge, base_of, key_of
 from dbt.adapters.vcs.rows.key_values import key_value
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -26,8 +26,6 @@ from dbt.adapters.vcs.worktree.pins import query_of_body
 
 _AT_A_TIME: Final = 200
 """How many values one query computes; each is a column of its own."""
-
-Keys = list[tuple[Any, ...]]
 
 
 def picked_rows(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Pick:
@@ -67,6 +65,8 @@ def _by_query(scope: Scope, work: TableMerge, query: str) -> Keys:
     columns = key_of(scope.overlay.snapshot(work.theirs))
     rows = _rows(scope, query)
     _check_count(work, columns, rows.num_columns)
+    if all(map(_is_exact, columns, rows.columns)):
+        return rows
     found = [_exact(scope, work, *pair) for pair in zip(columns, rows.columns, strict=True)]
     return list(zip(*found, strict=True))
 
@@ -85,14 +85,19 @@ def _by_condition(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Ke
     condition = query_of_body(settled_text(scope, query_of_body(statement.where or "")))
     text = f"select distinct {names} from {relation} as {alias} {where_clause(condition.text)}"
     with scope.reading(condition):
-        rows = scope.session.query(text).arrow()
-    return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+        return scope.session.query(text).arrow()
 
 
 def _rows(scope: Scope, text: str) -> pa.Table:
     query = query_of_body(settled_text(scope, query_of_body(text)))
     with scope.reading(query):
         return scope.session.query(query.text).arrow()
+
+
+def _is_exact(column: Field, values: pa.ChunkedArray) -> bool:
+    """Return whether values can be compared with a column's as they are: whole numbers."""
+    type_ = arrow_type(column.type)
+    return bool(pa.types.is_integer(type_) and values.type == type_ and not values.null_count)
 
 
 def _exact(

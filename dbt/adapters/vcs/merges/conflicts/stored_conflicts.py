@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import TreeId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry, Tree
@@ -25,6 +25,10 @@ from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.key_values import key_value
+
+_SHOWN: Final = 100
+_LONGEST: Final = 500
+"""Characters of a row that an error shows; a value may have megabytes."""
 
 Kind: TypeAlias = Literal["rows", "schema", "relation"]
 
@@ -40,6 +44,7 @@ class Clash:
         message: What each side did, as a clause.
         rows: The rows in conflict: `base_*`, `our_*`, `their_*`, `our_diff_type`,
             `their_diff_type`; None unless `kind` is `rows`.
+        more: How many rows in conflict are not among `rows`, of which there are too many.
         columns: Types of the columns of `rows`.
         key: Columns of the relation's primary key, in its order; empty without one.
         required: Its NOT NULL columns.
@@ -49,6 +54,7 @@ class Clash:
     kind: Kind
     message: str
     rows: pa.Table | None = None
+    more: int = 0
     columns: tuple[Field, ...] = ()
     key: tuple[str, ...] = ()
     required: frozenset[str] = frozenset()
@@ -56,7 +62,7 @@ class Clash:
     def __str__(self) -> str:
         if self.rows is None:
             return f"{self.subject}: {self.message}"
-        return f"{self.subject}: {self.rows.num_rows} {self.message}"
+        return f"{self.subject}: {self.count} {self.message}"
 
     @property
     def subject(self) -> str:
@@ -66,7 +72,7 @@ class Clash:
     @property
     def count(self) -> int:
         """Number of conflicts."""
-        return 1 if self.rows is None else int(self.rows.num_rows)
+        return 1 if self.rows is None else int(self.rows.num_rows) + self.more
 
 
 def keep(
@@ -89,8 +95,13 @@ def keep(
         author: The author to record.
         decided: True if choices were made before and these are the conflicts left over; the
             decided conflicts are then kept as well.
+
+    Raises:
+        ConflictError: There are more conflicts than can be decided one by one.
     """
     clashes = tuple(clashes)
+    for item in clashes:
+        _refuse_many(item)
     whole = {item.name: item.message for item in clashes if item.rows is None}
     tables = {
         item.name: ConflictTable.of(
@@ -134,6 +145,16 @@ def keep(
         )
     )
     return replace(merge, head=landed.commit)
+
+
+def _refuse_many(clash: Clash) -> None:
+    if clash.rows is None or not clash.more:
+        return
+    shown = "; ".join(str(row)[:_LONGEST] for row in clash.rows.slice(0, _SHOWN).to_pylist())
+    raise ConflictError(
+        f"{clash}, too many to be decided one by one, such as: {shown}. Nothing was changed. "
+        "Merge with a mode for all of them: --on-conflict skip, accept or cell."
+    )
 
 
 def _still_chosen(

@@ -87,7 +87,7 @@ class Conflicts:
             of_unit = np.where(counts[kept] > 0, groups.first[kept], -1)
             sides.append(np.where(by_group, of_group, of_unit))
         base, ours, theirs = sides
-        mark = self._mark
+        mark = mark_of(self.fields)
         columns: dict[str, object] = {
             OUR_TYPE + mark: _types(base, ours),
             THEIR_TYPE + mark: _types(base, theirs),
@@ -104,14 +104,14 @@ class Conflicts:
                 columns[f"{prefix}_{field.name}"] = table.column(field.id)
         return pa.table(columns)
 
-    @property
-    def _mark(self) -> str:
-        """The suffix that keeps the change columns distinct from the table's own."""
-        names = {field.name.lower() for field in self.fields}
-        mark = ""
-        while names & {f"diff_type{mark}", f"diff_count{mark}"}:
-            mark += "_"
-        return mark
+
+def mark_of(fields: Sequence[Field]) -> str:
+    """Return the suffix that keeps the change columns distinct from the table's own."""
+    names = {field.name.lower() for field in fields}
+    mark = ""
+    while names & {f"diff_type{mark}", f"diff_count{mark}"}:
+        mark += "_"
+    return mark
 
 
 def _types(base: Positions, side: Positions) -> pa.Array:

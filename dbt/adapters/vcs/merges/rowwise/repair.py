@@ -10,7 +10,7 @@ where a negative number becomes deletions at known places, and a positive one ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -107,12 +107,9 @@ def repair(question: Question, state: State) -> Repair:
         UnsupportedError: Rows must be examined, and Arrow can't read one of their columns.
     """
     found = _attempt(question, state)
-    poor = _mostly_deleted(question.triple, found)
+    poor = mostly_deleted(question.triple, state, found.deleted_of())
     if poor:
-        less = State(
-            {path: block for path, block in state.blocks.items() if path not in poor},
-            {pair: count for pair, count in state.deletions.items() if pair[1] not in poor},
-        )
+        less = without(state, poor)
         if question.places is not None:
             # The remaining rows of these blocks are written again; nobody else touched them.
             whole = {path: np.arange(state.blocks[path].rows) for path in poor}
@@ -167,6 +164,13 @@ class _Attempt:
         rank = ranks(units * 2 + self.rows.grafted)
         wanted = self.verdict.wanted[units] if len(units) else units
         self.deleted = self.rows.grafted & (rank >= wanted)
+
+    def deleted_of(self) -> dict[str, int]:
+        """Return how many rows each block loses."""
+        located = self.rows.located.take(self.deleted)
+        numbers, counts = np.unique(located.piece, return_counts=True)
+        pairs = zip(numbers.tolist(), counts.tolist(), strict=True)
+        return {located.pieces[number].block: count for number, count in pairs}
 
     def repair(self) -> Repair:
         """Return the rows to delete and to add."""
@@ -224,23 +228,33 @@ class _Attempt:
         return pa.concat_tables([made, self.given.cast(made.schema)])
 
 
-def _mostly_deleted(triple: Triple, attempt: _Attempt) -> set[str]:
-    """Return the blocks added by theirs that would lose most of their rows."""
-    located = attempt.rows.located.take(attempt.deleted)
-    deleted: dict[str, int] = {}
-    numbers, counts = np.unique(located.piece, return_counts=True)
-    for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-        deleted[located.pieces[number].block] = count
-    for (_, block), rows in attempt.state.deletions.items():
-        if block in deleted:
-            deleted[block] += rows
+def mostly_deleted(triple: Triple, state: State, deleted: Mapping[str, int]) -> set[str]:
+    """Return the blocks added by theirs that would lose most of their rows.
+
+    Args:
+        triple: Base, ours, theirs.
+        state: The graft.
+        deleted: How many rows a repair deletes from each block.
+    """
+    lost = dict(deleted)
+    for (_, block), rows in state.deletions.items():
+        if block in lost:
+            lost[block] += rows
     return {
         path
-        for path, rows in deleted.items()
-        if path in attempt.state.blocks
+        for path, rows in lost.items()
+        if path in state.blocks
         and path not in triple.ours.blocks
-        and rows > MAX_DELETED * attempt.state.blocks[path].rows
+        and rows > MAX_DELETED * state.blocks[path].rows
     }
+
+
+def without(state: State, blocks: Collection[str]) -> State:
+    """Return a state without some blocks, and without deletions from them."""
+    return State(
+        {path: block for path, block in state.blocks.items() if path not in blocks},
+        {pair: count for pair, count in state.deletions.items() if pair[1] not in blocks},
+    )
 
 
 def _check_single(groups: Groups, chosen: Positions) -> None:

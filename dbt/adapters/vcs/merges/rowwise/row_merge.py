@@ -17,7 +17,7 @@ The further steps are in `core/plan/states.py` (graft), `decide.py` (which row s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -36,13 +36,18 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.repair import Question, Repair, repair
-from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
+from dbt.adapters.vcs.merges.rowwise.row_outcome import (
+    ConflictRows,
+    How,
+    LargeRepair,
+    MergeOutcome,
+)
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy, key_table
 from dbt.adapters.vcs.merges.rowwise.touched import without_overlaps
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.rows.files.footers import check_not_null
-from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
+from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
 
 _FAIL: Final = RowPolicy()
 _PREFERRED: Mapping[RowMode, Side] = {"skip": "ours", "accept": "theirs"}
@@ -50,6 +55,13 @@ _PREFERRED: Mapping[RowMode, Side] = {"skip": "ours", "accept": "theirs"}
 
 class Narrow(Protocol):
     """Finds, among many rows, the few that must be read; implemented by an engine."""
+
+    def check(self, triple: Triple) -> None:
+        """Refuse versions with more deleted rows than this process can look at.
+
+        Raises:
+            TooLargeError: There are more.
+        """
 
     def __call__(
         self,
@@ -73,6 +85,35 @@ class Narrow(Protocol):
             by: The key's columns; all columns without a key.
             keys: The only groups wanted, columns `by` by field id; None for all.
         """
+
+
+class RepairAtScale(Protocol):
+    """Repairs a graft whatever the number of rows; implemented by an engine."""
+
+    def __call__(self, question: Question, state: State, folder: str) -> LargeRepair:
+        """Return the repair.
+
+        Args:
+            question: What to decide.
+            state: The graft, in which rows may be deleted twice.
+            folder: `data/<table id>`.
+
+        Raises:
+            TooLargeError: It takes choices of single rows, of which a process holds only so many.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowEngine:
+    """What an engine does for a merge with more rows than this process looks at.
+
+    Attributes:
+        narrow: Finds the rows to look at.
+        at_scale: Decides on the rows if these are too many, too; None to refuse such a merge.
+    """
+
+    narrow: Narrow
+    at_scale: RepairAtScale | None = None
 
 
 class SchemaConflictError(ConflictError):
@@ -99,7 +140,7 @@ def merge(
     *,
     policy: RowPolicy = _FAIL,
     limits: Limits = MERGE_LIMITS,
-    narrow: Narrow | None = None,
+    engine: RowEngine | None = None,
 ) -> MergeOutcome:
     """Merge what theirs changed since base into ours; nothing is written before `put`.
 
@@ -113,7 +154,7 @@ def merge(
         policy: What to do about conflicts (`fail` reports them, `skip` keeps ours, `accept` takes
             theirs), and which rows are wanted. If only some are, the definition of ours is kept.
         limits: The most to read to find the rows that both changed.
-        narrow: Finds them beyond these limits, or if Arrow can't read the columns.
+        engine: Helps beyond these limits, or if Arrow can't read the columns.
 
     Raises:
         SchemaConflictError: The definitions don't merge.
@@ -135,7 +176,7 @@ def merge(
         definition=definition,
         triple=compare(base, ours, theirs, repository.objects.segment),
     )
-    return merging.outcome_at_once() or merging.outcome_of_rows(narrow)
+    return merging.outcome_at_once() or merging.outcome_of_rows(engine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +210,7 @@ class _Merging:
             return self._outcome("fast_forward", graft(triple))
         return None
 
-    def outcome_of_rows(self, narrow: Narrow | None) -> MergeOutcome:
+    def outcome_of_rows(self, engine: RowEngine | None) -> MergeOutcome:
         """Return the outcome if rows may have to be examined."""
         triple, fields = self.triple, self.definition.schema.fields
         state = graft(triple) if self.takes_all else triple.ours.copy()
@@ -178,19 +219,35 @@ class _Merging:
         pieces = _to_read(self.repository, self.ours, triple, by, everything=not self.takes_all)
         if not pieces:
             return self._outcome(self._without_new_rows(), state)
-        if narrow is None:
+        if engine is None:
             self.limits.check(pieces)
-        files = Files(self.repository.blobs, triple.stones.values())
-        state = without_overlaps(files, triple, state)
         question = Question(
-            files=files,
+            files=Files(self.repository.blobs, triple.stones.values()),
             pieces=pieces,
             triple=triple,
             fields=fields,
             key=self.key,
             policy=self.policy,
-            places=self._places(narrow, pieces, state, by),
         )
+        try:
+            return self._repaired(question, state, engine)
+        except TooLargeError:
+            if engine is None or engine.at_scale is None:
+                raise
+        large = engine.at_scale(question, state, f"data/{self.ours.table}")
+        how: How = "rewrite" if large.is_needed else self._without_new_rows()
+        return self._outcome(how, large.state, large=large)
+
+    def _repaired(
+        self, question: Question, state: State, engine: RowEngine | None
+    ) -> MergeOutcome:
+        """Return the outcome of rows that are examined in this process."""
+        search = None if engine is None or self._fits(question.pieces) else engine.narrow
+        if search is not None:
+            search.check(self.triple)
+        state = without_overlaps(question.files, self.triple, state)
+        if search is not None:
+            question = replace(question, places=self._places(search, question, state))
         mend = repair(question, state)
         how: How = "rewrite" if _is_needed(mend) else self._without_new_rows()
         return self._outcome(how, mend.state, mend)
@@ -198,19 +255,28 @@ class _Merging:
     def _without_new_rows(self) -> How:
         return "graft" if self.takes_all else "up_to_date"
 
-    def _places(
-        self, narrow: Narrow | None, pieces: Sequence[Piece], state: State, by: Sequence[Field]
-    ) -> Places | None:
-        """Return the places of the rows to look at, if there are too many for this process."""
-        if narrow is None or (self.limits.allow(pieces) and all(map(is_readable, by))):
-            return None
-        keys = self.policy.only.keys if self.policy.only is not None else None
-        asked = None if keys is None else key_table(keys, by)
-        return narrow(pieces, self.triple, state, by, asked)
+    def _fits(self, pieces: Sequence[Piece]) -> bool:
+        """Return whether the rows to look at can be found in this process."""
+        by = self.key or self.definition.schema.fields
+        return self.limits.allow(pieces) and all(map(is_readable, by))
 
-    def _outcome(self, how: How, state: State, mend: Repair | None = None) -> MergeOutcome:
+    def _places(self, narrow: Narrow, question: Question, state: State) -> Places:
+        """Return the places of the rows to look at."""
+        keys = self.policy.only.keys if self.policy.only is not None else None
+        asked = None if keys is None else key_table(keys, question.by)
+        return narrow(question.pieces, self.triple, state, question.by, asked)
+
+    def _outcome(
+        self,
+        how: How,
+        state: State,
+        mend: Repair | None = None,
+        large: LargeRepair | None = None,
+    ) -> MergeOutcome:
         _check_given(self.policy, mend)
         none = Conflicts.none(self.definition.schema.fields, keyed=bool(self.key))
+        found = mend or large
+        conflicts: ConflictRows = found.conflicts if found else none
         return MergeOutcome(
             repository=self.repository,
             base=self.base,
@@ -218,13 +284,14 @@ class _Merging:
             theirs=self.theirs,
             how=how,
             definition=self.definition,
-            conflicts=mend.conflicts if mend else none,
-            is_blocked=bool(mend and self.policy.mode == "fail" and mend.conflicts),
+            conflicts=conflicts,
+            is_blocked=bool(self.policy.mode == "fail" and conflicts),
             triple=self.triple,
             state=state,
             repair=mend if mend and _is_needed(mend) else None,
             limits=self.limits,
-            picked=self.takes_all or bool(mend and mend.has_changes),
+            large=large if large and large.is_needed else None,
+            picked=self.takes_all or bool(found and found.has_changes),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
@@ -18,7 +18,6 @@ from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.repair import Repair
 from dbt.adapters.vcs.merges.rowwise.verify import verify
 from dbt.adapters.vcs.rows.compare.net import net_changes
@@ -27,10 +26,47 @@ from dbt.adapters.vcs.rows.compare.signed import signed_rows
 from dbt.adapters.vcs.rows.files.footers import check_not_null, read_blocks
 from dbt.adapters.vcs.rows.files.row_files import write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
-from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
 from dbt.adapters.vcs.rows.manifests import edited
+from dbt.adapters.vcs.writes.targets import tombstone_folder
 
 How: TypeAlias = Literal["up_to_date", "fast_forward", "graft", "rewrite"]
+
+
+class ConflictRows(Protocol):
+    """Conflicts that nobody decided."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    @property
+    def table(self) -> pa.Table:
+        """The conflicts as `Conflicts.table`; of very many only the first ones."""
+
+
+class LargeRepair(Protocol):
+    """Rows to delete from a graft and to add, which are kept by an engine."""
+
+    @property
+    def state(self) -> State:
+        """Blocks and deletions of the graft."""
+
+    @property
+    def conflicts(self) -> ConflictRows:
+        """What both sides changed differently."""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there are rows to delete or to add."""
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether theirs differs from base in any of the picked rows, by content."""
+
+    def write(
+        self, definition: Definition, folder: str
+    ) -> tuple[tuple[Block, ...], tuple[Tombstone, ...]]:
+        """Write the rows to add and the tombstones, checked, below a new folder of a write."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +81,7 @@ class MergeOutcome:
         is_blocked: True if conflicts must be decided before the merge can be stored.
         definition: Columns, key and properties of the result.
         repair: Rows to delete and add, None if there are none.
+        large: The same if an engine has them.
         picked: False if rows were to be picked, and theirs changed none of them.
     """
 
@@ -54,12 +91,13 @@ class MergeOutcome:
     base: Snapshot | None
     how: How
     definition: Definition
-    conflicts: Conflicts
+    conflicts: ConflictRows
     is_blocked: bool
     triple: Triple
     state: State
     repair: Repair | None
     limits: Limits
+    large: LargeRepair | None = None
     picked: bool = True
 
     @cached_property
@@ -71,6 +109,8 @@ class MergeOutcome:
         Raises:
             TooLargeError: There are too many rows; an engine has to count them.
         """
+        if self.large is not None:
+            raise TooLargeError("An engine has to count the rows that it merged.")
         change = self._delta()
         is_plain = self.repair is None and not (change.rows_added and change.rows_removed)
         if is_plain:
@@ -151,11 +191,20 @@ class MergeOutcome:
         verify(self.repository, self.ours, result, self.triple, self.repair, blocks)
         return result
 
+    def forget(self, write: WriteId) -> None:
+        """Delete the files of a version that was put, and is not wanted any more."""
+        folder = f"data/{self.ours.table}/w={write}"
+        for written in (folder, tombstone_folder(folder)):
+            for blob in list(self.repository.blobs.walk(written)):
+                self.repository.blobs.delete(blob.path)
+
     def _written(self, write: WriteId) -> tuple[tuple[Block, ...], tuple[Tombstone, ...]]:
-        if self.repair is None:
-            return (), ()
         blobs, definition = self.repository.blobs, self.definition
         folder = f"data/{self.ours.table}/w={write}"
+        if self.large is not None:
+            return self.large.write(definition, folder)
+        if self.repair is None:
+            return (), ()
         files = write_rows(
             blobs, self.repair.inserted, folder=folder, partition_by=definition.partition_by
         )

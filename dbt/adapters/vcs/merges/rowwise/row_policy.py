@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,8 @@ from dbt.adapters.vcs.rows.compare.matching import hits
 from dbt.adapters.vcs.rows.equality import Codes, equal_rows, group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.rows.types import arrow_type
+
+Keys: TypeAlias = Sequence[tuple[Any, ...]] | pa.Table
 
 
 class Seen(NamedTuple):
@@ -49,11 +51,12 @@ class Pick:
     """The only rows whose changes are wanted; all rows without keys and condition.
 
     Attributes:
-        keys: Their keys, in the order of the primary key; without one, all columns.
+        keys: Their keys, in the order of the primary key; without one, all columns. Many are a
+            table with a column for each, by place.
         where: A condition that the row must meet in theirs or in the base; columns by name.
     """
 
-    keys: Sequence[tuple[Any, ...]] | None = None
+    keys: Keys | None = None
     where: pc.Expression | None = None
 
     def rows(self, table: pa.Table, key: Sequence[Field], fields: Sequence[Field]) -> Mask:
@@ -215,13 +218,15 @@ def _are_equal(
     return equal_rows(columns, [table.column(field.id) for field in fields], len(rows))
 
 
-def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Table:
+def key_table(keys: Keys, fields: Sequence[Field]) -> pa.Table:
     """Return keys as columns by field id.
 
     Raises:
         InputError: A key has the wrong number of values, or a value of the wrong type.
         UnsupportedError: Arrow has no such type.
     """
+    if isinstance(keys, pa.Table):
+        return _typed_keys(keys, fields)
     for key in keys:
         if len(key) != len(fields):
             names = ", ".join(field.name for field in fields)
@@ -238,9 +243,16 @@ def key_table(keys: Sequence[tuple[Any, ...]], fields: Sequence[Field]) -> pa.Ta
     return pa.table(columns, names=[item.id for item in fields])
 
 
-def matches(
-    keys: pa.Table, wanted: Sequence[tuple[Any, ...]], fields: Sequence[Field]
-) -> tuple[Positions, Positions]:
+def _typed_keys(keys: pa.Table, fields: Sequence[Field]) -> pa.Table:
+    schema = pa.schema([pa.field(item.id, arrow_type(item.type)) for item in fields])
+    try:
+        return keys.rename_columns(schema.names).cast(schema)
+    except (pa.ArrowException, ValueError) as error:
+        names = ", ".join(f"{item.name} ({item.type})" for item in fields)
+        raise InputError(f"The values of a key must be those of ({names}): {error}.") from error
+
+
+def matches(keys: pa.Table, wanted: Keys, fields: Sequence[Field]) -> tuple[Positions, Positions]:
     """Find the rows with given keys; return their numbers, and the number of each one's key.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.delta import Delta
-from dbt.adapters.vcs.core.plan.pieces import signed_pieces
+from dbt.adapters.vcs.core.plan.pieces import SignedPiece, signed_pieces
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.compare.located import Located, is_among, locate
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
@@ -48,10 +48,23 @@ def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> Signe
         TooLargeError: There are too many of them to read in this process.
     """
     signed = signed_pieces(delta)
-    pieces = [item.piece for item in signed]
-    limits.check(pieces)
+    limits.check(item.piece for item in signed)
+    return _rows(Files(blobs, delta.stones), signed)
+
+
+def signed_files(blobs: Blobs, delta: Delta) -> Iterator[SignedRows]:
+    """Yield the signed rows of a delta file by file, so that only one file's are held at once."""
+    by_file: dict[str, list[SignedPiece]] = {}
+    for item in signed_pieces(delta):
+        by_file.setdefault(item.piece.path, []).append(item)
     files = Files(blobs, delta.stones)
-    located = locate(files, pieces)
+    for items in by_file.values():
+        yield _rows(files, items)
+
+
+def _rows(files: Files, signed: Sequence[SignedPiece]) -> SignedRows:
+    """Return the rows of some pieces; no row is read yet."""
+    located = locate(files, [item.piece for item in signed])
     sign = np.array([item.sign for item in signed], np.int64)[located.piece]
     live = np.ones(len(located), np.bool_)
     for number, item in enumerate(signed):

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes
-from dbt.adapters.vcs.engines.port import Engine, Readers
+from dbt.adapters.vcs.engines.port import Engine, Rewriters
 from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
@@ -168,7 +168,7 @@ def merge_work(
 
 
 def _foretold(
-    repository: Repository, work: Work, target: str, request: MergeRequest, sessions: Readers
+    repository: Repository, work: Work, target: str, request: MergeRequest, sessions: Rewriters
 ) -> MergeReport:
     """Return what `land_work` would do."""
     branch, terms = repository.branch(target).assuming(request.protection), request.terms

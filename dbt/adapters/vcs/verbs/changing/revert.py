@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.repository import Branch, Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes
-from dbt.adapters.vcs.engines.port import Engine, Readers
+from dbt.adapters.vcs.engines.port import Engine, Rewriters
 from dbt.adapters.vcs.merges.branch_landing import land_plan
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
@@ -115,7 +115,7 @@ def _plan(
     branch: Branch,
     commit: CommitId,
     parent: CommitId,
-    sessions: Readers,
+    sessions: Rewriters,
 ) -> MergePlan:
     """Return the change that undoes a commit on the branch as it is now."""
     read = repository.objects
@@ -147,7 +147,7 @@ def _plan(
 
 
 def _rows_undone(
-    repository: Repository, name: RelationName, triple: Sides[Entry], sessions: Readers
+    repository: Repository, name: RelationName, triple: Sides[Entry], sessions: Rewriters
 ) -> TableEntry | str:
     """Return the table without the commit's row changes, or the reason why that is impossible."""
     base, ours, theirs = triple.base, triple.ours, triple.theirs

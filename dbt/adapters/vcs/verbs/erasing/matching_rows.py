@@ -23,6 +23,7 @@ from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
 from dbt.adapters.vcs.core.model.schema import RESERVED
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.found_places import find_places
 from dbt.adapters.vcs.engines.port import VersionReader
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
@@ -229,12 +230,7 @@ class Matcher:
                 "The condition may be true of a row now and false later, so it can't say which "
                 "rows to erase from all versions. Leave functions such as rand() and now() out."
             )
-        rows = session.query(query).arrow()
-        file, position = (rows.column(name).to_pylist() for name in (FILE_COLUMN, POSITION_COLUMN))
-        found: dict[str, list[int]] = {}
-        for path, number in zip(file, position, strict=True):
-            found.setdefault(path, []).append(number)
-        return {path: np.unique(np.array(numbers, np.int64)) for path, numbers in found.items()}
+        return find_places(session, query)
 
 
 def _mask(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,15 +15,11 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.rows.compare.signed import signed_rows
+from dbt.adapters.vcs.rows.compare.signed import signed_files
 from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.key_values import key_value
-from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
-
-_NO_LIMITS: Final = Limits(rows=2**62, bytes=2**62)
-"""Reads the changes of a commit one column at a time and keeps few rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,19 +153,19 @@ def _changed(
     change = delta(old, new, objects.segment)
     if change.is_empty:
         return []
-    rows = signed_rows(repository.blobs, change, limits=_NO_LIMITS)
-    read = rows.read(keys)
-    hit = pa.array([True] * read.num_rows, pa.bool_())
-    for field in keys:
-        hit = pc.and_(hit, has_value(read.column(field.id), wanted[field.id]))
-    mask = hit.to_numpy(zero_copy_only=False)
-    if not mask.any():
-        return []
-    found = rows.located.take(mask).read(rows.files, new.schema.fields).to_pylist()
-    signs = rows.sign[mask].tolist()
     names = {field.id: field.name for field in new.schema.fields}
-    named = [{names[id]: value for id, value in row.items()} for row in found]
-    return _net(list(zip(signs, named, strict=True)))
+    found: Signed = []
+    for rows in signed_files(repository.blobs, change):
+        read = rows.read(keys)
+        hit = pa.repeat(pa.scalar(True), read.num_rows)
+        for field in keys:
+            hit = pc.and_(hit, has_value(read.column(field.id), wanted[field.id]))
+        mask = hit.to_numpy(zero_copy_only=False)
+        if mask.any():
+            chosen = rows.located.take(mask).read(rows.files, new.schema.fields)
+            named = chosen.rename_columns([names[id] for id in chosen.column_names])
+            found += zip(rows.sign[mask].tolist(), named.to_pylist(), strict=True)
+    return _net(found)
 
 
 def _net(rows: Signed) -> Signed:

@@ -1,0 +1,1 @@
+"""Three-way merge of a table's rows of any number, computed by an engine."""

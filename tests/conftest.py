@@ -4,12 +4,16 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import hypothesis
 import pytest
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.connect.connect_engine import ConnectEngine
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+
+from .connect_server import connect_server
 
 # For every Spark that a test starts, in a process of its own, too.
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark"))
@@ -36,6 +40,40 @@ def spark_engine_factory() -> Iterator[Callable[..., SparkEngine]]:
     def make(blobs: Blobs, **arguments: Any) -> SparkEngine:
         settings = {**SPARK_SETTINGS, **arguments.pop("settings", {})}
         engines.append(SparkEngine(blobs, settings=settings, **arguments))
+        return engines[-1]
+
+    yield make
+    for engine in engines:
+        engine.close()
+
+
+@pytest.fixture(autouse=True)
+def counts_rows(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Count rows by a scan: a test that counts wants to know what is in the files."""
+    markers = {marker.name for marker in request.node.iter_markers()}
+    if "spark" not in markers or "counts_from_manifests" in markers:
+        yield
+        return
+    with patch("dbt.adapters.vcs.handlers.contents.query_handler.whole_count", return_value=None):
+        yield
+
+
+@pytest.fixture(scope="session")
+def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a Spark Connect server that all tests of the process share."""
+    conf = Path(os.environ["SPARK_CONF_DIR"])
+    with connect_server(tmp_path_factory.mktemp("connect"), conf=conf) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def connect_engine_factory(spark_server: str) -> Iterator[Callable[..., ConnectEngine]]:
+    """Return a maker of engines on that server; closed at the end."""
+    engines: list[ConnectEngine] = []
+
+    def make(blobs: Blobs, **arguments: Any) -> ConnectEngine:
+        settings = {"spark.remote": spark_server, **arguments.pop("settings", {})}
+        engines.append(ConnectEngine(blobs, settings=settings, **arguments))
         return engines[-1]
 
     yield make

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -39,6 +39,14 @@ class Shaped:
     shape: DiffShape
     three: ThreeWay | None
     inputs: tuple[Input, ...]
+
+    def showing(self, names: frozenset[str] | None) -> Shaped:
+        """Return the same for a reader of some columns only, by lower-case name; None for all."""
+        if names is None:
+            return self
+        prefixes = ("", "from_", "to_")
+        shown = {name.removeprefix(prefix) for name in names for prefix in prefixes}
+        return replace(self, two=replace(self.two, shown=frozenset(shown)))
 
     def table(self, *, limits: Limits = LIMITS) -> pa.Table:
         """Compare in this process; raises what `Difference.table` and `ThreeWay.table` raise."""

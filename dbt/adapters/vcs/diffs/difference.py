@@ -39,12 +39,15 @@ class Difference:
         before: The first version; None is a table without rows.
         after: The second version; the same.
         columns: Names of the only columns to compare and show besides the key; empty for all.
+        shown: Lower-case names of the only columns that the rows need to have, where Arrow
+            compares; None for all.
     """
 
     repository: Repository
     before: Snapshot | None
     after: Snapshot | None
     columns: tuple[str, ...] = ()
+    shown: frozenset[str] | None = None
 
     def in_process(self, *, limits: Limits = LIMITS) -> TableDiff:
         """Compare the rows with Arrow; files that both versions have are not read.
@@ -61,7 +64,9 @@ class Difference:
                 "compared without Spark."
             )
         columns = self.columns or None
-        return diff(self.repository, before, after, columns=columns, limits=limits)
+        return diff(
+            self.repository, before, after, columns=columns, shown=self.shown, limits=limits
+        )
 
     def counts(self, *, limits: Limits = LIMITS) -> Counts:
         """Return the numbers of rows added, removed and modified; raises as `in_process` does."""
@@ -142,7 +147,8 @@ class Difference:
     def _name(self, shape: TwoWayShape) -> str:
         """Return a name unique to this difference."""
         sides = [msgspec.json.encode(side) for side in (self.before, self.after)]
-        told = repr((sides, self.columns, shape))
+        shown = None if self.shown is None else sorted(self.shown)
+        told = repr((sides, self.columns, shown, shape))
         return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
 
     def _whole(

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.diffs.diff_inputs import Shaped, filtered, find_difference
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.handlers.handler_registry import handles
+from dbt.adapters.vcs.handlers.versions.named_columns import named_columns
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome, are_plain
 from dbt.adapters.vcs.scope.statement_scope import Scope
@@ -39,6 +40,7 @@ def diff_relations(
     found: dict[DiffReference, str] = {}
     for number, item in enumerate(diffs):
         difference = _difference(scope, item.before, item.after, item.columns, item.shape)
+        difference = difference.showing(named_columns(scope.text, item.where or ""))
         name = None if keep else f"__vcs_diff_{number}"
         found[item] = filtered(difference.relation(scope.session, name=name), item.where)
     return found

@@ -1,0 +1,57 @@
+"""Whole count: a query that only counts the rows of one relation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
+from dbt.adapters.vcs.statements.syntax.literals import quote_name
+from dbt.adapters.vcs.statements.syntax.names import Reference
+from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.statements.syntax.relations import is_name
+
+_COUNTS: Final = ("select count ( * )", "select count ( 1 )")
+_SPARKS_NAME: Final = "count(1)"
+
+
+class WholeCount(NamedTuple):
+    """What `select count(*) [[as] n] from t` asks for.
+
+    Attributes:
+        read: The relation.
+        column: The name of the result's column, as SQL.
+    """
+
+    read: Reference
+    column: str
+
+
+def whole_count(query: Query) -> WholeCount | None:
+    """Return what a query counts; None if it does anything else."""
+    if len(query.reads) != 1 or query.files or query.diffs:
+        return None
+    (read,) = query.reads
+    if read.at is not None:
+        return None
+    tokens = [token for token in tokenize(query.text) if token.kind is not Kind.END]
+    before = [token for token in tokens if token.end <= read.start]
+    after = [token for token in tokens if token.start >= read.end]
+    name = _column(before) if _is_alias(after) else None
+    return None if name is None else WholeCount(read, name)
+
+
+def _column(before: Sequence[Token]) -> str | None:
+    """Return the name of the column, as SQL; None if other tokens are before the relation."""
+    if " ".join(token.word for token in before[:5]) not in _COUNTS or before[-1].word != "from":
+        return None
+    named = before[5:-1]
+    if not named:
+        return quote_name(_SPARKS_NAME)
+    is_bare = len(named) == 1 and is_name(named[0])
+    return quote_name(named[-1].text) if is_bare or _is_alias(named) else None
+
+
+def _is_alias(tokens: Sequence[Token]) -> bool:
+    """Return whether tokens are nothing, or `as` and a name."""
+    return not tokens or (len(tokens) == 2 and tokens[0].word == "as" and is_name(tokens[1]))

@@ -18,8 +18,8 @@ from rounds import take_turns, told
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
-from dbt.adapters.vcs.engines.spark import settling
-from dbt.adapters.vcs.engines.spark.session_settings import VERIFY_PAGES
+from dbt.adapters.vcs.engines.dataframes import settling
+from dbt.adapters.vcs.engines.dataframes.session_settings import VERIFY_PAGES
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import check_footers, read_blocks, read_footer
 from dbt.adapters.vcs.rows.files.parquet import write_table

@@ -17,7 +17,7 @@ from rounds import take_turns, told
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
-from dbt.adapters.vcs.engines.spark import writes
+from dbt.adapters.vcs.engines.dataframes import writes
 from dbt.adapters.vcs.rows.files import row_files
 from dbt.adapters.vcs.rows.files.footers import Footer
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes

@@ -10,7 +10,7 @@ from time import perf_counter
 
 import yaml
 
-from dbt.adapters.vcs.engines.spark.session_settings import process_settings
+from dbt.adapters.vcs.engines.dataframes.session_settings import process_settings
 
 SCHEMA = "analytics"
 PLAIN_SPARK = Path(__file__).resolve().with_name("plain_spark.py")

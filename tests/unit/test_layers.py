@@ -125,12 +125,20 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"alter_reader", "drop_reader", "show_reader"},
     ),
     "rows": (
-        {"equality", "limits", "manifests", "partition_values", "positions", "quoting"},
+        {
+            "equality",
+            "limits",
+            "manifests",
+            "partition_values",
+            "position_bitmaps",
+            "positions",
+            "quoting",
+        },
         {"declared_types", "equality_sql", "in_process", "types"},
         {"exact_values"},
         {"fitted_rows", "key_values"},
         {"files"},
-        {"compare", "key_check"},
+        {"compare", "deletion_bitmap", "key_check"},
     ),
     "rows.files": (
         {"blob_file", "bounds", "column_stats", "file_digests", "numbered_columns"},
@@ -140,26 +148,39 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"filtering", "rewrite"},
     ),
     "engines": (
-        {"engine_errors", "model_frames", "temporaries", "version_mounts"},
+        {
+            "engine_errors",
+            "model_frames",
+            "server_address",
+            "temporaries",
+            "version_mounts",
+        },
         {"port"},
-        {"spark"},
+        {"dataframes", "found_places"},
+        {"connect", "spark"},
         {"factory"},
+    ),
+    "engines.connect": (
+        {"mentioned_functions", "name_registry", "scratch_schema", "sent_text", "server_errors"},
+        {"own_temporaries", "session_views", "tagged_jobs"},
+        {"session_functions"},
+        {"session_text"},
+        {"server_frames", "staged_insert"},
+        {"connect_session"},
+        {"connect_engine"},
+    ),
+    "engines.dataframes": (
+        {"frame_api", "function_definition", "location", "repeatable", "session_settings"},
+        {"deletions", "numbered_frames", "shared_folder", "spark_messages", "spark_rows"},
+        {"deleted_places", "worker_handlers"},
+        {"mounting", "programs", "settling"},
+        {"writes"},
     ),
     "engines.spark": (
         {"process"},
-        {
-            "deletions",
-            "file_list",
-            "frames",
-            "location",
-            "numbered_frames",
-            "session_names",
-            "session_settings",
-            "settling",
-            "spark_rows",
-        },
-        {"context", "mounting", "writes"},
-        {"catalog_signs", "programs"},
+        {"file_list", "frames", "session_names"},
+        {"catalog_relations", "context"},
+        {"catalog_signs", "function_builders"},
         {"bypassed"},
         {"catalog"},
         {"adopted", "spark_functions"},
@@ -173,6 +194,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "iceberg_types",
             "metadata_place",
             "pending_files",
+            "puffin_files",
             "shown_history",
         },
         {"manifest_files"},
@@ -193,7 +215,15 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "writes": (
         {"row_filters"},
-        {"arrow_checks", "defaults", "keys", "nullability", "pruning", "targets"},
+        {
+            "arrow_checks",
+            "defaults",
+            "keys",
+            "nullability",
+            "pruning",
+            "targets",
+            "tombstone_ranges",
+        },
         {"checks"},
         {"versions"},
         {"arrow_blocks", "stage"},
@@ -202,7 +232,9 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"rebuild", "upsert"},
     ),
     "merges": (
-        {"export_rules", "narrow_spark", "rowwise"},
+        {"export_rules", "rowwise"},
+        {"by_engine"},
+        {"narrow_spark"},
         {"common_base", "conflicts"},
         {"protection", "table_merge"},
         {"table_merges"},
@@ -243,7 +275,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "verbs.upkeep": (
         {
-            "catalog_registration",
+            "catalog_client",
             "copy_view",
             "data_check",
             "optimize",
@@ -251,6 +283,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "status",
             "stale_metadata",
         },
+        {"catalog_registration"},
         {"export", "fsck", "gc", "wholeness"},
         {"copy", "losses", "standing_up"},
         {"fetch"},
@@ -353,6 +386,7 @@ WHOLE_SESSIONS = (
     "verbs.sessions",
     "workspace.line_workspace",
 )
+CONCRETE = tuple(f"{PACKAGE}.engines.{room}" for room in ("connect", "dataframes", "spark"))
 FOREIGN_TO_CORE = {"dbt", "dbt_common", "pyspark", "agate", "sqlglot"}
 
 
@@ -410,7 +444,7 @@ def test_imports_point_down(path: Path) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_only_the_engines_know_a_concrete_one(path: Path) -> None:
     if not module_of(path).startswith(f"{PACKAGE}.engines."):
-        known = [name for name in imported_by(path) if f"{PACKAGE}.engines.spark" in name]
+        known = [name for name in imported_by(path) if name.startswith(CONCRETE)]
         assert not known, "ask for a protocol of engines.port, or engines.factory for an engine"
 
 

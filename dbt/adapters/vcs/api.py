@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.engines.factory import make_engine
+from dbt.adapters.vcs.engines.factory import make_engine, method_of
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.verbs.changing.write_rows import (
@@ -61,7 +61,8 @@ def connect(
         branch: A branch; or a tag, commit or other revision, which is read-only.
         schema: The schema of unqualified names.
         spark: The session to use, including its temporary views; or Spark settings for a session
-            that is created when needed; None to create one with the default settings.
+            that is created when needed, on a Spark Connect server with `spark.remote`; None to
+            create one with the default settings.
         create: Create the repository if it doesn't exist.
         storage_options: Settings of the object store; by default they come from the environment.
         author: The author of commits; by default `DBT_VCS_AUTHOR`, else the user name.
@@ -78,6 +79,7 @@ def connect(
     def engine(branch: str) -> Engine:
         return make_engine(
             blobs,
+            method=method_of(settings),
             settings=settings,
             storage_options=storage_options,
             given=given,

@@ -14,6 +14,7 @@ from dbt.adapters.vcs import storage_configs as storage
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.secrets import shown_location
 from dbt.adapters.vcs.engines.factory import check_method
+from dbt.adapters.vcs.engines.server_address import with_remote
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
 
@@ -37,8 +38,13 @@ class VcsCredentials(Credentials):
             table, with one warning.
         auto_optimize: `true` compacts a table right after the node that made it necessary. A
             model's config takes precedence.
-        method: Where Spark runs: `session` is dbt's own process; `spark.master` in `spark_config`
-            can name a cluster.
+        method: Where Spark runs: `session` is dbt's own process, and `spark.master` in
+            `spark_config` can name a cluster; `connect` is a Spark Connect server.
+        host: The server, `sc://host:port` or its name; or use `spark.remote` in `spark_config`.
+        port: The server's port, if `host` doesn't have it; 15002 by default.
+        token: A token for the server, sent over TLS. It is never stored or shown.
+        user: Whose session it is on the server.
+        use_ssl: `true` for TLS without a token.
         spark_config: Any Spark setting.
         storage_options: Settings of the object store, including credentials, which are never
             stored or shown. The environment variables of the store work as well.
@@ -53,6 +59,11 @@ class VcsCredentials(Credentials):
     storage_configs: str = storage.REFUSE
     auto_optimize: bool = False
     method: str = "session"
+    host: str | None = None
+    port: int | None = None
+    token: str | None = field(default=None, repr=False)
+    user: str | None = None
+    use_ssl: bool = False
     spark_config: dict[str, Any] = field(default_factory=dict)
     storage_options: dict[str, Any] = field(default_factory=dict)
     database: str | None = None  # type: ignore[assignment]
@@ -92,10 +103,6 @@ class VcsCredentials(Credentials):
             raise DbtRuntimeError(
                 "The profile has no schema; set where dbt builds, such as schema: analytics."
             )
-        try:
-            check_method(self.method)
-        except InputError as error:
-            raise DbtRuntimeError(str(error)) from error
         if self.publish not in PUBLISH_MODES:
             raise DbtRuntimeError(
                 f"publish: {self.publish} is unknown; expected one of {', '.join(PUBLISH_MODES)}."
@@ -113,6 +120,22 @@ class VcsCredentials(Credentials):
         self.database = None
         self.spark_config = {str(key): _text(value) for key, value in self.spark_config.items()}
         self.storage_options = {str(k): _text(v) for k, v in self.storage_options.items()}
+        try:
+            check_method(self.method, self.engine_settings)
+        except InputError as error:
+            raise DbtRuntimeError(str(error)) from error
+
+    @property
+    def engine_settings(self) -> dict[str, str]:
+        """The engine's settings, the server's address with its token among them."""
+        return with_remote(
+            self.spark_config,
+            host=self.host,
+            port=self.port,
+            token=self.token,
+            user=self.user,
+            use_ssl=self.use_ssl,
+        )
 
     @property
     def type(self) -> str:

@@ -17,6 +17,7 @@ from .bench import Bench, schema_of
 from .conftest import EngineFactory
 
 pytestmark = pytest.mark.spark
+BOTH_ENGINES = True
 
 T = RelationName("s", "t")
 
@@ -176,10 +177,10 @@ def test_files_that_are_not_versioned(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_engines_have_catalogs_of_their_own(
-    bench: Bench, spark_engine_factory: EngineFactory, tmp_path: Path
+    bench: Bench, engine_factory: EngineFactory, tmp_path: Path
 ) -> None:
     other_blobs = LocalBlobs(tmp_path / "other", fsync=False)
-    engine = spark_engine_factory(other_blobs)
+    engine = engine_factory(other_blobs)
     other = Bench(other_blobs, engine, engine.session("other"))
     for number, here in enumerate((bench, other)):
         written = here.write(f"select {number} a")
@@ -203,11 +204,9 @@ def test_sessions_share_names_but_no_temporary_views_or_settings(bench: Bench) -
     assert other.setting("spark.nothing", "x") == "x"
 
 
-def test_settings_are_each_engines_own(
-    spark_engine_factory: EngineFactory, blobs: LocalBlobs
-) -> None:
-    strict = spark_engine_factory(blobs, settings={"spark.sql.ansi.enabled": "true"}).session("a")
-    lax = spark_engine_factory(blobs).session("b")
+def test_settings_are_each_engines_own(engine_factory: EngineFactory, blobs: LocalBlobs) -> None:
+    strict = engine_factory(blobs, settings={"spark.sql.ansi.enabled": "true"}).session("a")
+    lax = engine_factory(blobs).session("b")
     with pytest.raises(StatementError, match="Division by zero"):
         strict.query("select 1 / 0").fetch()
     assert lax.query("select 1 / 0").fetch() == [(None,)]

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.engines.spark import numbered_frames
+from dbt.adapters.vcs.engines.dataframes import numbered_frames
 from tests.unit.rows.test_numbered_columns import numbers_in
 
 from .bench import Bench

@@ -17,6 +17,7 @@ from dbt.adapters.vcs.rows.types import arrow_type
 from .bench import Bench, schema_of
 
 pytestmark = pytest.mark.spark
+BOTH_ENGINES = True
 
 VALUES = {
     "boolean": ["true", "false"],

@@ -12,8 +12,8 @@ from pyspark.errors import PySparkException
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.dataframes.session_settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL
 from tests.functional.rows.shop import Shop
 
 from .bench import Bench, schema_of

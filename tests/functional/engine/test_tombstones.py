@@ -1,32 +1,42 @@
 """Versions whose rows are deleted in part."""
 
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, EngineError
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.engines.dataframes import deleted_places, deletions
 from dbt.adapters.vcs.engines.port import Destination, Written
-from dbt.adapters.vcs.engines.spark import deletions, mounting
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.row_files import write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 
 from .bench import Bench, schema_of
 
 pytestmark = pytest.mark.spark
+BOTH_ENGINES = True
 
 
-@pytest.fixture(autouse=True, params=["written", "read"])
-def places_of_deleted_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the deleted rows into the queries, or have Spark read them."""
+@pytest.fixture(autouse=True, params=["marked", "written", "read"])
+def places_of_deleted_rows(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, method: str
+) -> str:
+    """Mark the deleted rows in a bitmap, write them into the queries, or have Spark read them."""
+    if request.param == "marked" and method == "connect":
+        pytest.skip("a server asks the store for the times of files, so they can't be set")
+    if request.param != "marked":
+        monkeypatch.setattr(deleted_places, "_MAX_MARKED", -1)
     if request.param == "read":
-        monkeypatch.setattr(mounting, "MAX_WRITTEN", 0)
+        monkeypatch.setattr(deleted_places, "_MAX_WRITTEN", -1)
     return str(request.param)
 
 
@@ -44,13 +54,15 @@ def tombstone(bench: Bench, deleted: Mapping[str, Iterable[int]]) -> Tombstone:
 def mounted(
     bench: Bench, files: Iterable[str], schema: Any, stones: Iterable[Tombstone], *by: str
 ) -> TableMount:
+    found = tuple(files)
     return TableMount(
         id=f"m{next(bench.numbers)}",
         folder="data/t",
-        files=tuple(files),
+        files=found,
         fields=schema.fields,
         partition_by=by,
         tombstones=tuple(stones),
+        entries=read_blocks(bench.blobs, found, schema, by),
     )
 
 
@@ -195,7 +207,9 @@ def test_neighbours_in_a_bucket_are_told_apart(
     assert sorted(row[0] for row in left(bench, mount, "a")) == kept
 
 
-def test_predicates_and_columns_reach_the_scan(bench: Bench, places_of_deleted_rows: str) -> None:
+def test_predicates_and_columns_reach_the_scan(
+    bench: Bench, places_of_deleted_rows: str, method: str
+) -> None:
     one, two = ids(bench, 5), ids(bench, 5, 10)
     files = [*one.files, *two.files]
     mount = mounted(bench, files, schema_of(one), [tombstone(bench, {one.files[0]: [0]})])
@@ -204,13 +218,19 @@ def test_predicates_and_columns_reach_the_scan(bench: Bench, places_of_deleted_r
     assert plan.count("PushedFilters: [IsNotNull(a), GreaterThan(a,3)]") == 2
     assert "ReadSchema: struct<a:bigint>" in plan
     assert "b:string" not in plan
+    if method == "connect":
+        return
+    [(plain,)] = bench.rows(f"explain select a from {name[:-1]}_1` where a > 3")
+    assert "Join" not in plain
+    if places_of_deleted_rows == "marked":
+        assert plan.count("FileScan") == 2 and "Join" not in plan
+        assert len(plan) < 5_000
+        return
     [keys] = re.findall(r"BroadcastHashJoin (\[.*?\], \[.*?\]), LeftAnti, BuildRight", plan)
     one_number = "[shiftright(_extract_row_index, 6)], [shiftright(__vcs_pos, 6)]"
     assert re.sub(r"#\d+L?", "", keys) == one_number
     scans = {"written": 2, "read": 3}
     assert plan.count("FileScan") == scans[places_of_deleted_rows]
-    [(plain,)] = bench.rows(f"explain select a from {name[:-1]}_1` where a > 3")
-    assert "Join" not in plain
 
 
 def test_positions_are_read_without_an_engine(bench: Bench) -> None:
@@ -223,14 +243,29 @@ def test_positions_are_read_without_an_engine(bench: Bench) -> None:
     assert files.deletions([stone], ["data/none"]) == {}
 
 
+TIMES = (
+    "0001-01-01 00:00:00",
+    "0999-12-31 12:30:00.5",
+    "1969-12-31 23:59:59.999999",
+    "2026-11-20 12:00:00",
+    "2026-11-20 12:00:10.12",
+    "9999-12-31 23:59:59.000001",
+)
+
+
 def test_partition_folders_are_spelled_as_spark_spells_them(bench: Bench) -> None:
     fields = {
         "p": [chr(code) for code in range(1, 128)] + ["ü", "😀", "a b", "%41", None],
         "d": ["0999-01-01", "2020-02-29", None],
         "n": ["-128", "0", None],
         "o": ["true", "false", None],
+        "t": [*TIMES, None],
+        "u": [*TIMES, None],
+        "m": ["0", "1.5", "-0.0000001", "0.0000000001", "99999999.9999999999", None],
+        "w": ["0", f"-{'9' * 38}", "100", None],
     }
-    types = {"p": "string", "d": "date", "n": "tinyint", "o": "boolean"}
+    types = {"p": "string", "d": "date", "n": "tinyint", "o": "boolean", "t": "timestamp"}
+    types |= {"u": "timestamp_ntz", "m": "decimal(18,10)", "w": "decimal(38,0)"}
     texts = pa.table({"p": [f"x{text}" if text else None for text in fields["p"]]})
     for name, type_ in types.items():
         values = texts if name == "p" else pa.table({name: fields[name]})
@@ -241,3 +276,26 @@ def test_partition_folders_are_spelled_as_spark_spells_them(bench: Bench) -> Non
         ours = write_rows(bench.blobs, rows, folder=bench.folder(), partition_by=[f"{name}="])
         assert {path.split("/")[-2] for path in ours} == {path.split("/")[-2] for path in theirs}
         assert len(ours) == len(values)
+
+
+def test_a_tombstone_beyond_the_end_of_its_file_is_told(
+    bench: Bench, places_of_deleted_rows: str
+) -> None:
+    one, two = ids(bench, 3), ids(bench, 3, 10)
+    mount = mounted(
+        bench, [*one.files, *two.files], schema_of(one), [tombstone(bench, {one.files[0]: [3]})]
+    )
+    if places_of_deleted_rows == "marked":
+        with pytest.raises(DamagedError, match=r"deletes row 3 of .*, which has 3 rows"):
+            left(bench, mount)
+    else:
+        assert len(left(bench, mount)) == 6
+
+
+@pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
+def test_a_row_that_no_bit_stands_for_is_an_error(bench: Bench) -> None:
+    one = ids(bench, 2_000)
+    mount = mounted(bench, one.files, schema_of(one), [tombstone(bench, {one.files[0]: [0]})])
+    entry = msgspec.structs.replace(mount.entries[0], rows=900)
+    with pytest.raises(EngineError, match="more rows than its version knows"):
+        left(bench, dataclasses.replace(mount, entries=(entry,)), "count(*)")

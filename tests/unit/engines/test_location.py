@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.spark.location import exact_files, spark_root
+from dbt.adapters.vcs.engines.dataframes.location import exact_files, spark_root
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Function, RelationName
-from dbt.adapters.vcs.engines.spark.process.py4j_handlers import Aggregate, Scalar, fitted
-from dbt.adapters.vcs.engines.spark.programs import load
+from dbt.adapters.vcs.engines.dataframes.programs import load
+from dbt.adapters.vcs.engines.dataframes.worker_handlers import Aggregate, Scalar, fitted
 
 NAME = RelationName("shop", "f")
 
@@ -107,10 +107,10 @@ def test_what_workers_get_needs_the_standard_library_alone() -> None:
     """Handlers are sent by value, since a worker may have no dbt-vcs."""
     from pyspark import cloudpickle
 
-    from dbt.adapters.vcs.engines.spark.process import py4j_handlers
+    from dbt.adapters.vcs.engines.dataframes import worker_handlers
 
-    cloudpickle.register_pickle_by_value(py4j_handlers)
+    cloudpickle.register_pickle_by_value(worker_handlers)
     sent = cloudpickle.dumps(Scalar(abs, str(NAME), "int"))
-    assert b"dbt.adapters.vcs.engines.spark.programs" not in sent
+    assert b"dbt.adapters.vcs.engines.dataframes.programs" not in sent
     assert b"def " not in sent
     assert pickle.loads(sent)(-2) == 2

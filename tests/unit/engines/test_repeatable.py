@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.vcs.engines.spark.process.repeatable import is_repeatable
+from dbt.adapters.vcs.engines.dataframes.repeatable import is_repeatable
 
 READ = "+- SubqueryAlias t\n   +- Relation s.t[id#1,ts#2] parquet"
 

@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.spark.session_settings import (
+from dbt.adapters.vcs.engines.dataframes.session_settings import (
     is_local,
     process_settings,
     session_settings,

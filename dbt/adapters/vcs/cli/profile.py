@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.rendering import render
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.opening import located
+from dbt.adapters.vcs.engines.server_address import with_remote
 from dbt.adapters.vcs.yaml_text import load_yaml
 
 _HINT = "Set --repository <location> or DBT_VCS_REPOSITORY."
@@ -28,7 +29,7 @@ class ProfileTarget:
         schema: The schema for unqualified names.
         storage_options: Settings of the object store.
         method: Where rows are computed, one of `engines.factory.METHODS`.
-        spark_config: Settings of Spark.
+        spark_config: Settings of Spark, the address of a server with its token among them.
         project: Folder of the dbt project.
     """
 
@@ -37,7 +38,7 @@ class ProfileTarget:
     schema: str
     storage_options: Mapping[str, str]
     method: str
-    spark_config: Mapping[str, str]
+    spark_config: Mapping[str, str] = field(repr=False)
     project: Path
 
 
@@ -80,8 +81,28 @@ def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> Prof
         schema=str(render(found.get("schema", "default"), f"schema in {place}")),
         storage_options=_settings(found, "storage_options", place),
         method=str(render(found.get("method", "session"), f"method in {place}")),
-        spark_config=_settings(found, "spark_config", place),
+        spark_config=_engine_settings(found, place),
         project=project,
+    )
+
+
+def _engine_settings(found: Mapping[Any, Any], place: str) -> dict[str, str]:
+    """Return the settings of Spark, with the address of a server."""
+
+    def said(name: str) -> str | None:
+        value = render(found.get(name), f"{name} in {place}")
+        return None if value in (None, "") else str(value)
+
+    port = said("port")
+    if port is not None and not port.isdigit():
+        raise InputError(f"The port in {place} should be a number, found {port!r}.")
+    return with_remote(
+        _settings(found, "spark_config", place),
+        host=said("host"),
+        port=None if port is None else int(port),
+        token=said("token"),
+        user=said("user"),
+        use_ssl=(said("use_ssl") or "false").lower() == "true",
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.engines.server_address import REMOTE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,22 +36,32 @@ def make_engine(
     Raises:
         InputError: There is no such method.
     """
-    check_method(method)
+    check_method(method, settings)
     return _MAKERS[method](
         blobs, settings=settings, storage_options=storage_options, given=given, owner=owner
     )
 
 
-def check_method(method: str) -> None:
-    """Check that a profile's method is known.
+def method_of(settings: Mapping[str, str] | None) -> str:
+    """Return the method for settings without one."""
+    return "connect" if REMOTE in (settings or {}) else "session"
+
+
+def check_method(method: str, settings: Mapping[str, str] | None = None) -> None:
+    """Check that a profile's method is known, and that it goes with the engine's settings.
 
     Raises:
-        InputError: It isn't.
+        InputError: It isn't, or it doesn't.
     """
     if method not in METHODS:
         raise InputError(
             f"method: {method} is not supported by type: vcs yet; expected {', '.join(METHODS)}. "
             "A cluster is reached through spark_config: {spark.master: ...}."
+        )
+    if method == "session" and REMOTE in (settings or {}):
+        raise InputError(
+            f"A Spark Connect server ({REMOTE}, host) needs method: connect; the profile has "
+            f"method: {method}."
         )
 
 
@@ -70,6 +81,27 @@ def _spark_here(
     )
 
 
-_MAKERS: Final[Mapping[str, Callable[..., Engine]]] = {"session": _spark_here}
+def _spark_there(
+    blobs: Blobs,
+    *,
+    settings: Mapping[str, str] | None,
+    storage_options: Mapping[str, str] | None,
+    given: Any,
+    owner: str,
+) -> Engine:
+    if given is not None:
+        raise InputError(
+            "A connection makes its own session on a Spark Connect server. Give its address, "
+            f"{{{REMOTE!r}: 'sc://...'}}, and no session."
+        )
+    from dbt.adapters.vcs.engines.connect.connect_engine import ConnectEngine
+
+    return ConnectEngine(blobs, settings=settings, storage_options=storage_options)
+
+
+_MAKERS: Final[Mapping[str, Callable[..., Engine]]] = {
+    "session": _spark_here,
+    "connect": _spark_there,
+}
 METHODS: Final = tuple(_MAKERS)
-"""Where rows can be computed: `session` is Spark in this process."""
+"""Where rows can be computed: `session` is Spark in this process, `connect` a server's."""

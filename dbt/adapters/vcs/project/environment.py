@@ -200,7 +200,7 @@ class Environment:
         return make_engine(
             repository.blobs,
             method=self.credentials.method,
-            settings=self.credentials.spark_config,
+            settings=self.credentials.engine_settings,
             storage_options=self.credentials.storage_options,
         )
 

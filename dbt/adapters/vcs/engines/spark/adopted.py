@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING
+from dbt.adapters.vcs.engines.dataframes.session_settings import COMMIT_PROTOCOL, VERIFY_PAGES
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
-from dbt.adapters.vcs.engines.spark.numbered_frames import NUMBERING
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
-from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL, VERIFY_PAGES
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:

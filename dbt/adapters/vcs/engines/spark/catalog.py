@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.dataframes.mounting import Mounting, lost_files
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE, Sign
 from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence
+from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
 from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
-from dbt.adapters.vcs.engines.spark.mounting import Mounting, lost_files
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.footers import check_footers
@@ -147,7 +148,8 @@ class Catalog:
     def _mounting(self, spark: SparkSession, mount: TableMount) -> Mounting:
         name = RelationName(PRIVATE, f"s_{mount.id}")
         lists = Path(self.warehouse) / "lists"
-        return Mounting(spark, name, mount, blobs=self._blobs, root=self.root, lists=lists)
+        relations = CatalogRelations(spark, mount, blobs=self._blobs, root=self.root, lists=lists)
+        return Mounting(name, mount, blobs=self._blobs, relations=relations)
 
     def mount_table(self, spark: SparkSession, name: RelationName, mount: TableMount) -> None:
         """Show a version under a logical name."""

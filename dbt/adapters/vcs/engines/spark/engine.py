@@ -6,25 +6,29 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import PATH
-from dbt.adapters.vcs.engines.spark.adopted import Adoption, adopt, release
-from dbt.adapters.vcs.engines.spark.catalog import Catalog
-from dbt.adapters.vcs.engines.spark.context import new_session, private_root, spark_context
-from dbt.adapters.vcs.engines.spark.location import exact_files, spark_root
-from dbt.adapters.vcs.engines.spark.process.shared_folder import check_shared
-from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.engines.spark.session_settings import (
+from dbt.adapters.vcs.engines.dataframes.location import exact_files, spark_root
+from dbt.adapters.vcs.engines.dataframes.session_settings import (
     is_local,
     process_settings,
     session_settings,
 )
+from dbt.adapters.vcs.engines.dataframes.shared_folder import check_shared
+from dbt.adapters.vcs.engines.spark.adopted import Adoption, adopt, release
+from dbt.adapters.vcs.engines.spark.catalog import Catalog
+from dbt.adapters.vcs.engines.spark.context import new_session, private_root, spark_context
+from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.spark.session import SparkView
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_MAX_TASKS: Final = 64
+"""The most tasks with which a cluster is asked whether it sees a folder."""
 
 
 class SparkEngine:
@@ -119,4 +123,13 @@ class SparkEngine:
         if is_local(spark.sparkContext.master or "") or (colon and scheme != "file"):
             return
         place = exact_files(root(), "", [PATH])
-        check_shared(spark, root(), place, self._blobs.get(PATH).decode())
+        context = spark.sparkContext
+        check_shared(
+            spark,
+            root(),
+            place,
+            self._blobs.get(PATH).decode(),
+            where=f"on a cluster (spark.master: {context.master})",
+            tasks=min(_MAX_TASKS, 2 * max(1, context.defaultParallelism)),
+            translated=translated,
+        )

@@ -35,14 +35,18 @@ class FileList:
         self._log.mkdir(parents=True, exist_ok=True)
         self._put("0", [])
 
-    def fill(self, root: str, files: Mapping[str, int]) -> None:
+    def fill(self, root: str, files: Mapping[str, int], times: Mapping[str, int]) -> None:
         """Add the files, unless this was done before.
 
         Args:
             root: The repository as Spark names it.
             files: The size in bytes of each file, by its path relative to the repository.
+            times: When a file changed, as Spark should see it, in milliseconds; 0 for others.
         """
-        self._put("1", [_line(uri(f"{root}/{path}"), size) for path, size in files.items()])
+        lines = (
+            _line(uri(f"{root}/{path}"), size, times.get(path, 0)) for path, size in files.items()
+        )
+        self._put("1", list(lines))
 
     def _put(self, batch: str, lines: Sequence[str]) -> None:
         place = self._log / batch
@@ -61,13 +65,13 @@ def uri(path: str) -> str:
     return f"{scheme}://{authority}{quote(rest, safe=_PLAIN)}"
 
 
-def _line(uri: str, size: int) -> str:
+def _line(uri: str, size: int, time: int) -> str:
     return json.dumps(
         {
             "path": uri,
             "size": size,
             "isDir": False,
-            "modificationTime": 0,
+            "modificationTime": time,
             "blockReplication": 1,
             "blockSize": _BLOCK_SIZE,
             "action": "add",

@@ -7,25 +7,26 @@ import re
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.dataframes.deletions import deletions_mount, is_listed
+from dbt.adapters.vcs.engines.dataframes.repeatable import is_repeatable
+from dbt.adapters.vcs.engines.dataframes.spark_messages import renamed
+from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
+from dbt.adapters.vcs.engines.dataframes.writes import write_frame
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
 from dbt.adapters.vcs.engines.spark.context import java_class
-from dbt.adapters.vcs.engines.spark.deletions import deletions_mount, is_listed
 from dbt.adapters.vcs.engines.spark.frames import SparkFrames
 from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
-from dbt.adapters.vcs.engines.spark.process.repeatable import is_repeatable
-from dbt.adapters.vcs.engines.spark.process.spark_errors import renamed
 from dbt.adapters.vcs.engines.spark.session_names import TemporaryNames
 from dbt.adapters.vcs.engines.spark.spark_functions import SparkFunctions
-from dbt.adapters.vcs.engines.spark.spark_rows import SparkRows, columns_of_schema
-from dbt.adapters.vcs.engines.spark.writes import write_frame
 from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
@@ -62,7 +63,8 @@ class SparkView:
         """Run a statement; a query's rows are computed when they are fetched."""
         with sending(text), self._jobs.run():
             self._refuse_hidden_write(text)
-            return SparkRows(self._spark.sql(text), self._jobs, text)
+            frame = self._spark.sql(text)
+            return SparkRows(frame, self._jobs, text, is_done=partial(_is_command, frame))
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
         """Return the columns of a statement's result; nothing is run."""
@@ -329,6 +331,11 @@ class SparkView:
 
     def _class(self, name: str) -> Any:
         return java_class(self._spark.sparkContext, name)
+
+
+def _is_command(frame: Any) -> bool:
+    execution = frame._jdf.queryExecution()
+    return bool(execution.commandExecuted().getClass().getSimpleName() == "CommandResult")
 
 
 def _stage_ddl(

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.core.model import Function, Parameter, RelationName, ViewColumn
+from dbt.adapters.vcs.core.model import Function, RelationName
+from dbt.adapters.vcs.engines.dataframes.function_definition import function_definition
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
-from dbt.adapters.vcs.engines.spark.programs import builder
+from dbt.adapters.vcs.engines.spark.function_builders import builder
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ class SparkFunctions:
             body = function.text
             if function.language == "python":
                 body = self._program(name, id, function)
-            self._catalog.mount_function(self._spark, name, id, _definition(function, body))
+            self._catalog.mount_function(
+                self._spark, name, id, function_definition(function, body)
+            )
             # Spark looks it up again at the next call.
             if self._known.get(name) != id:
                 self._forget(name)
@@ -101,28 +104,3 @@ class SparkFunctions:
     @property
     def _jvm(self) -> Any:
         return self._spark._jvm
-
-
-def _definition(function: Function, body: str) -> str:
-    """Return the text after the name in `create function`."""
-    parts = [f"({', '.join(map(_parameter, function.parameters))})"]
-    if function.shape == "table":
-        parts.append(f"returns table {_columns(function.columns)}")
-    elif function.returns is not None:
-        parts.append(f"returns {function.returns}")
-    if function.deterministic is not None:
-        parts.append("deterministic" if function.deterministic else "not deterministic")
-    if function.comment:
-        parts.append(f"comment {literal(function.comment)}")
-    return "\n".join([*parts, "return", body])
-
-
-def _parameter(parameter: Parameter) -> str:
-    default = f" default {parameter.default}" if parameter.default is not None else ""
-    return f"{quoted(parameter.name)} {parameter.type}{default}"
-
-
-def _columns(columns: tuple[ViewColumn, ...]) -> str:
-    if not columns:
-        return ""
-    return f"({', '.join(f'{quoted(column.name)} {column.type}' for column in columns)})"

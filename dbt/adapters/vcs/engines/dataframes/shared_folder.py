@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_MAX_TASKS: Final = 64
 _UNSEEN: Final = ("FAILED_READ_FILE", "PATH_NOT_FOUND")
 
 SHARE: Final = (
@@ -22,23 +22,34 @@ SHARE: Final = (
 """The next step where one doesn't."""
 
 
-def check_shared(spark: SparkSession, root: str, path: str, text: str) -> None:
+def check_shared(
+    spark: SparkSession,
+    root: str,
+    path: str,
+    text: str,
+    *,
+    where: str,
+    tasks: int,
+    translated: Callable[[], AbstractContextManager[None]],
+) -> None:
     """Check that the executors of a cluster find a file of a repository; one job reads it.
 
-    There are more tasks than cores. An executor that starts later has no task here; the rows of
-    each write are counted anyway.
+    There should be more tasks than cores. An executor that starts later has no task here; the
+    rows of each write are counted anyway.
 
     Args:
         spark: A session.
         root: The repository as Spark names it.
         path: A pattern that only the file matches.
         text: What the file holds.
+        where: Where Spark runs, for the error.
+        tasks: How many tasks read the file.
+        translated: Returns a block in which Spark's exceptions become ours.
 
     Raises:
         InputError: A task didn't find the file, or found another.
+        StatementError: The job failed for another reason.
     """
-    context = spark.sparkContext
-    tasks = min(_MAX_TASKS, 2 * max(1, context.defaultParallelism))
     try:
         with translated():
             # Spark's own tasks read the file: Python may be missing on the workers.
@@ -53,6 +64,6 @@ def check_shared(spark: SparkSession, root: str, path: str, text: str) -> None:
             return
         reason = "an executor finds another repository"
     raise InputError(
-        f"The repository is the folder {root} of this machine, and Spark runs on a cluster "
-        f"(spark.master: {context.master}), where {reason}. Nothing was computed. {SHARE}"
+        f"The repository is the folder {root} of this machine, and Spark runs {where}, "
+        f"where {reason}. Nothing was computed. {SHARE}"
     )

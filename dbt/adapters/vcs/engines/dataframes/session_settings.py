@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.server_address import REMOTE
 
 COMMIT_PROTOCOL: Final = {
     "spark.sql.sources.commitProtocolClass": (
@@ -19,6 +20,9 @@ COMMIT_PROTOCOL: Final = {
 
 VERIFY_PAGES: Final = "parquet.page.verify-checksum.enabled"
 """The Hadoop setting with which a scan compares the checksum of each page that it reads."""
+
+_LISTING: Final = ("spark.sql.sources.parallelPartitionDiscovery.threshold",)
+"""What a server decides: it lists the files of a mount, in a job if there are many."""
 
 _GIB: Final = 1024**3
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
@@ -110,6 +114,40 @@ def session_settings(
         | chosen
         | COMMIT_PROTOCOL
         | {"spark.sql.catalogImplementation": "in-memory"}
+    )
+
+
+def server_settings(user: Mapping[str, str], storage_options: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a session on a server, object store credentials included.
+
+    Raises:
+        InputError: The user sets something that belongs to the server.
+    """
+    chosen = {key: value for key, value in user.items() if key.startswith("spark.sql.")}
+    hadoop = {
+        key.removeprefix("spark.hadoop."): value
+        for key, value in user.items()
+        if key.startswith("spark.hadoop.")
+    }
+    others = sorted(
+        key
+        for key in user
+        if key != REMOTE and not key.startswith(("spark.sql.", "spark.hadoop."))
+    )
+    if others:
+        raise InputError(
+            f"A Spark Connect server has its own {', '.join(others)}. Leave out of spark_config "
+            "what doesn't begin with spark.sql. or spark.hadoop., and set it where the server is "
+            "started."
+        )
+    defaults = {key: value for key, value in session_defaults("").items() if key not in _LISTING}
+    return (
+        defaults
+        | {VERIFY_PAGES: "true"}
+        | storage_settings(storage_options)
+        | hadoop
+        | chosen
+        | COMMIT_PROTOCOL
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
-from dbt.adapters.vcs.engines.spark.process.shared_folder import SHARE
+from dbt.adapters.vcs.engines.dataframes.shared_folder import SHARE
 from dbt.adapters.vcs.rows.files.footers import Footer, read_footer
 from dbt.adapters.vcs.rows.partition_values import partition_folders
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
 
+from dbt.adapters.vcs.engines.dataframes.frame_api import functions_for
 from dbt.adapters.vcs.engines.engine_errors import sending, unfit
 from dbt.adapters.vcs.engines.port import Column
-from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
 from dbt.adapters.vcs.rows.types import field_type_text
 
 if TYPE_CHECKING:
@@ -28,13 +30,31 @@ def columns_of_schema(schema: StructType) -> tuple[Column, ...]:
     )
 
 
+class Running(Protocol):
+    """Runs blocks as statements."""
+
+    def run(self) -> AbstractContextManager[None]:
+        """Run a block as one statement; Spark's exceptions become ours."""
+
+
 class SparkRows:
     """`Rows` over a DataFrame."""
 
-    def __init__(self, frame: DataFrame, jobs: Jobs, text: str) -> None:
+    def __init__(
+        self, frame: DataFrame, jobs: Running, text: str, *, is_done: Callable[[], bool]
+    ) -> None:
+        """Take a frame.
+
+        Args:
+            frame: The frame.
+            jobs: Runs its jobs.
+            text: The statement, as Spark was given it.
+            is_done: Returns whether the statement is a command, which has run already.
+        """
         self._frame = frame
         self._jobs = jobs
         self._text = text
+        self._is_done = is_done
         self.columns = columns_of_schema(frame.schema)
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
@@ -52,17 +72,16 @@ class SparkRows:
     def run(self) -> None:
         """Run the query to its end; commands have already run."""
         with sending(self._text), self._jobs.run():
-            execution: Any = self._frame._jdf.queryExecution()
-            if execution.commandExecuted().getClass().getSimpleName() != "CommandResult":
+            if not self._is_done():
                 self._frame.write.format("noop").mode("overwrite").save()
 
     def arrow(self) -> pa.Table:
         """Return all rows as one Arrow table."""
-        from pyspark.sql import functions
         from pyspark.sql.types import VariantType
 
         with sending(self._text), self._jobs.run():
             frame = self._frame
+            functions = functions_for(frame)
             if any(isinstance(field.dataType, VariantType) for field in frame.schema.fields):
                 names = frame.columns
                 frame = frame.toDF(*_unique(names))
@@ -80,8 +99,7 @@ class SparkRows:
 
 def _cast(frame: DataFrame, wanted: Any) -> DataFrame:
     """Return the frame with columns cast where `wanted` gives another type, names unchanged."""
-    from pyspark.sql import functions
-
+    functions = functions_for(frame)
     types = [field.dataType for field in frame.schema.fields]
     targets = [wanted(type_) for type_ in types]
     if targets == types:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.model.schema import RESERVED
+from dbt.adapters.vcs.engines.dataframes.frame_api import functions_for
 from dbt.adapters.vcs.rows.quoting import quoted
 
 if TYPE_CHECKING:
@@ -40,13 +41,12 @@ def numbered_frame(frame: DataFrame) -> DataFrame:
         new = list(map(_plain, fields))
     if new == fields:
         return frame
-    return frame.select([_column(*pair) for pair in zip(fields, new, strict=True)])
+    functions = functions_for(frame)
+    return frame.select([_column(functions, *pair) for pair in zip(fields, new, strict=True)])
 
 
-def _column(old: StructField, new: StructField) -> Column:
-    from pyspark.sql import functions
-
-    column = functions.col(quoted(old.name))
+def _column(functions: Any, old: StructField, new: StructField) -> Column:
+    column: Column = functions.col(quoted(old.name))
     if old.dataType != new.dataType:
         # Only names and types of values are compared when the cast is carried out: it is free.
         column = column.cast(new.dataType)

@@ -1,4 +1,4 @@
-"""Python functions: loads and checks their source, and registers them with Spark."""
+"""Python functions: loads and checks their source, and makes calls of it for Spark's workers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import importlib.metadata
 import linecache
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
-from dbt.adapters.vcs.engines.spark.context import active
-from dbt.adapters.vcs.engines.spark.process import py4j_handlers
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from dbt.adapters.vcs.engines.dataframes import worker_handlers
 
 _PACKAGE: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
-_NAME: Final = "__vcs_function"
+
+
+class Program(NamedTuple):
+    """A Python function as a user-defined function of Spark.
+
+    Attributes:
+        call: What the workers call.
+        returns: Spark's type of the result.
+        kind: Spark's number for how its arguments come.
+        deterministic: False if equal arguments may give different results.
+    """
+
+    call: Callable[..., Any]
+    returns: str
+    kind: int
+    deterministic: bool
 
 
 def load(name: RelationName, function: Function) -> Callable[..., Any]:
@@ -54,53 +65,30 @@ def load(name: RelationName, function: Function) -> Callable[..., Any]:
     return handler
 
 
-def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
-    """Return Spark's builder of calls of a Python function.
+def program(name: RelationName, function: Function) -> Program:
+    """Return a Python function as Spark needs it.
 
     Raises:
         InputError: As for `load`.
         UnsupportedError: This version of Spark has no Python aggregates.
     """
     from pyspark import cloudpickle
-    from pyspark.sql.udf import UserDefinedFunction
     from pyspark.util import PythonEvalType
 
     handler = load(name, function)
     returns = function.returns or "string"
-    call: Callable[..., Any] = py4j_handlers.Scalar(handler, str(name), returns)
+    call: Callable[..., Any] = worker_handlers.Scalar(handler, str(name), returns)
     kind: Any = PythonEvalType.SQL_BATCHED_UDF
     if function.shape == "aggregate":
-        call = py4j_handlers.Aggregate(handler, str(name), returns)
+        call = worker_handlers.Aggregate(handler, str(name), returns)
         kind = getattr(PythonEvalType, "SQL_GROUPED_AGG_ARROW_UDF", None)
         if kind is None:
             raise UnsupportedError(
                 f"Aggregate functions in Python ({name}) need Spark 4.1 or later. Upgrade "
                 "pyspark, or aggregate in SQL."
             )
-    cloudpickle.register_pickle_by_value(py4j_handlers)  # type: ignore[no-untyped-call]
-    state = spark._jsparkSession.sessionState()
-    with active(spark):
-        made = UserDefinedFunction(
-            call,
-            returns,
-            name=name.identifier,
-            evalType=kind,
-            deterministic=function.deterministic is not False,
-        )
-        spark.udf.register(_NAME, made)
-    try:
-        registry = state.functionRegistry()
-        return registry.lookupFunctionBuilder(_temporary(spark, registry)).get()
-    finally:
-        state.catalog().dropTempFunction(_NAME, True)
-
-
-def _temporary(spark: SparkSession, registry: Any) -> Any:
-    """Return this Spark version's name of the temporary function: three parts, or one."""
-    jvm: Any = spark._jvm
-    some, identifier = jvm.scala.Some, jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
-    named = identifier(_NAME, some("session"), some("system"))
-    return named if registry.functionExists(named) else identifier(_NAME)
+    cloudpickle.register_pickle_by_value(worker_handlers)  # type: ignore[no-untyped-call]
+    return Program(call, returns, kind, function.deterministic is not False)
 
 
 def _check_package(name: RelationName, package: str) -> None:

@@ -43,11 +43,12 @@ def exact_files(root: str, folder: str, files: Iterable[str]) -> str:
     Characters in names that are wildcards for Hadoop are escaped.
     """
     base = f"{root}/{folder}" if folder else root
-    inside = ",".join(map(_escaped, files))
-    return f"{_escaped(base)}/{{{inside}}}"
+    inside = ",".join(map(escaped_path, files))
+    return f"{escaped_path(base)}/{{{inside}}}"
 
 
-def _escaped(text: str) -> str:
+def escaped_path(text: str) -> str:
+    """Return a path pattern that only one path matches."""
     return _GLOB.sub(r"\\\1", text)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.dataframes.frame_api import functions_for, observation_for
+from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING, numbered_frame
+from dbt.adapters.vcs.engines.dataframes.session_settings import COMMIT_PROTOCOL
+from dbt.adapters.vcs.engines.dataframes.settling import settle
+from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.port import Destination, Written
-from dbt.adapters.vcs.engines.spark.numbered_frames import NUMBERING, numbered_frame
-from dbt.adapters.vcs.engines.spark.session_settings import COMMIT_PROTOCOL
-from dbt.adapters.vcs.engines.spark.settling import settle
-from dbt.adapters.vcs.engines.spark.spark_rows import columns_of_schema
 from dbt.adapters.vcs.rows.partition_values import (
     NULL_FOLDER,
     check_partition_type,
@@ -44,8 +45,7 @@ _COUNT: Final = "rows"
 
 def write_frame(frame: DataFrame, blobs: Blobs, root: str, destination: Destination) -> Written:
     """Write a DataFrame below `<root>/<folder>`; `Writer.write` has the contract."""
-    from pyspark.sql import Observation, functions
-
+    functions, observed = functions_for(frame), observation_for(frame)
     folder, ids = destination.folder, destination.ids
     if any(True for _ in blobs.walk(folder)):
         raise InputError(f"{folder} holds files already; write to a new folder.")
@@ -61,7 +61,6 @@ def write_frame(frame: DataFrame, blobs: Blobs, root: str, destination: Destinat
     frame = _clustered(frame, partition_by, cluster_by)
     _pin_settings(frame)
     # Counted by the writing tasks, whose files may be where nobody else can see them.
-    observed = Observation()
     frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
     writer = frame.write.mode("error").options(**_options(destination.options))
     if partition_by:
@@ -119,8 +118,7 @@ def _with_copies(frame: DataFrame, partition_by: list[str]) -> tuple[list[str], 
     Spark leaves the columns that it partitions by out of the files. The copies fail for a value
     that a folder name would turn into NULL.
     """
-    from pyspark.sql import functions
-
+    functions = functions_for(frame)
     types = {field.name: field.dataType for field in frame.schema.fields}
     for name in partition_by:
         check_partition_type(name, type_text(types[name]))
@@ -130,17 +128,16 @@ def _with_copies(frame: DataFrame, partition_by: list[str]) -> tuple[list[str], 
     copies = []
     for name in partition_by:
         is_text = type(types[name]).__name__ == "StringType"
-        column = _refusing(name) if is_text else functions.col(quoted(name))
+        column = _refusing(functions, name) if is_text else functions.col(quoted(name))
         copies.append(column.alias(copy_of(name), metadata={}))
     return [copy_of(name) for name in partition_by], frame.select("*", *copies)
 
 
-def _refusing(name: str) -> Column:
-    from pyspark.sql import functions
-
-    column = functions.col(quoted(name))
+def _refusing(functions: Any, name: str) -> Column:
+    column: Column = functions.col(quoted(name))
     refused = functions.raise_error(functions.lit(refused_text(name))).cast("string")
-    return functions.when(column.isin("", NULL_FOLDER), refused).otherwise(column)
+    kept: Column = functions.when(column.isin("", NULL_FOLDER), refused).otherwise(column)
+    return kept
 
 
 def _discard(blobs: Blobs, folder: str) -> None:

@@ -7,15 +7,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows.deletion_bitmap import CHUNK_BITS, WORD_BITS, DeletionBitmap
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")
-MAX_WRITTEN: Final = 2_000
-"""The most deleted rows to inline in a query; above this, reading the files is faster."""
-
 _MAX_LISTED: Final = 200
 """Spark parses one long string faster than many short ones."""
 
@@ -116,10 +117,38 @@ def written_rows(places: Mapping[str, Iterable[int]]) -> str:
     Spark then needs no job before it reads the first row of a table.
 
     Args:
-        places: The positions of deleted rows by file; at least one, at most `MAX_WRITTEN`.
+        places: The positions of deleted rows by file; at least one.
     """
     rows = (f"({literal(file)}, {position}L)" for file in places for position in places[file])
     return f"select * from values {', '.join(rows)} as ({FILE_COLUMN}, {POSITION_COLUMN})"
+
+
+def unmarked_rows(table: str, bitmap: DeletionBitmap, columns: Iterable[str]) -> str:
+    """Return a query for the rows of a table of files that are not deleted.
+
+    The files' rows are numbered through: as the time at which a file changed, in microseconds,
+    Spark has the number of its first row. The arrays are in relations of one row: as literals,
+    Spark would print them in each description of the plan.
+
+    Args:
+        table: The table.
+        bitmap: The deleted rows of all its files.
+        columns: What to select, as SQL; the table's alias is `kept`.
+    """
+    number = f"(unix_micros(kept._metadata.file_modification_time) + {position_of('kept')})"
+    chunk = f"{_array(bitmap.chunks, 'int')}[cast(shiftright({number}, {CHUNK_BITS}) as int)]"
+    within = f"(shiftright({number}, {WORD_BITS}) & {(1 << CHUNK_BITS - WORD_BITS) - 1})"
+    word = f"{_array(bitmap.words, 'bigint')}[cast({chunk} + {within} as int)]"
+    bit = f"getbit({word}, cast({number} & {(1 << WORD_BITS) - 1} as int))"
+    lost = "raise_error('A file has more rows than its version knows of.')"
+    return f"select {', '.join(columns)} from {table} kept where coalesce({bit}, {lost}) = 0"
+
+
+def _array(numbers: npt.NDArray[np.int64], type: str) -> str:
+    """Return SQL for an array of numbers; Spark parses one long text faster than many words."""
+    text = f"[{','.join(map(str, numbers.tolist()))}]"
+    made = f"from_json('{text}', 'array<{type}>', map('mode', 'FAILFAST'))"
+    return f"(select numbers from values ({made}) as one(numbers))"
 
 
 def left_rows(

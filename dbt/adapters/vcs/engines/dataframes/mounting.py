@@ -1,60 +1,36 @@
-"""One immutable table version as relations of Spark's catalog."""
+"""One immutable table version as relations: tables of files, and queries over them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import DamagedError, EngineError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.spark.deletions import (
-    MAX_WRITTEN,
+from dbt.adapters.vcs.engines.dataframes.deleted_places import LOST, DeletedPlaces
+from dbt.adapters.vcs.engines.dataframes.deletions import (
     deleted_rows,
     file_of,
     left_rows,
     position_of,
+    unmarked_rows,
     written_rows,
 )
-from dbt.adapters.vcs.engines.spark.file_list import FileList
-from dbt.adapters.vcs.engines.spark.location import exact_files
-from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.deletion_bitmap import UNIT, DeletionBitmap
 from dbt.adapters.vcs.rows.partition_values import (
     WRITE_FOLDER,
     column_of,
     partition_folders,
 )
-from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
+from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-_OPTIONS: Final = {
-    "timeZone": "UTC",
-    "mergeSchema": "false",
-    # Files are listed and not looked up, so a missing one must not be skipped.
-    "ignoreMissingFiles": "false",
-}
-_NO_PARTITIONS: Final = {"recursiveFileLookup": "true"}
-_MAX_READ: Final = 4 * 1024**2
-"""The most bytes of tombstones to read in order to inline the rows that they delete."""
-
-_MAX_FILES: Final = 16
-"""The most tombstones to read that way; each is a request if the store is remote."""
-
-_LOST: Final = (
-    "The rows of a version without a name are collected when it is older than the retention; "
-    "restore those of any other from a backup."
-)
 _NOWHERE: Final = (
     f"cast(null as string) {FILE_COLUMN}",
     f"cast(null as bigint) {POSITION_COLUMN}",
@@ -87,7 +63,7 @@ class Layout(NamedTuple):
         return self.base.rpartition("/")[2].startswith(f"{WRITE_FOLDER}=")
 
 
-_PLAIN: Final = Layout("", (), 0, False)
+PLAIN: Final = Layout("", (), 0, False)
 
 
 class Part(NamedTuple):
@@ -96,6 +72,7 @@ class Part(NamedTuple):
     name: RelationName
     layout: Layout
     files: tuple[str, ...]
+    bitmap: DeletionBitmap | None
 
 
 def layouts(mount: TableMount) -> dict[Layout, list[str]]:
@@ -116,35 +93,56 @@ def layouts(mount: TableMount) -> dict[Layout, list[str]]:
     return groups
 
 
+class Relations(Protocol):
+    """Where the relations of a version are created, unless they exist."""
+
+    def sets_times(self, layout: Layout) -> bool:
+        """Return whether `table` takes the times of files of a layout from `times`."""
+
+    def table(
+        self,
+        name: RelationName,
+        fields: Sequence[Field],
+        files: Collection[str],
+        layout: Layout,
+        times: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Create a table over files of one layout, in which `_metadata` is a column.
+
+        Args:
+            name: The table's name.
+            fields: Its columns.
+            files: Its files.
+            layout: Their layout.
+            times: What `_metadata.file_modification_time` says by file, in milliseconds; 0 for
+                others. Ignored unless `sets_times` says otherwise.
+
+        Raises:
+            DamagedError: A file is missing.
+        """
+
+    def view(self, name: RelationName, query: str) -> None:
+        """Create a view."""
+
+
 class Mounting:
     """Creates the relations of one version."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        name: RelationName,
-        mount: TableMount,
-        *,
-        blobs: Blobs,
-        root: str,
-        lists: Path,
+        self, name: RelationName, mount: TableMount, *, blobs: Blobs, relations: Relations
     ) -> None:
         """Take a version.
 
         Args:
-            spark: A session of the catalog.
             name: The name of the version's relation; other tables derive their names from it.
             mount: The version.
             blobs: The repository's store.
-            root: The repository as Spark names it.
-            lists: A local folder for the lists of files that Spark reads.
+            relations: Where its relations are created.
         """
-        self._spark = spark
         self._name = name
         self._mount = mount
         self._blobs = blobs
-        self._root = root
-        self._lists = lists
+        self._relations = relations
 
     def create(self) -> None:
         """Create the relation with field ids as column names: a table, or a view over several.
@@ -155,7 +153,7 @@ class Mounting:
         parts = self._parts()
         if parts[0].name == self._name:
             return
-        self._view(self._name, list(self._queries(parts, located=False)))
+        self._view(self._name, self._queries(parts, located=False))
 
     def create_located(self, name: RelationName) -> None:
         """Create the same relation with two more columns: `__vcs_file`, `__vcs_pos`.
@@ -163,18 +161,21 @@ class Mounting:
         Raises:
             DamagedError: A file is missing.
         """
-        self._view(name, list(self._queries(self._parts(), located=True)))
+        self._view(name, self._queries(self._parts(), located=True))
 
     def _parts(self) -> list[Part]:
         """Create and return the tables; a single one without tombstones gets the name."""
-        groups = layouts(self._mount) or {_PLAIN: []}
+        groups = layouts(self._mount) or {PLAIN: []}
         alone = len(groups) == 1 and not next(iter(groups)).holed
         alone = alone and not any(map(self._limited, groups)) and not any(map(_copied, groups))
         parts: list[Part] = []
         for number, (layout, files) in enumerate(groups.items()):
             name = self._name if alone else self._numbered(str(number))
-            self._table(name, self._stored(layout), files, layout)
-            parts.append(Part(name, layout, tuple(files)))
+            bitmap = self._bitmap(layout, files)
+            first = {} if bitmap is None else bitmap.first
+            times = {file: number // UNIT for file, number in first.items()}
+            self._relations.table(name, self._stored(layout), files, layout, times)
+            parts.append(Part(name, layout, tuple(files), bitmap))
         return parts
 
     def _limited(self, layout: Layout) -> set[str]:
@@ -207,7 +208,7 @@ class Mounting:
         A union takes its types from the first query, and comparisons with char(n) must pad.
         """
         name = self._numbered("types")
-        self._table(name, self._mount.fields, ())
+        self._relations.table(name, self._mount.fields, (), PLAIN)
         columns = [quoted(field.id) for field in self._mount.fields]
         if located:
             columns += _NOWHERE
@@ -241,20 +242,25 @@ class Mounting:
             for field in self._mount.fields
         ]
 
+    def _bitmap(self, layout: Layout, files: Collection[str]) -> DeletionBitmap | None:
+        """Return the deleted rows of a layout's files, unless Spark should read them."""
+        if not layout.holed or not self._relations.sets_times(layout):
+            return None
+        return DeletedPlaces(self._mount, files, self._blobs).bitmap()
+
     def _left_rows(self, part: Part, table: str, columns: Sequence[str], number: int) -> str:
         """Return a query for the rows of a part that are not deleted."""
+        if part.bitmap is not None:
+            return unmarked_rows(table, part.bitmap, columns)
         files = set(part.files)
-        stones = [item for item in self._mount.tombstones if not files.isdisjoint(item.targets)]
-        count = sum(
-            rows for item in stones for target, rows in item.targets.items() if target in files
-        )
-        size = sum(item.bytes for item in stones)
-        if count <= MAX_WRITTEN and size <= _MAX_READ and len(stones) <= _MAX_FILES:
-            deleted = written_rows(self._places(stones, files))
+        places = DeletedPlaces(self._mount, files, self._blobs)
+        positions = places.positions()
+        if positions is not None:
+            deleted = written_rows({file: found.tolist() for file, found in positions.items()})
         else:
-            tables = self._tombstones(stones, number)
+            tables = self._tombstones(places.tombstones, number)
             deleted = " union all ".join(deleted_rows(*each, files) for each in tables)
-        return left_rows(table, part.files, deleted, count, columns)
+        return left_rows(table, part.files, deleted, places.count, columns)
 
     def _tombstones(
         self, tombstones: Sequence[Tombstone], number: int
@@ -266,102 +272,21 @@ class Mounting:
         for depth, group in groups.items():
             name = self._numbered(f"{number}_gone_{depth}")
             paths = sorted({item.path for item in group})
-            self._table(name, _TOMBSTONE_FIELDS, paths)
+            self._relations.table(name, _TOMBSTONE_FIELDS, paths, PLAIN)
             yield quoted_relation(name), group
-
-    def _places(
-        self, tombstones: Sequence[Tombstone], files: Iterable[str]
-    ) -> Mapping[str, list[int]]:
-        try:
-            found = Files(self._blobs).deletions(tombstones, files)
-            return {file: positions.tolist() for file, positions in found.items()}
-        except NotFoundError as error:
-            raise DamagedError(f"A table version lacks deleted rows: {error} {_LOST}") from error
 
     def _numbered(self, suffix: str) -> RelationName:
         return RelationName(self._name.schema, f"{self._name.identifier}_{suffix}")
 
-    def _view(self, name: RelationName, queries: Sequence[str]) -> None:
-        text = " union all ".join(queries)
-        with translated():
-            self._spark.sql(f"create view if not exists {quoted_relation(name)} as {text}")
-
-    def _table(
-        self,
-        name: RelationName,
-        fields: Sequence[Field],
-        files: Collection[str],
-        layout: Layout = _PLAIN,
-    ) -> None:
-        """Create a table over files of one layout."""
-        columns = ", ".join(map(_declaration, fields))
-        table = quoted_relation(name)
-        options = dict(_OPTIONS)
-        listed = FileList(self._lists, name.identifier)
-        if layout.is_one_write:
-            inside = (file.removeprefix(layout.base + "/") for file in files)
-            options["path"] = exact_files(self._root, layout.base, inside)
-            options["basePath"] = f"{self._root}/{layout.base}"
-        else:
-            options["path"] = listed.location
-        if not layout.columns:
-            options |= _NO_PARTITIONS
-        found: int | None = None
-        try:
-            with translated():
-                # With files, Spark would infer the columns that are folders, too, at each use.
-                self._spark.sql(
-                    f"create table if not exists {table} ({columns}) using parquet "
-                    f"options ({options_clause(options)})"
-                )
-                if not layout.is_one_write:
-                    listed.fill(self._root, self._sizes(files))
-                found = self._found(table)
-        except StatementError as error:
-            if error.condition != "PATH_NOT_FOUND":
-                raise
-        if found == len(files):
-            return
-        self._spark.sql(f"drop table if exists {table}")
-        if layout.is_one_write:
-            raise lost_files(self._mount, len(files), found or 0)
-        raise EngineError(
-            f"Spark sees {found or 0} of the {len(files)} files listed in {self._lists}. Leave "
-            "the settings of its file sink and the temporary files alone, and connect again."
-        )
-
-    def _sizes(self, files: Collection[str]) -> dict[str, int]:
-        """Return the sizes of files; those that no entry tells are asked of the store."""
-        entries = (*self._mount.entries, *self._mount.tombstones)
-        # Of a file that is listed as empty Spark reads no row. No file of Parquet is empty.
-        known = {entry.path: entry.bytes for entry in entries if entry.bytes}
-        asked = [file for file in files if file not in known]
-        for file, size in zip(asked, each(self._size, asked), strict=True):
-            if size is not None:
-                known[file] = size
-        sizes = {file: known[file] for file in files if file in known}
-        if len(sizes) < len(files):
-            raise lost_files(self._mount, len(files), len(sizes))
-        return sizes
-
-    def _size(self, file: str) -> int | None:
-        try:
-            return self._blobs.size(file)
-        except NotFoundError:
-            return None
-
-    def _found(self, table: str) -> int:
-        """Return how many files Spark knows."""
-        # The optimized plan may read rows that the user cached, and then has no files.
-        plan = self._spark.table(table)._jdf.queryExecution().analyzed()
-        return len(plan.collectLeaves().head().relation().location().inputFiles())
+    def _view(self, name: RelationName, queries: Iterable[str]) -> None:
+        self._relations.view(name, " union all ".join(queries))
 
 
 def lost_files(mount: TableMount, expected: int, found: int) -> DamagedError:
     """Return the error for files of a version that are missing."""
     return DamagedError(
         f"A table version should have {expected} files below {literal(mount.folder)}; "
-        f"{found} are there. {_LOST}"
+        f"{found} are there. {LOST}"
     )
 
 
@@ -373,15 +298,3 @@ def _held(layout: Layout) -> dict[str, str]:
 def _copied(layout: Layout) -> dict[str, str]:
     """Return those that are not called like the column."""
     return {id: name for id, name in _held(layout).items() if name.lower() != id}
-
-
-def _declaration(field: Field) -> str:
-    """Return the declaration of a column; Spark uses the default where a file lacks it."""
-    column = f"{quoted(field.id)} {field.type}"
-    if field.initial is None:
-        return column
-    # Text is not cast: that would check its length and strip its spaces.
-    value = literal(field.initial)
-    return f"{column} default " + (
-        value if type_of(field.type).is_text else f"cast({value} as {field.type})"
-    )

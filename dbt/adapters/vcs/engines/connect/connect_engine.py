@@ -1,0 +1,165 @@
+"""The engine that computes rows with the Spark of a Spark Connect server."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.header import PATH
+from dbt.adapters.vcs.engines.connect.connect_session import ConnectView
+from dbt.adapters.vcs.engines.connect.name_registry import NameRegistry
+from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
+from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
+from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate
+from dbt.adapters.vcs.engines.dataframes.location import exact_files, spark_root
+from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING
+from dbt.adapters.vcs.engines.dataframes.session_settings import server_settings
+from dbt.adapters.vcs.engines.dataframes.shared_folder import check_shared
+from dbt.adapters.vcs.engines.server_address import address_of
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+_ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers that print every exception, stack included, before it is raised."""
+
+_TASKS: Final = 16
+_RETRIES: Final = 6
+"""How often a call is repeated while the server doesn't answer: for about fifteen seconds."""
+
+_WAIT: Final = 5_000
+"""The longest wait between two attempts, in milliseconds."""
+
+
+class ConnectEngine:
+    """`Engine` on a Spark Connect server. No Java runs in this process.
+
+    Each session of the engine is a session of the server. Nothing starts before the first one is
+    asked for.
+
+    Args:
+        blobs: The repository's store; the server reads and writes below its `uri`.
+        settings: `spark.remote`, and settings of the sessions.
+        storage_options: The store's own options, credentials among them.
+    """
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        *,
+        settings: Mapping[str, str] | None = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        self._blobs = blobs
+        self._address = address_of(settings or {})
+        self._settings = server_settings(settings or {}, storage_options or {}) | NUMBERING
+        self._root: Callable[[], str] = partial(spark_root, blobs.uri, dict(storage_options or {}))
+        self._registry = NameRegistry()
+        self._errors = ServerErrors(self._address, self._registry.own_words)
+        self._scratch = ScratchSchema(time.time)
+        self._lock = threading.Lock()
+        self._first: SparkSession | None = None
+        self._views: weakref.WeakSet[ConnectView] = weakref.WeakSet()
+        self._sessions: list[SparkSession] = []
+        self._closed = False
+
+    def session(self, label: str) -> ConnectView:
+        """Return a new session of the server for one thread."""
+        with self._lock:
+            if self._closed:
+                raise EngineError("This engine is closed; make another one.")
+            gate = OperationGate()
+            spark = self._opened(gate)
+            view = ConnectView(
+                spark,
+                self._registry,
+                self._scratch,
+                self._blobs,
+                root=self._root,
+                errors=self._errors,
+                gate=gate,
+            )
+            self._views.add(view)
+            return view
+
+    def close(self) -> None:
+        """Close the sessions; the server drops what they made."""
+        with self._lock:
+            self._closed = True
+            try:
+                for view in self._views:
+                    view.close()
+                if self._first is not None:
+                    with self._errors.translated():
+                        self._scratch.drop(self._first)
+            except VcsError as error:
+                logging.getLogger(__name__).debug("Left on the server: %s", error)
+            finally:
+                for spark in self._sessions:
+                    spark.stop()
+                self._views.clear()
+                self._sessions.clear()
+                self._first = None
+
+    def _opened(self, gate: OperationGate) -> SparkSession:
+        client = _client()
+        with self._errors.translated():
+            spark: SparkSession = client.SparkSession(
+                connection=self._address.url, hook_factories=[lambda _: gate]
+            )
+            self._sessions.append(spark)
+            spark.client.set_retry_policies([_policy()])
+            for key, value in self._settings.items():
+                spark.conf.set(key, value)
+            if self._first is None:
+                self._check_shared(spark)
+                self._first = spark
+            return spark
+
+    def _check_shared(self, spark: Any) -> None:
+        """Require that the server sees a repository that is in a local folder."""
+        scheme, colon, _ = self._blobs.uri.partition("://")
+        if colon and scheme != "file":
+            return
+        root = self._root()
+        check_shared(
+            spark,
+            root,
+            exact_files(root, "", [PATH]),
+            self._blobs.get(PATH).decode(),
+            where=f"on the Spark Connect server {self._address}",
+            tasks=_TASKS,
+            translated=self._errors.translated,
+        )
+
+
+def _client() -> Any:
+    """Return PySpark's client.
+
+    Raises:
+        InputError: It lacks a package.
+    """
+    try:
+        module = importlib.import_module("pyspark.sql.connect.session")
+    except ImportError as error:
+        raise InputError(
+            "method: connect needs the client of Spark Connect, which lacks a package here "
+            f"({error.name or error}): pip install 'dbt-vcs[connect]'"
+        ) from error
+    logger = importlib.import_module("pyspark.logger").PySparkLogger
+    for name in _ECHOES:
+        logger.getLogger(name).setLevel(logging.CRITICAL)
+    return module
+
+
+def _policy() -> Any:
+    retries = importlib.import_module("pyspark.sql.connect.client.retries")
+    return retries.DefaultPolicy(max_retries=_RETRIES, max_backoff=_WAIT)

@@ -1,0 +1,398 @@
+"""One thread's view of the branch, as a session of a Spark Connect server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.connect.mentioned_functions import is_plan_repeatable
+from dbt.adapters.vcs.engines.connect.name_registry import (
+    PREFIX,
+    Mounted,
+    MountedFiles,
+    MountedFunction,
+    MountedView,
+    NameRegistry,
+)
+from dbt.adapters.vcs.engines.connect.own_temporaries import OwnTemporaries
+from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
+from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
+from dbt.adapters.vcs.engines.connect.server_frames import ServerFrames
+from dbt.adapters.vcs.engines.connect.session_functions import SessionFunctions
+from dbt.adapters.vcs.engines.connect.session_text import SessionText
+from dbt.adapters.vcs.engines.connect.session_views import SessionViews
+from dbt.adapters.vcs.engines.connect.staged_insert import StagedInsert, parsed_insert
+from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, TaggedJobs
+from dbt.adapters.vcs.engines.dataframes.deletions import deletions_mount, is_listed
+from dbt.adapters.vcs.engines.dataframes.spark_messages import renamed
+from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
+from dbt.adapters.vcs.engines.dataframes.writes import write_frame
+from dbt.adapters.vcs.engines.engine_errors import sending
+from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
+from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
+from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows.quoting import quoted, quoted_relation
+from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+from dbt.adapters.vcs.statements.syntax.query import Query
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.connect.session import SparkSession
+
+_RAW: Final = re.compile(r"\s*(?:set(?!\s+var)|reset|add|list)\b", re.IGNORECASE)
+_USE: Final = ("use",)
+_REDACTED: Final = "*********(redacted)"
+_REDACTION: Final = {
+    "spark.sql.redaction.options.regex": "(?i)url",
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key",
+}
+
+
+class ConnectView:
+    """`Session` over a session of a server."""
+
+    is_shared = False
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        registry: NameRegistry,
+        scratch: ScratchSchema,
+        blobs: Blobs,
+        *,
+        root: Callable[[], str],
+        errors: ServerErrors,
+        gate: OperationGate,
+    ) -> None:
+        self._spark = spark
+        self._registry = registry
+        self._scratch = scratch
+        self._blobs = blobs
+        self._root = root
+        self._errors = errors
+        self._jobs = TaggedJobs(spark, errors, gate)
+        self._temporary = OwnTemporaries(spark)
+        self._views = SessionViews(
+            spark, registry, blobs=blobs, root=root, translated=errors.translated
+        )
+        self._functions = SessionFunctions(spark, self._views, self._temporary)
+        self._texts = SessionText(spark, registry, self._views, self._functions, self._temporary)
+        self._inserts = StagedInsert(spark, self._texts, scratch, blobs=blobs, root=root)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session itself; `cancel` does not cancel what runs through it."""
+        return self._spark
+
+    def frames(self) -> ServerFrames:
+        """Return the data frames for Python models."""
+        return ServerFrames(self._spark, self._jobs, self._texts, self._temporary, self._errors)
+
+    def query(self, text: str) -> SparkRows:
+        """Run a statement; a query's rows are computed when they are fetched."""
+        with self._jobs.run():
+            sent = self._sent(text)
+            with sending(sent), self._errors.translated():
+                self._refuse_hidden_write(sent)
+                frame = _named(self._spark.sql(sent), self._registry)
+                return SparkRows(frame, self._jobs, sent, is_done=lambda: not frame.columns)
+
+    def columns_of(self, query_text: str) -> tuple[Column, ...]:
+        """Return the columns of a query's result; nothing is run, and no other statement."""
+        with self._jobs.run():
+            sent = self._texts.sent(query_text)
+            with sending(sent), self._errors.translated():
+                if not isinstance(parse(query_text), Query):
+                    self._spark.sql(f"explain {sent}")
+                    return ()
+                frame = _named(self._spark.sql(sent), self._registry)
+                return columns_of_schema(frame.schema)
+
+    def is_repeatable(self, query_text: str) -> bool:
+        """Return whether running a query twice surely gives the same rows; nothing is run."""
+        with self._jobs.run():
+            sent = self._texts.sent(query_text)
+            with sending(sent), self._errors.translated():
+                plan = str(self._spark.sql(f"explain extended {sent}").collect()[0][0])
+                if "Logical Plan ==" not in plan:
+                    # The server puts an error of the analysis where the plan should be.
+                    _ = self._spark.sql(sent).schema
+                return is_plan_repeatable(plan, self._functions.others())
+
+    def check_syntax(self, text: str) -> None:
+        """Require that the server can parse a text."""
+        if _RAW.match(text):
+            return
+        with sending(text), self._jobs.run():
+            self._spark.sql(f"explain {text}")
+
+    def check_default(self, expression: str, type: str) -> None:
+        """Require that an expression can be the default of a column of a type."""
+        with self._jobs.run():
+            table = self._scratch.table(self._spark)
+            # Only DDL applies all of Spark's rules; it makes an empty folder and no file.
+            text = f"create table {table} (c {type} default {expression}) using parquet"
+            with sending(text), self._errors.translated():
+                self._spark.sql(text)
+                self._spark.sql(f"drop table {table}")
+
+    def write(
+        self,
+        query_text: str,
+        destination: Destination,
+        *,
+        analysing: Analysing = nullcontext,
+    ) -> Written:
+        """Write a query's rows as Parquet files."""
+        with self._jobs.run():
+            with analysing():
+                sent = self._texts.sent(query_text)
+                with sending(sent), self._errors.translated():
+                    frame = _named(self._spark.sql(sent), self._registry)
+            with sending(sent), self._errors.translated():
+                return write_frame(frame, self._blobs, self._root(), destination)
+
+    def insert(
+        self,
+        statement: Callable[[str], str],
+        destination: Destination,
+        *,
+        columns: Sequence[Column],
+        name: RelationName | None = None,
+        analysing: Analysing = nullcontext,
+    ) -> Written:
+        """Write the rows that an INSERT statement adds."""
+        shown = quoted_relation(name) if name else "the table"
+        with ExitStack() as done, self._jobs.run():
+            stage = self._scratch.table(self._spark)
+            done.enter_context(renamed(stage, shown))
+            text = statement(stage)
+            done.enter_context(sending(text))
+            done.enter_context(self._errors.translated())
+            insert = parsed_insert(text, stage)
+            with analysing():
+                frame = self._inserts.plain(insert, columns)
+                if frame is None:
+                    staged = self._inserts.staged(insert, stage, destination, columns)
+                    frame = done.enter_context(staged)
+            return write_frame(frame, self._blobs, self._root(), destination)
+
+    def ensure_schema(self, schema: str) -> None:
+        """Do nothing: schemas of the branch aren't on the server."""
+
+    def mount_table(self, name: RelationName, mount: TableMount) -> None:
+        """Make a version of a table readable under a name."""
+        self._mount(name, mount)
+
+    def mount_view(
+        self, name: RelationName, text: str, columns: Sequence[tuple[str, str | None]] = ()
+    ) -> None:
+        """Make a query readable under a name."""
+        self._mount(name, MountedView(text, tuple(columns)))
+
+    def mount_files(
+        self, name: RelationName, *, location: str, format: str, options: Mapping[str, str] = {}
+    ) -> None:
+        """Make files that are not versioned readable under a name."""
+        kept = tuple(sorted((k, v) for k, v in options.items() if k.lower() != "path"))
+        self._mount(name, MountedFiles(location, format, kept, self._registry.edition()))
+
+    def mount_physical(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation."""
+        return self._mount_version("s", mount)
+
+    def mount_located(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's relation, with the positions of its rows."""
+        return self._mount_version("l", mount)
+
+    def mount_version(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation, with the table's column names."""
+        return self._mount_version("v", mount)
+
+    def mount_deleted(
+        self,
+        tombstones: Sequence[Tombstone],
+        files: Collection[str],
+        fields: Sequence[Field] = (),
+    ) -> tuple[str, str]:
+        """Mount the rows that tombstones delete from some files."""
+        mount = deletions_mount(tombstones, fields)
+        return self.mount_physical(mount), is_listed(tombstones, files)
+
+    def mount_arrow(self, name: str, table: pa.Table) -> str:
+        """Return the quoted name of a temporary view with a table's rows."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        with self._jobs.run():
+            # Without it Spark reads timestamp_ntz as timestamp.
+            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+            self._spark.createDataFrame(table, schema).createOrReplaceTempView(name)
+            self._temporary.mounted.add(name.lower())
+            self._temporary.forget()
+        return quoted(name)
+
+    def mount_function(self, name: RelationName, id: str, function: Function) -> None:
+        """Make a function callable under a name."""
+        mounted = MountedFunction(id, function)
+        with sending(function.text), self._jobs.run():
+            self._functions.made(name, mounted, self._texts.body)
+            self._registry.functions[name] = mounted
+
+    def unmount_function(self, name: RelationName) -> None:
+        """Remove the function under a name."""
+        self._registry.functions.pop(name, None)
+
+    def has_function(self, identifier: str) -> bool:
+        """Return whether an unqualified name calls one of Spark's own or temporary functions."""
+        with self._jobs.run():
+            return self._functions.has(identifier)
+
+    def unmount(self, name: RelationName) -> None:
+        """Remove a name."""
+        self._registry.relations.pop(name, None)
+
+    def require_own(self) -> None:
+        """Do nothing: nobody else has the session."""
+
+    def post(
+        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+    ) -> None:
+        """Do nothing: nobody else has the session."""
+
+    @contextmanager
+    def signed(self, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
+        """Refuse: the branch's relations aren't in the server's catalog, which would answer.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(
+            f"What a catalog says of {', '.join(map(str, signs))} needs method: session: on a "
+            "Spark Connect server nothing of a branch is in the catalog. `describe table`, `show "
+            "columns`, `show tblproperties` and dbt docs answer here."
+        )
+        yield
+
+    def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """Return properties with the values that the server's settings redact hidden."""
+        with self._jobs.run():
+            patterns = [self._spark.conf.get(key, default) for key, default in _REDACTION.items()]
+
+        def is_hidden(text: str) -> bool:
+            return any(pattern and re.search(pattern, text) for pattern in patterns)
+
+        return {
+            key: _REDACTED if is_hidden(key) or is_hidden(value) else value
+            for key, value in properties.items()
+        }
+
+    def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
+        """Return the columns of a mounted relation or of a temporary view."""
+        text = quoted(name) if isinstance(name, str) else quoted_relation(name)
+        with self._jobs.run():
+            return columns_of_schema(self._spark.sql(self._texts.sent(f"table {text}")).schema)
+
+    def temporary_views(self) -> frozenset[str]:
+        """Return the temporary views of this session."""
+        with self._jobs.run():
+            return self._temporary.views()
+
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
+        """Return what a temporary view was made of."""
+        with self._jobs.run():
+            return self._temporary.view(name)
+
+    def temporary_functions(self) -> frozenset[str]:
+        """Return the temporary functions of this session."""
+        with self._jobs.run():
+            return self._temporary.functions()
+
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
+        """Return what a temporary function was made of."""
+        with self._jobs.run():
+            return self._temporary.function(name)
+
+    def setting(self, key: str, default: str | None = None) -> str | None:
+        """Return an engine setting as this session sees it."""
+        with self._jobs.run():
+            return self._spark.conf.get(key, default)
+
+    def place(self, location: str) -> str:
+        """Return a location that has a scheme.
+
+        Raises:
+            InputError: It has none, and where it leads depends on the server.
+        """
+        if "://" not in location and not location.startswith("file:"):
+            raise InputError(
+                f"Where {location} is depends on the Spark Connect server. Write the location "
+                "with its scheme: file:/..., s3a://..."
+            )
+        return location
+
+    def cancel(self) -> None:
+        """Cancel the running statement."""
+        self._jobs.cancel()
+
+    def close(self) -> None:
+        """Cancel the running statement and refuse further ones."""
+        self._jobs.close()
+
+    def _mount(self, name: RelationName, mounted: Mounted) -> None:
+        before = self._registry.relations.get(name)
+        self._registry.relations[name] = mounted
+        try:
+            with self._jobs.run():
+                self._texts.shown(name)
+        except BaseException:
+            if before is None:
+                self._registry.relations.pop(name, None)
+            else:
+                self._registry.relations[name] = before
+            raise
+
+    def _mount_version(self, kind: str, mount: TableMount) -> str:
+        end = f"{kind}_{mount.id}"
+        self._registry.versions[end] = mount
+        with self._jobs.run():
+            self._views.version(end)
+        return quoted_relation(RelationName(PRIVATE, end))
+
+    def _sent(self, text: str) -> str:
+        """Return a statement as it is sent; `use` only changes how names are read."""
+        if _RAW.match(text):
+            return text
+        tokens = tokenize(text)
+        if tokens[0].word in _USE:
+            self._texts.schema = tokens[-2].text.lower()
+            return "use `default`"
+        sent = self._texts.sent(text)
+        if tokens[0].word not in ("select", "with", "from", "values", "table", "("):
+            self._temporary.forget()
+        return sent
+
+    def _refuse_hidden_write(self, text: str) -> None:
+        """Refuse to write to a directory that a setting names, which Spark puts into the text."""
+        if "${" not in text or _RAW.match(text) or tokenize(text)[0].word == "explain":
+            return
+        # Only a statement that runs is given the settings of this session.
+        plan = self._spark.sql(f"explain extended {text}").collect()[0][0]
+        if "InsertIntoDir" in plan:
+            raise UnsupportedError(
+                "`insert overwrite directory` takes no settings (`${...}`) in its text: write the "
+                "location and the query out."
+            )
+
+
+def _named(frame: Any, registry: NameRegistry) -> Any:
+    """Return a frame whose columns are called by the branch's names of functions."""
+    names = frame.columns
+    if not any(PREFIX in name for name in names):
+        return frame
+    return frame.toDF(*map(registry.own_words, names))

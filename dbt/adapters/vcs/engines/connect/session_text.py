@@ -1,0 +1,260 @@
+"""The texts of one session: each name of the branch becomes what the session made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.connect.name_registry import (
+    PREFIX,
+    MountedFiles,
+    MountedView,
+    NameRegistry,
+    missing,
+)
+from dbt.adapters.vcs.engines.connect.own_temporaries import OwnTemporaries, Recorded
+from dbt.adapters.vcs.engines.connect.sent_text import rewritten
+from dbt.adapters.vcs.engines.connect.session_functions import SessionFunctions
+from dbt.adapters.vcs.engines.connect.session_views import SessionViews
+from dbt.adapters.vcs.engines.port import PRIVATE
+from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
+from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.families.table import CreateTemporaryView
+from dbt.adapters.vcs.statements.parser import for_spark, parse
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.calls import calls_of
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+from dbt.adapters.vcs.statements.syntax.names import SESSION, Name
+from dbt.adapters.vcs.statements.syntax.query import Query, query_of
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+_LOCAL: Final = ("session", SESSION, GLOBAL_TEMPORARY)
+_INTERNAL: Final = PREFIX[:-1]
+_METADATA: Final = "_metadata"
+
+
+class SessionText:
+    """Rewrites what one session sends."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        registry: NameRegistry,
+        views: SessionViews,
+        functions: SessionFunctions,
+        temporaries: OwnTemporaries,
+    ) -> None:
+        """Take the session, and what is made in it."""
+        self._spark = spark
+        self._registry = registry
+        self._views = views
+        self._functions = functions
+        self._temporaries = temporaries
+        self.schema = "default"
+
+    def sent(self, text: str) -> str:
+        """Return a statement as the server is to run it."""
+        statement = _parsed(text)
+        located = _METADATA in text.lower()
+        if isinstance(statement, Query):
+            # Nothing but white space, comments and a semicolon is around a query.
+            return self.query(statement, located=located)
+        if isinstance(statement, Insert):
+            return rewritten(
+                statement.text, statement.reads, self._relation(located), self._function()
+            )
+        if isinstance(statement, CreateTemporaryView):
+            return self._temporary_view(statement)
+        explained = _query_start(text) if isinstance(statement, SparkCommand) else None
+        if explained is not None:
+            return text[:explained] + self.sent(text[explained:])
+        if not isinstance(statement, SparkCommand):
+            statement = for_spark(text)
+        if _makes_function(statement.text):
+            return self._recorded_function(statement.text)
+        relation = self._relation(located, known_only=True)
+        return rewritten(statement.text, statement.mentions, relation, self._function())
+
+    def query(self, query: Query, *, schema: str | None = None, located: bool = False) -> str:
+        """Return a query as it is sent; `schema` is that of unqualified names in it."""
+        return rewritten(
+            query.text, query.reads, self._relation(located, schema), self._function(schema)
+        )
+
+    def body(self, text: str, schema: str | None = None) -> str:
+        """Return the body of a SQL function as it is sent."""
+        return self.query(query_of(text, tokenize(text)[:-1]), schema=schema)
+
+    def shown(self, name: RelationName) -> str | None:
+        """Return what shows a relation of the branch here, as SQL; None if nothing does."""
+        mounted = self._registry.relations.get(name)
+        if mounted is None:
+            return None
+        if isinstance(mounted, TableMount):
+            made = self._views.named(mounted)
+        elif isinstance(mounted, MountedFiles):
+            made = self._views.files(mounted)
+        else:
+            made = self._view(mounted)
+        self._registry.label(made.strip("`"), name)
+        return made
+
+    def _view(self, mounted: MountedView) -> str:
+        parsed = parse(mounted.text)
+        assert isinstance(parsed, Query)
+        return self._views.query(self.query(parsed, schema="default"), mounted.columns)
+
+    def _temporary_view(self, statement: CreateTemporaryView) -> str:
+        if statement.global_:
+            raise UnsupportedError(
+                "A global temporary view would be seen by everyone who uses the Spark Connect "
+                "server. Create a temporary view, or a view of the branch."
+            )
+        if statement.query is None:
+            return statement.text
+        sent = self.query(statement.query)
+        name = statement.target.name.identifier.lower()
+        record = Recorded(self._definition(statement.query.text), statement.rewritten, sent)
+        self._temporaries.recorded_views[name] = record
+        return statement.rewritten(sent)
+
+    def _recorded_function(self, statement: str) -> str:
+        """Return `create temporary function ... return ...` as it is sent, and remember it."""
+        tokens = tokenize(statement)
+        place = next((n for n, token in enumerate(tokens) if token.word == "return"), None)
+        named = next((n for n, token in enumerate(tokens) if token.word == "function"), None)
+        if place is None or named is None:
+            return statement
+        behind = tokens[place + 1].start
+        head, body = statement[:behind], statement[behind:]
+        name = tokens[named + 1].text.lower()
+        self._temporaries.recorded_functions[name] = Recorded(
+            self._definition(body), lambda sent: head + sent, self.body(body)
+        )
+        return head + self.body(body)
+
+    def _definition(self, text: str) -> TemporaryDefinition:
+        reads = query_of(text, tokenize(text)[:-1]).reads
+        views, functions = self._temporaries.views(), self._temporaries.functions()
+        return TemporaryDefinition(
+            text=text,
+            schema=self.schema,
+            views=frozenset(_local(read.name) for read in reads) & views,
+            functions=frozenset(_local(call.name) for call in calls_of(text)) & functions,
+        )
+
+    def _relation(
+        self, located: bool, schema: str | None = None, *, known_only: bool = False
+    ) -> Callable[[Name], str | None]:
+        default = schema or self.schema
+
+        def found(name: Name) -> str | None:
+            if (name.schema or "").lower() in _LOCAL:
+                return None
+            relation = name.relation(default)
+            if relation.schema == PRIVATE:
+                is_known = relation.identifier in self._registry.versions
+                return (
+                    self._views.version(relation.identifier, located=located) if is_known else None
+                )
+            if name.schema is None and schema is None and self._is_temporary(relation):
+                return None
+            made = self.shown(relation)
+            return missing(relation) if made is None and not known_only else made
+
+        return found
+
+    def _is_temporary(self, relation: RelationName) -> bool:
+        """Return whether a bare name is a temporary view, brought up to date."""
+        name = relation.identifier
+        if name.startswith(_INTERNAL) or name in self._temporaries.mounted:
+            return True
+        if name not in self._temporaries.views():
+            return False
+        record = self._temporaries.recorded_views.get(name)
+        if record is not None:
+            text = record.definition.text
+            query = query_of(text, tokenize(text)[:-1])
+            sent = self._in_schema(record.definition.schema, lambda: self.query(query))
+            if sent != record.sent:
+                # The branch shows other rows under a name in it.
+                self._spark.sql(f"drop view {quoted(name)}")
+                self._spark.sql(record.statement(sent))
+                record.sent = sent
+        return True
+
+    def _function(self, schema: str | None = None) -> Callable[[Name], str | None]:
+        default = schema or self.schema
+
+        def found(name: Name) -> str | None:
+            if (name.schema or "").lower() in _LOCAL:
+                return None
+            if name.schema is None:
+                self._refresh_function(name.identifier.lower())
+                if not self._registry.functions or self._functions.has(name.identifier):
+                    return None
+            relation = name.relation(default)
+            mounted = self._registry.functions.get(relation)
+            if mounted is None:
+                return None
+            made = self._functions.made(relation, mounted, self.body)
+            self._registry.label(made.strip("`"), relation)
+            return made
+
+        return found
+
+    def _refresh_function(self, name: str) -> None:
+        record = self._temporaries.recorded_functions.get(name)
+        if record is None or name not in self._temporaries.functions():
+            return
+        definition = record.definition
+        sent = self._in_schema(definition.schema, lambda: self.body(definition.text))
+        if sent != record.sent:
+            self._spark.sql(f"drop temporary function {quoted(name)}")
+            self._spark.sql(record.statement(sent))
+            record.sent = sent
+
+    def _in_schema(self, schema: str, text: Callable[[], str]) -> str:
+        before, self.schema = self.schema, schema
+        try:
+            return text()
+        finally:
+            self.schema = before
+
+
+def _parsed(text: str) -> Statement:
+    try:
+        return parse(text)
+    except VcsError:
+        # What isn't possible on a branch may concern a temporary view.
+        return for_spark(text)
+
+
+def _query_start(text: str) -> int | None:
+    """Return where the statement begins that another one explains, caches or describes."""
+    tokens = tokenize(text)
+    first = tokens[0].word
+    for index, token in enumerate(tokens[1:], 1):
+        if first == "cache" and tokens[index - 1].word != "as":
+            continue
+        begins = token.word in ("select", "with", "from", "values", "insert")
+        if begins and first in ("explain", "cache", "describe", "desc"):
+            return token.start
+    return None
+
+
+def _makes_function(text: str) -> bool:
+    words = [token.word for token in tokenize(text)[:5]]
+    return words[0] == "create" and "temporary" in words and "function" in words
+
+
+def _local(name: Name) -> str:
+    is_local = name.schema is None or name.schema.lower() in _LOCAL[:2]
+    return name.identifier.lower() if is_local else ""

@@ -1,0 +1,299 @@
+"""The temporary views and functions that one session makes for a branch's names.
+
+They go with the session, so nothing is left on the server, however its client ends. A view's
+name is made from its contents and never means anything else: what a statement names stays as it
+was, though the server analyses a query again whenever its rows are fetched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.model import Field, RelationName
+from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.engines.connect.name_registry import PREFIX, MountedFiles, NameRegistry
+from dbt.adapters.vcs.engines.connect.sent_text import rewritten
+from dbt.adapters.vcs.engines.dataframes.location import escaped_path
+from dbt.adapters.vcs.engines.dataframes.mounting import Layout, Mounting, lost_files
+from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.port import PRIVATE
+from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows.files.footers import check_footers
+from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.rows.types import RAW_TYPE_KEY
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+from dbt.adapters.vcs.statements.syntax.query import query_of
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+_OPTIONS: Final = {
+    "timeZone": "UTC",
+    "mergeSchema": "false",
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+}
+_DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+_NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+_METADATA: Final = "_metadata"
+
+
+class SessionViews:
+    """Makes temporary views in one session, each once."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        registry: NameRegistry,
+        *,
+        blobs: Blobs,
+        root: Callable[[], str],
+        translated: Callable[[], Any],
+    ) -> None:
+        """Take the session.
+
+        Args:
+            spark: The session.
+            registry: What the names of the branch mean.
+            blobs: The repository's store.
+            root: Returns the repository as Spark names it.
+            translated: Returns a block in which the server's exceptions become ours.
+        """
+        self._spark = spark
+        self._registry = registry
+        self._blobs = blobs
+        self._root = root
+        self._translated = translated
+        self._made: set[str] = set()
+        self._types: dict[tuple[str, ...], Any] = {}
+        self._checked: set[str] = set()
+
+    def version(self, end: str, *, located: bool = False) -> str:
+        """Return the view of what is mounted as `__vcs.<end>`, as SQL.
+
+        Args:
+            end: The end of the name: `s_<id>`, `l_<id>` with positions, or `v_<id>`.
+            located: True for a view that has the column `_metadata`, if it is one of files.
+        """
+        mount = self._registry.versions[end]
+        if end.startswith("v_"):
+            return self.named(mount)
+        name = RelationName(PRIVATE, end)
+        located = located or end.startswith("l_")
+        relations = ViewRelations(self, mount, located=located)
+        made = relations.own_name(name)
+        if made not in self._made:
+            self._check(mount)
+            base = RelationName(PRIVATE, f"s_{mount.id}")
+            mounting = Mounting(base, mount, blobs=self._blobs, relations=relations)
+            if end.startswith("l_"):
+                mounting.create_located(name)
+            else:
+                mounting.create()
+            self._made.add(made)
+        return quoted(made)
+
+    def named(self, mount: TableMount) -> str:
+        """Return the view of a version with the table's column names, as SQL."""
+        made = f"{PREFIX}v_{mount.id}"
+        if made not in self._made:
+            self._registry.versions[f"s_{mount.id}"] = mount
+            physical = self.version(f"s_{mount.id}")
+            ids = ", ".join(quoted(field.id) for field in mount.fields)
+            columns = [(field.name, field.comment) for field in mount.fields]
+            self.make(made, columns, f"select {ids} from {physical}")
+        return quoted(made)
+
+    def query(self, text: str, columns: Sequence[tuple[str, str | None]]) -> str:
+        """Return the view of a query whose names are a session's own, as SQL."""
+        made = f"{PREFIX}q_{digest(repr((text, tuple(columns))))}"
+        if made not in self._made:
+            self.make(made, columns, text)
+        return quoted(made)
+
+    def files(self, files: MountedFiles) -> str:
+        """Return the view of files that are not versioned, as SQL.
+
+        Raises:
+            NotFoundError: There are none.
+        """
+        key = (files.location, files.format.lower(), files.options, files.edition)
+        made = f"{PREFIX}f_{digest(repr(key))}"
+        if made not in self._made:
+            try:
+                with self._translated():
+                    reader = self._spark.read.format(files.format).options(**dict(files.options))
+                    reader.load(files.location).createOrReplaceTempView(made)
+            except StatementError as error:
+                if error.condition not in _NO_FILES:
+                    raise
+                raise NotFoundError(
+                    f"There are no files of format {files.format} at {files.location} ({error}). "
+                    "Check the location and the format."
+                ) from error
+            self._made.add(made)
+        return quoted(made)
+
+    def make(self, made: str, columns: Sequence[tuple[str, str | None]], text: str) -> None:
+        """Make a view of a query."""
+        listed = ", ".join(
+            quoted(name) + (f" comment {literal(comment)}" if comment else "")
+            for name, comment in columns
+        )
+        named = f"({listed}) " if listed else ""
+        self._spark.sql(f"create or replace temporary view {quoted(made)} {named}as {text}")
+        self._made.add(made)
+
+    def has(self, made: str) -> bool:
+        """Return whether a view was made here."""
+        return made in self._made
+
+    def table(self, made: str, mount: TableMount, files: Collection[str], read: Any) -> None:
+        """Make a view of a version's files; `read` reads paths."""
+        if made in self._made:
+            return
+        paths = [escaped_path(f"{self._root()}/{file}") for file in files]
+        try:
+            with self._translated():
+                read(paths).createOrReplaceTempView(made)
+        except StatementError as error:
+            if error.condition != "PATH_NOT_FOUND":
+                raise
+            there = sum(each(self._is_there, list(files)))
+            if there == len(files):
+                raise
+            raise lost_files(mount, len(files), there) from error
+        self._made.add(made)
+
+    def reader(self) -> Any:
+        """Return a reader of files."""
+        return self._spark.read
+
+    def empty(self, schema: Any) -> Any:
+        """Return a frame without rows."""
+        return self._spark.createDataFrame([], schema)
+
+    def schema(self, fields: Sequence[Field]) -> Any:
+        """Return the schema of a version's files; where a file lacks a column it has a default."""
+        from pyspark.sql.types import StructField, StructType
+
+        found = []
+        for field, type_ in zip(fields, self.types([f.type for f in fields]), strict=True):
+            metadata: dict[str, Any] = {}
+            if "char(" in field.type:
+                metadata[RAW_TYPE_KEY] = field.type
+            if field.initial is not None:
+                value = literal(field.initial)
+                if not type_of(field.type).is_text:
+                    value = f"cast({value} as {field.type})"
+                metadata |= dict.fromkeys(_DEFAULTS, value)
+            found.append(StructField(field.id, type_, True, metadata))
+        return StructType(found)
+
+    def types(self, texts: Sequence[str]) -> list[Any]:
+        """Return Spark's types for their texts."""
+        key = tuple(texts)
+        if not key:
+            return []
+        if key not in self._types:
+            nulls = (f"cast(null as {text}) c{n}" for n, text in enumerate(texts))
+            schema = self._spark.sql(f"select {', '.join(nulls)}").schema
+            self._types[key] = [field.dataType for field in schema.fields]
+        return list(self._types[key])
+
+    def _is_there(self, file: str) -> bool:
+        try:
+            self._blobs.size(file)
+        except NotFoundError:
+            return False
+        return True
+
+    def _check(self, mount: TableMount) -> None:
+        """Check the footers of files on a disk, as the catalog of the engine in a process does."""
+        if not self._root().startswith("file:"):
+            return
+        entries = (*mount.entries, *mount.tombstones)
+        new = [entry for entry in entries if entry.path not in self._checked]
+        absent = check_footers(self._blobs, new)
+        if absent:
+            raise lost_files(mount, len(entries), len(entries) - len(absent))
+        self._checked.update(entry.path for entry in new if entry.footer)
+
+
+class ViewRelations:
+    """`Relations` as temporary views of a session.
+
+    A view of files has the column `_metadata` only where it is needed: the server would compute
+    it for each row.
+    """
+
+    def __init__(self, views: SessionViews, mount: TableMount, *, located: bool) -> None:
+        self._views = views
+        self._mount = mount
+        self._located = located
+
+    def own_name(self, name: RelationName) -> str:
+        """Return the name of the view for a relation's."""
+        end = "m" if self._located else "p"
+        return f"{PREFIX}{name.identifier}_{end}"
+
+    def sets_times(self, layout: Layout) -> bool:
+        """Return False: the server asks the store for the times of files."""
+        return False
+
+    def table(
+        self,
+        name: RelationName,
+        fields: Sequence[Field],
+        files: Collection[str],
+        layout: Layout,
+        times: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Make a view of files."""
+        schema = self._views.schema(fields)
+        if not files:
+            self._views.empty(schema).createOrReplaceTempView(self.own_name(name))
+            return
+        options = dict(_OPTIONS)
+        if layout.columns:
+            options["basePath"] = f"{self._views._root()}/{layout.base}"
+        else:
+            options["recursiveFileLookup"] = "true"
+
+        def read(paths: list[str]) -> Any:
+            from pyspark.sql.connect import functions
+
+            frame = self._views.reader().schema(schema).options(**options).parquet(*paths)
+            # Which tombstone a row is from is seen from its file.
+            is_tombstones = any(field.id == FILE_COLUMN for field in fields)
+            has_metadata = self._located or layout.holed or is_tombstones
+            return frame.select("*", functions.col(_METADATA)) if has_metadata else frame
+
+        self._views.table(self.own_name(name), self._mount, files, read)
+
+    def view(self, name: RelationName, query: str) -> None:
+        """Make a view of a query over the version's other views."""
+        parsed = query_of(query, tokenize(query)[:-1])
+        text = rewritten(
+            query,
+            parsed.reads,
+            lambda read: (
+                quoted(self.own_name(RelationName(PRIVATE, read.identifier)))
+                if read.schema == PRIVATE
+                else None
+            ),
+            lambda call: None,
+        )
+        self._views.make(self.own_name(name), (), text)
+
+
+def digest(text: str) -> str:
+    """Return a short name for a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,155 @@
+"""The rows that an INSERT statement adds, as a frame of a server.
+
+A server doesn't hand out the plan of a statement. Where the types of the query are the table's,
+INSERT does nothing to its rows, and they are the query's. Otherwise the statement runs against a
+table of its own, and its rows are what is there.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
+from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
+from dbt.adapters.vcs.engines.connect.session_text import SessionText
+from dbt.adapters.vcs.engines.dataframes.location import escaped_path
+from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
+from dbt.adapters.vcs.engines.port import Column, Destination
+from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+
+class StagedInsert:
+    """Computes the rows of INSERT statements in one session."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        texts: SessionText,
+        scratch: ScratchSchema,
+        *,
+        blobs: Blobs,
+        root: Callable[[], str],
+    ) -> None:
+        """Take the session."""
+        self._spark = spark
+        self._texts = texts
+        self._scratch = scratch
+        self._blobs = blobs
+        self._root = root
+
+    def plain(self, insert: Insert, columns: Sequence[Column]) -> Any | None:
+        """Return the rows as those of the query; None if INSERT may change them."""
+        is_positional = not (insert.columns or insert.by_name or insert.partition)
+        if not is_positional or _names_defaults(insert):
+            return None
+        frame = self._spark.sql(self._texts.query(insert.query))
+        found = [column.type for column in columns_of_schema(frame.schema)]
+        same = found == [column.type for column in columns]
+        if not same or any(type_of(type_).length is not None for type_ in found):
+            return None
+        return frame.toDF(*(column.name for column in columns))
+
+    @contextmanager
+    def staged(
+        self, insert: Insert, stage: str, destination: Destination, columns: Sequence[Column]
+    ) -> Iterator[Any]:
+        """Run an INSERT; yield the rows within the block.
+
+        Args:
+            insert: The statement; its target is `stage`.
+            stage: The name of a table that doesn't exist yet.
+            destination: Where its rows go; the stage's files are beside them.
+            columns: The table's columns.
+        """
+        folder = f"{destination.folder.rpartition('/')[0]}/w=x{uuid.uuid4().hex}"
+        place = f"{self._root()}/{folder}"
+        last = {name.lower() for name in destination.partition_by}
+        ordered = [column for column in columns if column.name.lower() not in last]
+        for name in destination.partition_by:
+            ordered += [column for column in columns if column.name.lower() == name.lower()]
+        text = _without_partition(insert, stage, ordered)
+        self._spark.sql(_stage_ddl(stage, ordered, place))
+        try:
+            self._spark.sql(self._texts.sent(text))
+            frame = self._spark.table(stage)
+            yield frame.select(*(quoted(column.name) for column in columns))
+        finally:
+            self._spark.sql(f"drop table if exists {stage}")
+            # Collection removes what a killed process leaves.
+            with suppress(VcsError):
+                for info in list(self._blobs.walk(folder)):
+                    self._blobs.delete(info.path)
+
+
+def _without_partition(insert: Insert, stage: str, columns: Sequence[Column]) -> str:
+    """Return an INSERT in which the values of a partition clause are columns of the query.
+
+    The stage isn't partitioned: folder names would turn an empty text into NULL.
+    """
+    if not insert.partition:
+        return insert.text
+    if _names_defaults(insert):
+        raise UnsupportedError(
+            "On a Spark Connect server an INSERT with a partition clause takes no DEFAULT. Leave "
+            "the partition clause out, and give the partition columns in a column list."
+        )
+    types = {column.name.lower(): column.type for column in columns}
+    static = {
+        spec.name: f"cast({spec.value_sql} as {types[spec.name.lower()]})"
+        for spec in insert.partition
+        if spec.value_sql is not None
+    }
+    values = "".join(f", {value} as {quoted(name)}" for name, value in static.items())
+    query = f"select *{values} from (\n{insert.query.text}\n)"
+    if insert.by_name:
+        return f"insert into {stage} by name {query}"
+    known = {name.lower() for name in static}
+    own = insert.columns or tuple(c.name for c in columns if c.name.lower() not in known)
+    names = ", ".join(map(quoted, (*own, *static)))
+    return f"insert into {stage} ({names}) {query}"
+
+
+def parsed_insert(text: str, stage: str) -> Insert:
+    """Return a statement as the one INSERT that it has to be.
+
+    Raises:
+        UnsupportedError: It isn't.
+    """
+    found: Statement | None
+    try:
+        found = parse(text)
+    except UnsupportedError:
+        found = None
+    if not isinstance(found, Insert):
+        raise UnsupportedError(
+            f"Expected one INSERT into {stage}. Write one INSERT per statement, into one table."
+        )
+    return found
+
+
+def _names_defaults(insert: Insert) -> bool:
+    return any(token.word == "default" for token in tokenize(insert.query.text))
+
+
+def _stage_ddl(stage: str, columns: Sequence[Column], place: str) -> str:
+    declared = ", ".join(
+        f"{quoted(column.name)} {column.type}"
+        + (f" default {column.default}" if column.default is not None else "")
+        for column in columns
+    )
+    # Spark takes a table's path for a pattern, so one with such characters can't be a table's.
+    is_plain = escaped_path(place) == place
+    options = f" options (path {literal(place)})" if is_plain else ""
+    return f"create table {stage} ({declared}) using parquet{options}"

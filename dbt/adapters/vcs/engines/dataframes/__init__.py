@@ -1,0 +1,1 @@
+"""What needs only Spark's DataFrames and SQL, wherever Spark runs."""

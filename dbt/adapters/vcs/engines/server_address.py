@@ -1,0 +1,133 @@
+"""The address of a Spark Connect server, with what it is told about the caller."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote, unquote, urlsplit
+
+from dbt.adapters.vcs.core.errors import InputError
+
+REMOTE: Final = "spark.remote"
+"""Spark's setting of the address."""
+
+_VARIABLE: Final = "SPARK_REMOTE"
+_SCHEME: Final = "sc://"
+_PORT: Final = 15002
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """An address as Spark Connect's clients write it; its text hides the parameters.
+
+    Attributes:
+        url: `sc://host:port/;token=...;use_ssl=true`.
+    """
+
+    url: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.url.partition("/;")[0].rstrip("/")
+
+    @property
+    def token(self) -> str:
+        """The token; empty if there is none."""
+        for parameter in self.url.partition("/;")[2].split(";"):
+            name, _, value = parameter.partition("=")
+            if name == "token":
+                return unquote(value)
+        return ""
+
+
+def address_of(settings: Mapping[str, str]) -> ServerAddress:
+    """Return the address that the engine's settings or the environment have.
+
+    Raises:
+        InputError: There is none, or it is not a valid one; the message doesn't quote it.
+    """
+    url = settings.get(REMOTE) or os.environ.get(_VARIABLE) or ""
+    if not url:
+        raise InputError(
+            "method: connect needs the address of a Spark Connect server: set host: "
+            "sc://<host>:<port> in the profile, spark.remote in spark_config, or the environment "
+            f"variable {_VARIABLE}."
+        )
+    return ServerAddress(_checked(url))
+
+
+def url_of(
+    host: str, *, port: int | None = None, token: str = "", user: str = "", use_ssl: bool = False
+) -> str:
+    """Return the address for what a profile says.
+
+    Args:
+        host: A host name, or a whole address, `sc://host:port/;...`.
+        port: The port, unless the address has one.
+        token: A bearer token, which is only ever sent over TLS.
+        user: Whose session it is, for the server.
+        use_ssl: True for TLS without a token.
+
+    Raises:
+        InputError: It is not an address, or it has a port and `port` differs.
+    """
+    whole = host if host.startswith(_SCHEME) else f"{_SCHEME}{host}"
+    server, _, parameters = whole.partition("/;")
+    parts = urlsplit(_checked(server))
+    if port is not None:
+        if parts.port not in (None, port):
+            raise InputError(f"host has port {parts.port}, and port is {port}; set one of them.")
+        name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        server = f"{_SCHEME}{name}:{port}"
+    said = [parameters] if parameters else []
+    said += [f"user_id={quote(user, safe='')}"] if user else []
+    said += [f"token={quote(token, safe='')}"] if token else []
+    said += ["use_ssl=true"] if use_ssl or token else []
+    return _checked(server.rstrip("/") + (f"/;{';'.join(said)}" if said else ""))
+
+
+def with_remote(
+    settings: Mapping[str, str],
+    *,
+    host: str | None,
+    port: int | None,
+    token: str | None,
+    user: str | None,
+    use_ssl: bool,
+) -> dict[str, str]:
+    """Return settings of the engine with the address that a profile gives in its own keys.
+
+    Raises:
+        InputError: The address is given twice, or a part of it without a host.
+    """
+    if host is None:
+        if port is not None or token or user or use_ssl:
+            raise InputError(
+                "port, token, user and use_ssl go with host: set host: sc://<host>, or leave them "
+                f"out and write them into {REMOTE}."
+            )
+        return dict(settings)
+    if REMOTE in settings:
+        raise InputError(f"The server is in host and in {REMOTE}; set one of them.")
+    url = url_of(host, port=port, token=token or "", user=user or "", use_ssl=use_ssl)
+    return {**settings, REMOTE: url}
+
+
+def _checked(url: str) -> str:
+    """Return an address; PySpark would quote a wrong one, token included, in its error."""
+    server, _, parameters = url.partition("/;")
+    try:
+        parts = urlsplit(server)
+        port = parts.port or _PORT
+    except ValueError:
+        port, parts = 0, urlsplit("")
+    pairs = [item for item in parameters.split(";") if item]
+    valid = url.startswith(_SCHEME) and parts.hostname and port and parts.path in ("", "/")
+    if not valid or any(item.count("=") != 1 or item.startswith("=") for item in pairs):
+        raise InputError(
+            "The address of the Spark Connect server should look like sc://host:15002, with "
+            "parameters as in sc://host:443/;use_ssl=true. Values with `=` or `;` in them are "
+            "percent-encoded; or set token, user and use_ssl in the profile."
+        )
+    return url

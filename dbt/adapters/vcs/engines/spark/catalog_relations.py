@@ -1,0 +1,146 @@
+"""Relations of Spark's catalog for the versions of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from dbt.adapters.vcs.core.errors import EngineError, NotFoundError
+from dbt.adapters.vcs.core.model import Field, RelationName
+from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.engines.dataframes.location import exact_files
+from dbt.adapters.vcs.engines.dataframes.mounting import Layout, lost_files
+from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.spark.file_list import FileList
+from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OPTIONS: Final = {
+    "timeZone": "UTC",
+    "mergeSchema": "false",
+    # Files are listed and not looked up, so a missing one must not be skipped.
+    "ignoreMissingFiles": "false",
+}
+_NO_PARTITIONS: Final = {"recursiveFileLookup": "true"}
+
+
+class CatalogRelations:
+    """`Relations` in a session's catalog."""
+
+    def __init__(
+        self, spark: SparkSession, mount: TableMount, *, blobs: Blobs, root: str, lists: Path
+    ) -> None:
+        """Take a session and a version.
+
+        Args:
+            spark: A session of the catalog.
+            mount: The version.
+            blobs: The repository's store.
+            root: The repository as Spark names it.
+            lists: A local folder for the lists of files that Spark reads.
+        """
+        self._spark = spark
+        self._mount = mount
+        self._blobs = blobs
+        self._root = root
+        self._lists = lists
+
+    def view(self, name: RelationName, query: str) -> None:
+        """Create a view."""
+        with translated():
+            self._spark.sql(f"create view if not exists {quoted_relation(name)} as {query}")
+
+    def sets_times(self, layout: Layout) -> bool:
+        """Return whether files of a layout come from a list, which has their times."""
+        return not layout.is_one_write
+
+    def table(
+        self,
+        name: RelationName,
+        fields: Sequence[Field],
+        files: Collection[str],
+        layout: Layout,
+        times: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Create a table over files of one layout."""
+        columns = ", ".join(map(_declaration, fields))
+        table = quoted_relation(name)
+        options = dict(_OPTIONS)
+        listed = FileList(self._lists, name.identifier)
+        if layout.is_one_write:
+            inside = (file.removeprefix(layout.base + "/") for file in files)
+            options["path"] = exact_files(self._root, layout.base, inside)
+            options["basePath"] = f"{self._root}/{layout.base}"
+        else:
+            options["path"] = listed.location
+        if not layout.columns:
+            options |= _NO_PARTITIONS
+        found: int | None = None
+        try:
+            with translated():
+                # With files, Spark would infer the columns that are folders, too, at each use.
+                self._spark.sql(
+                    f"create table if not exists {table} ({columns}) using parquet "
+                    f"options ({options_clause(options)})"
+                )
+                if not layout.is_one_write:
+                    listed.fill(self._root, self._sizes(files), times)
+                found = self._found(table)
+        except StatementError as error:
+            if error.condition != "PATH_NOT_FOUND":
+                raise
+        if found == len(files):
+            return
+        self._spark.sql(f"drop table if exists {table}")
+        if layout.is_one_write:
+            raise lost_files(self._mount, len(files), found or 0)
+        raise EngineError(
+            f"Spark sees {found or 0} of the {len(files)} files listed in {self._lists}. Leave "
+            "the settings of its file sink and the temporary files alone, and connect again."
+        )
+
+    def _sizes(self, files: Collection[str]) -> dict[str, int]:
+        """Return the sizes of files; those that no entry tells are asked of the store."""
+        entries = (*self._mount.entries, *self._mount.tombstones)
+        # Of a file that is listed as empty Spark reads no row. No file of Parquet is empty.
+        known = {entry.path: entry.bytes for entry in entries if entry.bytes}
+        asked = [file for file in files if file not in known]
+        for file, size in zip(asked, each(self._size, asked), strict=True):
+            if size is not None:
+                known[file] = size
+        sizes = {file: known[file] for file in files if file in known}
+        if len(sizes) < len(files):
+            raise lost_files(self._mount, len(files), len(sizes))
+        return sizes
+
+    def _size(self, file: str) -> int | None:
+        try:
+            return self._blobs.size(file)
+        except NotFoundError:
+            return None
+
+    def _found(self, table: str) -> int:
+        """Return how many files Spark knows."""
+        # The optimized plan may read rows that the user cached, and then has no files.
+        plan = self._spark.table(table)._jdf.queryExecution().analyzed()
+        return len(plan.collectLeaves().head().relation().location().inputFiles())
+
+
+def _declaration(field: Field) -> str:
+    """Return the declaration of a column; Spark uses the default where a file lacks it."""
+    column = f"{quoted(field.id)} {field.type}"
+    if field.initial is None:
+        return column
+    # Text is not cast: that would check its length and strip its spaces.
+    value = literal(field.initial)
+    return f"{column} default " + (
+        value if type_of(field.type).is_text else f"cast({value} as {field.type})"
+    )

@@ -1,0 +1,91 @@
+"""Deletion bitmap: which rows of several files are deleted, as two arrays of numbers.
+
+The rows of all files are numbered through. A row's number says where its bit is: one array has,
+for each chunk of 512 rows, the place of the chunk's eight words in the other. Chunks without
+deleted rows share the first eight words, which are 0. So a scan looks a row up with two accesses
+to arrays, and few deleted rows make a short text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.rows.files.block_reader import Positions
+
+UNIT: Final = 1_000
+"""The first row of each file has a multiple of this as its number."""
+
+WORD_BITS: Final = 6
+"""A word has the bits of 64 rows."""
+
+CHUNK_BITS: Final = 9
+"""A chunk has 512 rows, which are eight words."""
+
+_WORDS: Final = 1 << (CHUNK_BITS - WORD_BITS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletionBitmap:
+    """The deleted rows of some files.
+
+    Attributes:
+        first: The number of each file's first row.
+        chunks: For each chunk, the index of its first word.
+        words: The words; bit n of a word is its row n, and 1 if that row is deleted.
+    """
+
+    first: Mapping[str, int]
+    chunks: npt.NDArray[np.int64]
+    words: npt.NDArray[np.int64]
+
+
+def deletion_bitmap(rows: Mapping[str, int], deleted: Mapping[str, Positions]) -> DeletionBitmap:
+    """Return the bitmap of some files.
+
+    Args:
+        rows: The number of rows of each file, deleted ones included.
+        deleted: Positions of deleted rows, by file; only files that `rows` has.
+
+    Raises:
+        DamagedError: A position is beyond the end of its file.
+    """
+    units = [-(-count // UNIT) for count in rows.values()]
+    *starts, end = accumulate(units, initial=0)
+    first = {file: start * UNIT for file, start in zip(rows, starts, strict=True)}
+    numbers = [np.empty(0, np.int64)]
+    for file, positions in deleted.items():
+        if len(positions) and not 0 <= positions.min() <= positions.max() < rows[file]:
+            raise DamagedError(
+                f"A tombstone deletes row {positions.max()} of {file}, which has {rows[file]} "
+                "rows. Run dbt-vcs fsck --data, and restore the file from a backup."
+            )
+        numbers.append(positions + first[file])
+    number = np.concatenate(numbers)
+    count = -(-end * UNIT // (1 << CHUNK_BITS))
+    used = np.unique(number >> CHUNK_BITS)
+    chunks = np.zeros(count, np.int64)
+    chunks[used] = np.arange(1, len(used) + 1) * _WORDS
+    words = np.zeros((len(used) + 1) * _WORDS, np.uint64)
+    place = chunks[number >> CHUNK_BITS] + ((number >> WORD_BITS) & (_WORDS - 1))
+    bits = np.uint64(1) << (number & ((1 << WORD_BITS) - 1)).astype(np.uint64)
+    np.bitwise_or.at(words, place, bits)
+    return DeletionBitmap(first=first, chunks=chunks, words=words.view(np.int64))
+
+
+def text_size(rows: int, deleted: int) -> int:
+    """Return about how many characters a bitmap takes if its numbers are written out.
+
+    Args:
+        rows: The number of rows of all files.
+        deleted: How many of them are deleted.
+    """
+    chunks, words = rows >> CHUNK_BITS, rows >> WORD_BITS
+    marked = min(deleted, words)
+    return 8 * chunks + 2 * min(deleted * _WORDS, words) + 20 * marked

@@ -1,0 +1,77 @@
+"""Bitmaps of deleted rows: a row is marked just if it was deleted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.rows.deletion_bitmap import (
+    CHUNK_BITS,
+    UNIT,
+    WORD_BITS,
+    DeletionBitmap,
+    deletion_bitmap,
+    text_size,
+)
+
+SIZES = st.integers(1, 3_000)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, set[int]]]:
+    """Rows of some files, and positions of some that are deleted."""
+    rows = {f"f{n}": size for n, size in enumerate(draw(st.lists(SIZES, min_size=1, max_size=4)))}
+    deleted = {
+        file: draw(st.sets(st.integers(0, size - 1), max_size=30)) for file, size in rows.items()
+    }
+    return rows, {file: found for file, found in deleted.items() if found or draw(st.booleans())}
+
+
+def is_marked(bitmap: DeletionBitmap, number: int) -> bool:
+    """Look a row up as a scan does."""
+    chunk = int(bitmap.chunks[number >> CHUNK_BITS])
+    word = int(bitmap.words[chunk + ((number >> WORD_BITS) & 7)])
+    return bool((word >> (number & 63)) & 1)
+
+
+@given(files())
+def test_a_row_is_marked_just_if_it_was_deleted(
+    made: tuple[dict[str, int], dict[str, set[int]]],
+) -> None:
+    rows, deleted = made
+    bitmap = deletion_bitmap(
+        rows, {file: np.array(sorted(found), np.int64) for file, found in deleted.items()}
+    )
+    numbers = []
+    for file, size in rows.items():
+        assert bitmap.first[file] % UNIT == 0
+        for position in range(size):
+            number = bitmap.first[file] + position
+            numbers.append(number)
+            assert is_marked(bitmap, number) == (position in deleted.get(file, ()))
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_few_deleted_rows_need_few_words() -> None:
+    deleted = np.array([5, 700_000], np.int64)
+    bitmap = deletion_bitmap({"f": 1_000_000}, {"f": deleted})
+    assert len(bitmap.chunks) == -(-1_000_000 // 512)
+    assert len(bitmap.words) == 3 * 8
+
+
+@pytest.mark.parametrize("position", [-1, 3, 5_000])
+def test_a_position_that_is_no_row_of_its_file_is_refused(position: int) -> None:
+    with pytest.raises(DamagedError, match=r"of f, which has 3 rows"):
+        deletion_bitmap({"f": 3, "g": 9}, {"f": np.array([position], np.int64)})
+
+
+@pytest.mark.parametrize(("rows", "count"), [(100_000, 10), (1_000_000, 5_000), (300_000, 90_000)])
+def test_a_text_is_hardly_longer_than_foretold(rows: int, count: int) -> None:
+    deleted = np.sort(np.random.default_rng(1).choice(rows, count, replace=False))
+    bitmap = deletion_bitmap({"f": rows}, {"f": deleted})
+    size = sum(len(str(number)) + 1 for part in (bitmap.chunks, bitmap.words) for number in part)
+    assert size <= 1.1 * text_size(rows, count) + 100
+    assert text_size(rows, count) <= 4 * size

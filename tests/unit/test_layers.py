@@ -170,9 +170,16 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"connect_engine"},
     ),
     "engines.dataframes": (
-        {"frame_api", "function_definition", "location", "repeatable", "session_settings"},
+        {
+            "frame_api",
+            "function_definition",
+            "location",
+            "repeatable",
+            "session_settings",
+            "statement_jobs",
+        },
         {"deletions", "numbered_frames", "shared_folder", "spark_messages", "spark_rows"},
-        {"deleted_places", "worker_handlers"},
+        {"deleted_places", "frame_session", "worker_handlers"},
         {"mounting", "programs", "settling"},
         {"writes"},
     ),

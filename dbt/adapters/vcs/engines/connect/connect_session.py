@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
+from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.connect.mentioned_functions import is_plan_repeatable
 from dbt.adapters.vcs.engines.connect.name_registry import (
@@ -28,15 +28,14 @@ from dbt.adapters.vcs.engines.connect.session_text import SessionText
 from dbt.adapters.vcs.engines.connect.session_views import SessionViews
 from dbt.adapters.vcs.engines.connect.staged_insert import StagedInsert, parsed_insert
 from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, TaggedJobs
-from dbt.adapters.vcs.engines.dataframes.deletions import deletions_mount, is_listed
+from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
 from dbt.adapters.vcs.engines.dataframes.spark_messages import renamed
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
 from dbt.adapters.vcs.engines.dataframes.writes import write_frame
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
-from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.quoting import quoted, quoted_relation
+from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 from dbt.adapters.vcs.statements.syntax.query import Query
@@ -54,7 +53,7 @@ _REDACTION: Final = {
 }
 
 
-class ConnectView:
+class ConnectView(FrameSession):
     """`Session` over a session of a server."""
 
     is_shared = False
@@ -78,6 +77,7 @@ class ConnectView:
         self._errors = errors
         self._jobs = TaggedJobs(spark, errors, gate)
         self._temporary = OwnTemporaries(spark)
+        super().__init__(spark, self._jobs, self._temporary)
         self._views = SessionViews(
             spark, registry, blobs=blobs, root=root, translated=errors.translated
         )
@@ -215,27 +215,12 @@ class ConnectView:
         """Return the quoted name of a version's own relation, with the table's column names."""
         return self._mount_version("v", mount)
 
-    def mount_deleted(
-        self,
-        tombstones: Sequence[Tombstone],
-        files: Collection[str],
-        fields: Sequence[Field] = (),
-    ) -> tuple[str, str]:
-        """Mount the rows that tombstones delete from some files."""
-        mount = deletions_mount(tombstones, fields)
-        return self.mount_physical(mount), is_listed(tombstones, files)
-
     def mount_arrow(self, name: str, table: pa.Table) -> str:
         """Return the quoted name of a temporary view with a table's rows."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        with self._jobs.run():
-            # Without it Spark reads timestamp_ntz as timestamp.
-            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-            self._spark.createDataFrame(table, schema).createOrReplaceTempView(name)
-            self._temporary.mounted.add(name.lower())
-            self._temporary.forget()
-        return quoted(name)
+        view = super().mount_arrow(name, table)
+        self._temporary.mounted.add(name.lower())
+        self._temporary.forget()
+        return view
 
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
         """Make a function callable under a name."""
@@ -292,37 +277,6 @@ class ConnectView:
             for key, value in properties.items()
         }
 
-    def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
-        """Return the columns of a mounted relation or of a temporary view."""
-        text = quoted(name) if isinstance(name, str) else quoted_relation(name)
-        with self._jobs.run():
-            return columns_of_schema(self._spark.sql(self._texts.sent(f"table {text}")).schema)
-
-    def temporary_views(self) -> frozenset[str]:
-        """Return the temporary views of this session."""
-        with self._jobs.run():
-            return self._temporary.views()
-
-    def temporary_view(self, name: str) -> TemporaryDefinition | None:
-        """Return what a temporary view was made of."""
-        with self._jobs.run():
-            return self._temporary.view(name)
-
-    def temporary_functions(self) -> frozenset[str]:
-        """Return the temporary functions of this session."""
-        with self._jobs.run():
-            return self._temporary.functions()
-
-    def temporary_function(self, name: str) -> TemporaryDefinition | None:
-        """Return what a temporary function was made of."""
-        with self._jobs.run():
-            return self._temporary.function(name)
-
-    def setting(self, key: str, default: str | None = None) -> str | None:
-        """Return an engine setting as this session sees it."""
-        with self._jobs.run():
-            return self._spark.conf.get(key, default)
-
     def place(self, location: str) -> str:
         """Return a location that has a scheme.
 
@@ -336,13 +290,8 @@ class ConnectView:
             )
         return location
 
-    def cancel(self) -> None:
-        """Cancel the running statement."""
-        self._jobs.cancel()
-
-    def close(self) -> None:
-        """Cancel the running statement and refuse further ones."""
-        self._jobs.close()
+    def _relation(self, quoted_name: str) -> Any:
+        return self._spark.sql(self._texts.sent(f"table {quoted_name}"))
 
     def _mount(self, name: RelationName, mounted: Mounted) -> None:
         before = self._registry.relations.get(name)
@@ -376,18 +325,6 @@ class ConnectView:
         if tokens[0].word not in ("select", "with", "from", "values", "table", "("):
             self._temporary.forget()
         return sent
-
-    def _refuse_hidden_write(self, text: str) -> None:
-        """Refuse to write to a directory that a setting names, which Spark puts into the text."""
-        if "${" not in text or _RAW.match(text) or tokenize(text)[0].word == "explain":
-            return
-        # Only a statement that runs is given the settings of this session.
-        plan = self._spark.sql(f"explain extended {text}").collect()[0][0]
-        if "InsertIntoDir" in plan:
-            raise UnsupportedError(
-                "`insert overwrite directory` takes no settings (`${...}`) in its text: write the "
-                "location and the query out."
-            )
 
 
 def _named(frame: Any, registry: NameRegistry) -> Any:

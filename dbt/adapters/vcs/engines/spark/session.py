@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.core.model import Field, Function, RelationName, Tombstone
+from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.deletions import deletions_mount, is_listed
+from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
 from dbt.adapters.vcs.engines.dataframes.repeatable import is_repeatable
 from dbt.adapters.vcs.engines.dataframes.spark_messages import renamed
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
@@ -27,18 +26,14 @@ from dbt.adapters.vcs.engines.spark.frames import SparkFrames
 from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
 from dbt.adapters.vcs.engines.spark.session_names import TemporaryNames
 from dbt.adapters.vcs.engines.spark.spark_functions import SparkFunctions
-from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_RAW: Final = re.compile(r"\s*(?:set|reset|add|list|explain)\b", re.IGNORECASE)
 
-
-class SparkView:
+class SparkView(FrameSession):
     """`Session` over a SparkSession."""
 
     def __init__(self, spark: SparkSession, catalog: Catalog, blobs: Blobs, label: str) -> None:
@@ -48,7 +43,7 @@ class SparkView:
         self._blobs = blobs
         self._jobs = Jobs(spark.sparkContext, label)
         self._functions = SparkFunctions(spark, catalog)
-        self._temporary = TemporaryNames(spark)
+        super().__init__(spark, self._jobs, TemporaryNames(spark))
 
     @property
     def spark(self) -> SparkSession:
@@ -175,26 +170,6 @@ class SparkView:
         self.mount_table(name, mount)
         return quoted_relation(name)
 
-    def mount_deleted(
-        self,
-        tombstones: Sequence[Tombstone],
-        files: Collection[str],
-        fields: Sequence[Field] = (),
-    ) -> tuple[str, str]:
-        """Mount the rows that tombstones delete from some files."""
-        mount = deletions_mount(tombstones, fields)
-        return self.mount_physical(mount), is_listed(tombstones, files)
-
-    def mount_arrow(self, name: str, table: pa.Table) -> str:
-        """Return the quoted name of a temporary view with a table's rows."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        with self._jobs.run():
-            # Without it Spark reads timestamp_ntz as timestamp.
-            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-            self._spark.createDataFrame(table, schema).createOrReplaceTempView(name)
-        return quoted(name)
-
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
         """Make a function callable under a name."""
         with sending(function.text), self._jobs.run():
@@ -246,37 +221,6 @@ class SparkView:
         with self._jobs.run():
             return hidden(self._spark, properties)
 
-    def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
-        """Return the columns of a mounted relation or of a temporary view."""
-        text = quoted(name) if isinstance(name, str) else quoted_relation(name)
-        with self._jobs.run():
-            return columns_of_schema(self._spark.table(text).schema)
-
-    def temporary_views(self) -> frozenset[str]:
-        """Return the temporary views of this session."""
-        with self._jobs.run():
-            return self._temporary.views()
-
-    def temporary_view(self, name: str) -> TemporaryDefinition | None:
-        """Return what a temporary view was made of."""
-        with self._jobs.run():
-            return self._temporary.view(name)
-
-    def temporary_functions(self) -> frozenset[str]:
-        """Return the temporary functions of this session."""
-        with self._jobs.run():
-            return self._temporary.functions()
-
-    def temporary_function(self, name: str) -> TemporaryDefinition | None:
-        """Return what a temporary function was made of."""
-        with self._jobs.run():
-            return self._temporary.function(name)
-
-    def setting(self, key: str, default: str | None = None) -> str | None:
-        """Return an engine setting as this session sees it."""
-        with self._jobs.run():
-            return self._spark.conf.get(key, default)
-
     def place(self, location: str) -> str:
         """Return a location as Hadoop qualifies it in this session."""
         from py4j.protocol import Py4JError
@@ -290,25 +234,8 @@ class SparkView:
                 # No such file system: the statement fails for that, and writes nothing.
                 return location
 
-    def cancel(self) -> None:
-        """Cancel the running statement."""
-        self._jobs.cancel()
-
-    def close(self) -> None:
-        """Cancel the running statement and refuse further ones."""
-        self._jobs.close()
-
-    def _refuse_hidden_write(self, text: str) -> None:
-        """Refuse to write to a directory that a setting names, which Spark puts into the text."""
-        if "${" not in text or _RAW.match(text):
-            return
-        # Only a statement that runs is given the settings of this session.
-        plan = self._spark.sql(f"explain extended {text}").collect()[0][0]
-        if "InsertIntoDir" in plan:
-            raise UnsupportedError(
-                "`insert overwrite directory` takes no settings (`${...}`) in its text: write the "
-                "location and the query out."
-            )
+    def _relation(self, quoted_name: str) -> DataFrame:
+        return self._spark.table(quoted_name)
 
     def _analysed(self, text: str) -> Any:
         """Return the analysed plan of a statement, without running it even if it is a command."""

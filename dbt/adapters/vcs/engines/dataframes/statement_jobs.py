@@ -1,0 +1,112 @@
+"""The running statements of a session, which another thread may cancel."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.engines.engine_errors import CancelledError
+
+
+class StatementJobs(ABC):
+    """Runs blocks of code as statements; an engine says how a statement's jobs are marked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cancelled: dict[str, bool] = {}
+        self._here = threading.local()
+        self._closed = False
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Run a block as one statement; nested blocks are part of the same statement.
+
+        Raises:
+            StatementError: Spark failed; the message is Spark's.
+            CancelledError: The block failed after `cancel` was called, or `_check` raised it.
+            EngineError: The session is closed.
+        """
+        mark = self._current()
+        if mark is not None:
+            self._check()
+            with self._translated():
+                yield
+            return
+        mark = self._begin()
+        try:
+            with self._translated(), self._marked(mark):
+                yield
+            self._check()
+        except Exception as error:
+            if self._cancelled[mark]:
+                raise CancelledError() from error
+            raise
+        except BaseException:
+            # Ctrl-C ends only the wait for Spark's answer; Spark itself goes on.
+            self._stop([mark])
+            raise
+        finally:
+            self._end(mark)
+
+    def cancel(self) -> None:
+        """Cancel every running statement; later ones are not affected."""
+        with self._lock:
+            marks = list(self._cancelled)
+            for mark in marks:
+                self._cancelled[mark] = True
+        if marks:
+            self._stop(marks)
+
+    def close(self) -> None:
+        """Cancel running statements and refuse further ones."""
+        with self._lock:
+            self._closed = True
+        self.cancel()
+
+    def require_running(self) -> None:
+        """Require that this thread's statement, if it has one, was not cancelled.
+
+        Raises:
+            CancelledError: It was.
+        """
+        mark = self._current()
+        if mark is not None and self._cancelled[mark]:
+            raise CancelledError()
+
+    @abstractmethod
+    def _translated(self) -> AbstractContextManager[None]:
+        """Return a block within which Spark's errors become the engine's."""
+
+    @abstractmethod
+    def _marked(self, mark: str) -> AbstractContextManager[None]:
+        """Return a block whose jobs Spark knows by a mark."""
+
+    @abstractmethod
+    def _stop(self, marks: Sequence[str]) -> None:
+        """Stop the jobs that have one of some marks."""
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Look whether this thread's statement may go on: before nested blocks, and at its end."""
+
+    def _current(self) -> str | None:
+        mark: str | None = getattr(self._here, "mark", None)
+        return mark
+
+    def _begin(self) -> str:
+        mark = f"dbt-vcs-{uuid.uuid4().hex}"
+        with self._lock:
+            if self._closed:
+                raise EngineError("This session is closed; open another one.")
+            self._cancelled[mark] = False
+        self._here.mark = mark
+        return mark
+
+    def _end(self, mark: str) -> None:
+        self._here.mark = None
+        with self._lock:
+            del self._cancelled[mark]

@@ -1,4 +1,4 @@
-"""Compare clone, update, diff and merge of lineitem with what other systems have for them.
+"""Compare clone, update, reads, diff and merge of lineitem with what other systems have for them.
 
 Each runs in its own process, in the Python that it needs: Delta Lake and Iceberg don't run on
 this Spark, so the newest that they support is installed beside (`benchmarks/data/peers`), and
@@ -18,11 +18,14 @@ from pathlib import Path
 
 import pyarrow.parquet
 from arguments import scale_factor, whole_number
+from contenders.contender import READS
 from lineitem import DATA, lineitem
 from report import Report, median
 
 FOLDER = Path(__file__).resolve().parent / "contenders"
-SIZES = (1_000, 100_000)
+SIZES = (1_000, 100_000, 1_000_000)
+MOST = 0.25
+"""The largest part of the table that is changed; each side changes as many rows of its own."""
 WORK = ("clone", "update", "diff", "merge")
 
 
@@ -61,25 +64,26 @@ def main() -> None:
     options = parser.parse_args()
     parquet = lineitem(options.scale) / "lineitem.parquet"
     total = pyarrow.parquet.read_metadata(parquet).num_rows
+    sizes = [size for size in SIZES if size <= total * MOST]
     found, left_out = {}, []
     for name in options.only:
         entry = ENTRIES[name]
         if entry.command and shutil.which(entry.command) is None:
             left_out.append(f"{name} was left out: there is no `{entry.command}` on the PATH.")
             continue
-        found[name] = measure(entry, parquet, total, options.repeat)
+        found[name] = measure(entry, parquet, total, sizes, options.repeat)
     check(found)
-    report = summarize(found, left_out, options.scale, options.repeat)
+    report = summarize(found, left_out, sizes, options)
     report.save()
     print(report.markdown())
 
 
-def measure(entry: Entry, parquet: Path, total: int, repeat: int) -> dict:
+def measure(entry: Entry, parquet: Path, total: int, sizes: Sequence[int], repeat: int) -> dict:
     """Run a contender in its own process."""
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as work:
         command = [python_of(entry), FOLDER / entry.script[0], *entry.script[1:]]
         command += ["--parquet", parquet, "--total", total, "--repeat", repeat, "--work", work]
-        command += ["--sizes", *SIZES]
+        command += ["--sizes", *sizes]
         done = subprocess.run(
             list(map(str, command)), stdout=subprocess.PIPE, text=True, check=False
         )
@@ -103,32 +107,44 @@ def python_of(entry: Entry) -> Path:
 
 
 def check(found: Mapping[str, dict]) -> None:
-    """Fail unless all found the same differences, and hold the same rows after the merge."""
-    (first, expected), *others = found.items()
-    for name, measured in others:
-        if measured["found"] != expected["found"]:
-            raise SystemExit(
-                f"{first} found {expected['found']}, {name} {measured['found']}: they differ"
-            )
+    """Fail unless all found the same differences and rows, after updates and after the merge."""
+    expected: dict[str, tuple[str, str]] = {}
+    for name, measured in found.items():
+        for what, value in measured["found"].items():
+            first, wanted = expected.setdefault(what, (name, value))
+            if value != wanted:
+                raise SystemExit(f"{what}: {first} found {wanted}, {name} {value}")
 
 
 def summarize(
-    found: Mapping[str, dict], left_out: Sequence[str], scale: float, repeat: int
+    found: Mapping[str, dict],
+    left_out: Sequence[str],
+    sizes: Sequence[int],
+    options: argparse.Namespace,
 ) -> Report:
     """Put medians into a table, a row for each work."""
     rows = [
         ["load", *[f"{median(one['seconds']['load']):.1f} s" for one in found.values()]],
         *[
             [f"{work}, {size:,} rows", *[_cell(one, f"{work} {size}") for one in found.values()]]
-            for size in SIZES
+            for size in sizes
             for work in WORK
+        ],
+        *[
+            [
+                f"{query}, {size:,} rows updated",
+                *[_read(one, query, size) for one in found.values()],
+            ]
+            for query in READS
+            for size in (0, *sizes)
         ],
     ]
     notes = [
-        f"lineitem at SF {scale:g}; medians of {repeat} after a round of warm-up.",
+        f"lineitem at SF {options.scale:g}; medians of {options.repeat} after warm-ups.",
         "theirs is a clone or branch with so many rows updated, ours one with as many others.",
         "diff reads all changed rows of theirs; merge puts them on ours. In brackets: new bytes.",
-        "All found the same differences, and hold the same rows after the merge.",
+        "Reads: in brackets, times as long as before the update.",
+        "All found the same differences, and read the same rows after updates and merges.",
     ]
     for one in found.values():
         versions = ", ".join(f"{name} {number}" for name, number in one["versions"].items())
@@ -136,7 +152,7 @@ def summarize(
         notes.append(". ".join([f"{one['name']}: {versions}", *lacks]) + ".")
     return Report(
         name="peers",
-        title="Clone, change, diff and merge beside other systems",
+        title="Clone, change, read, diff and merge beside other systems",
         columns=["work", *[one["name"] for one in found.values()]],
         rows=rows,
         notes=[*notes, *left_out],
@@ -151,6 +167,13 @@ def _cell(one: Mapping, key: str) -> str:
     size = one["bytes"][key]
     shown = f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
     return f"{shown} ({_bytes(size)})" if size > 0 else shown
+
+
+def _read(one: Mapping, query: str, size: int) -> str:
+    if f"{query} {size}" not in one["seconds"]:
+        return "none"
+    took, before = (median(one["seconds"][f"{query} {rows}"]) for rows in (size, 0))
+    return f"{took * 1000:.0f} ms" + (f" ({took / before:.2f})" if size else "")
 
 
 def _bytes(size: int) -> str:

@@ -1,4 +1,4 @@
-"""What every contender has to do: load lineitem, clone it, change rows, diff and merge.
+"""What every contender has to do: load lineitem, clone it, change rows, read, diff and merge.
 
 A contender runs in the Python that its engine needs, so nothing but the standard library is
 imported here. It prints one line of JSON: its versions and its measurements.
@@ -13,10 +13,29 @@ from pathlib import Path
 from time import perf_counter
 
 KEY = ("l_orderkey", "l_linenumber")
+_WARM_UPS = 2
+"""Rounds of a query that are not counted."""
 CHECKSUM = (
     "cast(sum(cast({} as decimal(20,2)) * (l_orderkey * 8 + l_linenumber)) as decimal(38,2))"
 )
 """A sum that any SQL has, and that no two sets of changed rows have in common by chance."""
+
+READS = {
+    "count": "select count(*) from {}",
+    "sum": "select sum(l_extendedprice) from {}",
+    "one key": "select * from {} where l_orderkey = 590017",
+    "range of keys": "select count(*), sum(l_quantity), max(l_comment) from {} "
+    "where l_orderkey between 500000 and 505000",
+    "Q1": """select l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice),
+        sum(l_extendedprice * (1 - l_discount)),
+        sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)), avg(l_quantity),
+        avg(l_extendedprice), avg(l_discount), count(*) from {}
+        where l_shipdate <= date '1998-09-02' group by l_returnflag, l_linestatus""",
+    "Q6": """select sum(l_extendedprice * l_discount) from {}
+        where l_shipdate >= date '1994-01-01' and l_shipdate < date '1995-01-01'
+        and l_discount between 0.05 and 0.07 and l_quantity < 24""",
+}
+"""Queries of a side, by name: Q1 and Q6 are those of TPC-H."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +126,14 @@ class Contender(ABC):
     def content(self, side: str) -> str:
         """Return rows and checksums of a side."""
 
+    def rows(self, query: str, side: str | None) -> list[tuple[object, ...]]:
+        """Return the rows of a query of a side, or of the loaded table, for which `{}` stands.
+
+        Raises:
+            NotImplementedError: `lacks` has "reads".
+        """
+        raise NotImplementedError(f"{self.name} has no reads: {query}, {side}")
+
 
 def run(contender: type[Contender]) -> None:
     """Measure a contender as the command line says, and print what was found."""
@@ -130,7 +157,27 @@ def _measure(contender: Contender, options: argparse.Namespace) -> Measured:
     for number in range(-1, options.repeat):
         for rows in options.sizes:
             _round(contender, measured, rows, options.total, number)
+    if "reads" not in contender.lacks:
+        _read(contender, measured, options)
     return measured
+
+
+def _read(contender: Contender, measured: Measured, options: argparse.Namespace) -> None:
+    """Time queries of the loaded table and of sides with updated rows, which take turns."""
+    sides: dict[int, str | None] = {0: None}
+    for rows in options.sizes:
+        sides[rows] = f"read_{rows}"
+        contender.clone(f"read_{rows}")
+        contender.update(f"read_{rows}", Change("l_quantity", 0, rows, options.total))
+    for query, text in READS.items():
+        for number in range(-_WARM_UPS, options.repeat):
+            for rows, side in sides.items():
+                start = perf_counter()
+                found = contender.rows(text, side)
+                if number >= 0:
+                    seconds = measured.seconds.setdefault(f"{query} {rows}", [])
+                    seconds.append(perf_counter() - start)
+                measured.found[f"{query} {rows}"] = str(sorted(map(str, found)))
 
 
 def _round(contender: Contender, measured: Measured, rows: int, total: int, number: int) -> None:

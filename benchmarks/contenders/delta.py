@@ -48,8 +48,8 @@ class Delta(OnSpark):
     def merge(self, source: str, target: str) -> None:
         self.overwrite(self._changed(source), target)
 
-    def table(self, side: str) -> str:
-        return side
+    def table(self, side: str | None) -> str:
+        return side or "lineitem"
 
     def _changed(self, side: str) -> str:
         # Version 0 of a clone is the clone.

@@ -23,6 +23,7 @@ class Dolt(Contender):
     """Dolt, its branches as sides."""
 
     name = "Dolt"
+    lacks = {"reads": "it marks no row as deleted, so there is nothing to read through"}
 
     def versions(self) -> dict[str, str]:
         return {"Dolt": self._dolt("version").splitlines()[0].split()[-1]}

@@ -65,8 +65,8 @@ class Iceberg(OnSpark):
     def merge(self, source: str, target: str) -> None:
         self.overwrite(self._changed(source), target)
 
-    def table(self, side: str) -> str:
-        return f"{TABLE}.branch_{side}"
+    def table(self, side: str | None) -> str:
+        return f"{TABLE}.branch_{side}" if side else TABLE
 
     def _head(self, branch: str) -> int:
         (row,) = self.sql(

@@ -46,8 +46,11 @@ class OnSpark(Contender):
         )
 
     @abstractmethod
-    def table(self, side: str) -> str:
-        """Return what a query names to read a side."""
+    def table(self, side: str | None) -> str:
+        """Return what a query names to read a side, or the loaded table."""
+
+    def rows(self, query: str, side: str | None) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in self.sql(query.format(self.table(side))).collect()]
 
     def content(self, side: str) -> str:
         sums = [CHECKSUM.format(name) for name in ("l_quantity", "l_extendedprice")]

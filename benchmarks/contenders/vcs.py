@@ -57,6 +57,10 @@ class Vcs(Contender):
         sums = [CHECKSUM.format(name) for name in ("l_quantity", "l_extendedprice")]
         return " ".join(self._row(f"select count(*), {', '.join(sums)} from {side}"))
 
+    def rows(self, query: str, side: str | None) -> list[tuple[object, ...]]:
+        found = self.client.sql(query.format(side or "lineitem"))
+        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
     def _row(self, query: str) -> list[str]:
         return [str(column[0].as_py()) for column in self.client.sql(query).columns]
 

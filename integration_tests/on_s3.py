@@ -14,10 +14,8 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
-import pyspark
 from demo.shell import UnexpectedExit
 from demo.steps import AIRLINE, FEATURE, MAIN, Demo
 
@@ -89,13 +87,12 @@ def raced(blobs: Blobs, path: str) -> list[int]:
 def build_and_merge(demo: Demo, storage: dict[str, str]) -> None:
     """Build, branch, merge, check, collect and copy."""
     heading("Without Hadoop's connector, the error names it")
-    demo.set_up(storage, {})
+    demo.set_up(storage, {"spark.jars.packages": ""})
     said = demo.shell.dbt("run", "--target", "prod", "--select", "+fct_flights", expect=1)
     expect("named", "org.apache.hadoop:hadoop-aws:" in said.output, True)
 
     heading("dbt build on s3a://")
-    spark = {"spark.jars.packages": f"org.apache.hadoop:hadoop-aws:{hadoop_version()}"}
-    demo.set_up(storage, spark)
+    demo.set_up(storage, {})
     demo.build_main()
     flights, late = counted()
     found = demo.contents(MAIN)
@@ -113,7 +110,7 @@ def build_and_merge(demo: Demo, storage: dict[str, str]) -> None:
     demo.shell.vcs("fsck", "--data")
     demo.shell.vcs("gc")
     demo.shell.vcs("copy", REPOSITORY, "s3://copies/flights")
-    with connect("s3://copies/flights", spark=spark, storage_options=storage) as copy:
+    with connect("s3://copies/flights", storage_options=storage) as copy:
         rows = copy.sql("select count(*) from fct_flights").column(0)[0].as_py()
     expect("flights in the copy", rows, flights)
 
@@ -141,14 +138,6 @@ def flights() -> Iterator[dict[str, str]]:
     path = Path(spec.submodule_search_locations[0], "data", "flights.csv.zip")
     with zipfile.ZipFile(path) as archive, archive.open("flights.csv") as file:
         yield from csv.DictReader(io.TextIOWrapper(file, encoding="utf-8"))
-
-
-def hadoop_version() -> str:
-    """Return the version of Hadoop that PySpark comes with."""
-    jars = Path(pyspark.__file__).parent / "jars"
-    found = [jar.stem.rpartition("-")[2] for jar in jars.glob("hadoop-client-api-*.jar")]
-    assert found, f"PySpark {version('pyspark')} has no hadoop-client-api jar in {jars}"
-    return found[0]
 
 
 def expect(what: str, found: object, expected: object, *, quietly: bool = False) -> None:

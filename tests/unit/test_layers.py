@@ -173,6 +173,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {
             "frame_api",
             "function_definition",
+            "hadoop_storage",
             "location",
             "repeatable",
             "session_settings",

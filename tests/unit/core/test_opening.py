@@ -46,7 +46,8 @@ def test_memory_is_new_each_time() -> None:
         ("s3a://bucket/a", {"aws_skip_signature": "true"}, "s3a://bucket/a"),
         ("gs://bucket/a", {}, "gs://bucket/a"),
         ("az://box/a", {"azure_storage_account_name": "acc"}, "az://box/a"),
-        ("abfss://box@acc.dfs.core.windows.net/a", {}, "abfss://acc.dfs.core.windows.net/a"),
+        ("abfss://box@acc.dfs.core.windows.net/a", {}, "abfss://box@acc.dfs.core.windows.net/a"),
+        ("s3://bucket/a", {"spark_scheme": "s3"}, "s3://bucket/a"),
     ],
 )
 def test_object_stores_are_opened_without_asking_them(

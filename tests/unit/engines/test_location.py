@@ -20,11 +20,21 @@ def test_roots(uri: str, root: str) -> None:
     assert spark_root(uri) == root
 
 
-def test_azure_needs_the_account() -> None:
+def test_the_scheme_of_s3_is_a_choice() -> None:
+    assert spark_root("s3a://bucket/x", {"spark_scheme": "s3"}) == "s3://bucket/x"
+    with pytest.raises(InputError, match="s3a, s3"):
+        spark_root("s3://bucket/x", {"spark_scheme": "http"})
+
+
+def test_azure_needs_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_ACCOUNT_NAME"):
+        monkeypatch.delenv(name, raising=False)
     root = spark_root("az://box/a/b", {"AZURE_STORAGE_ACCOUNT_NAME": "acc"})
     assert root == "abfss://box@acc.dfs.core.windows.net/a/b"
     with pytest.raises(InputError, match="account_name"):
         spark_root("az://box/a/b")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "other")
+    assert spark_root("az://box/a") == "abfss://box@other.dfs.core.windows.net/a"
 
 
 def test_memory_is_out_of_reach() -> None:

@@ -5,7 +5,6 @@ from dbt.adapters.vcs.engines.dataframes.session_settings import (
     is_local,
     process_settings,
     session_settings,
-    storage_settings,
     without_secrets,
 )
 
@@ -68,35 +67,13 @@ def test_a_session_takes_sql_and_hadoop_settings_and_credentials() -> None:
             "spark.sql.ansi.enabled": "true",
             "spark.hadoop.fs.s3a.threads.max": "7",
         },
-        {"aws_access_key_id": "AK", "aws_secret_access_key": "SK"},
+        {"fs.s3a.secret.key": "SK"},
         "/w",
     )
     assert settings["spark.sql.ansi.enabled"] == "true"
     assert settings["fs.s3a.threads.max"] == "7"
     assert settings["fs.s3a.secret.key"] == "SK"
     assert "spark.master" not in settings
-
-
-def test_storage_options_become_hadoops() -> None:
-    assert storage_settings(
-        {
-            "AWS_ACCESS_KEY_ID": "a",
-            "AWS_SECRET_ACCESS_KEY": "b",
-            "AWS_SESSION_TOKEN": "c",
-            "AWS_ENDPOINT": "http://localhost:9000",
-            "AWS_REGION": "eu-1",
-            "AWS_ALLOW_HTTP": "true",
-            "unknown": "x",
-        }
-    ) == {
-        "fs.s3a.access.key": "a",
-        "fs.s3a.secret.key": "b",
-        "fs.s3a.session.token": "c",
-        "fs.s3a.endpoint": "http://localhost:9000",
-        "fs.s3a.endpoint.region": "eu-1",
-        "fs.s3a.connection.ssl.enabled": "false",
-        "fs.s3a.path.style.access": "true",
-    }
 
 
 def test_secrets_stay_off_the_command_line() -> None:

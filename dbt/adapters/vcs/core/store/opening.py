@@ -18,6 +18,9 @@ from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 
 CLOUD_SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"})
+SCHEME_OPTION: Final = "spark_scheme"
+"""The one option of a store that only the engine reads: the scheme that Spark has for S3."""
+
 _CLIENT_OPTIONS: Final = frozenset(
     {
         "allow_http",
@@ -139,8 +142,10 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
     from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 
     parts = _split(uri)
-    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
-    has_user = "@" in parts.netloc and parts.scheme not in _CONTAINER_AT_ACCOUNT
+    is_container = parts.scheme in _CONTAINER_AT_ACCOUNT
+    place = parts.netloc if is_container else parts.netloc.rpartition("@")[2]
+    shown = f"{parts.scheme}://{place}{parts.path}".rstrip("/")
+    has_user = "@" in parts.netloc and not is_container
     if has_user or ":" in parts.netloc:
         raise InputError(
             f"The repository {shown_location(uri)} names a user in its location. Credentials "
@@ -148,6 +153,7 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
         )
     hidden = [*options.values(), *options.keys() - set(filter(_is_name, options))]
     hidden += [parts.query, parts.fragment, uri]
+    options.pop(SCHEME_OPTION, None)
     client: dict[str, Any] = {key: options.pop(key) for key in options.keys() & _CLIENT_OPTIONS}
     client.setdefault("timeout", "60s")
     if _ALLOW_HTTP in os.environ:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import threading
 import time
 import weakref
@@ -19,6 +20,7 @@ from dbt.adapters.vcs.engines.connect.name_registry import NameRegistry
 from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
 from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
 from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import storage_settings
 from dbt.adapters.vcs.engines.dataframes.location import exact_files, spark_root
 from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING
 from dbt.adapters.vcs.engines.dataframes.session_settings import server_settings
@@ -60,8 +62,9 @@ class ConnectEngine:
     ) -> None:
         self._blobs = blobs
         self._address = address_of(settings or {})
-        self._settings = server_settings(settings or {}, storage_options or {}) | NUMBERING
-        self._root: Callable[[], str] = partial(spark_root, blobs.uri, dict(storage_options or {}))
+        self._settings = server_settings(settings or {}) | NUMBERING
+        self._options = dict(storage_options or {})
+        self._root: Callable[[], str] = partial(spark_root, blobs.uri, self._options)
         self._registry = NameRegistry()
         self._errors = ServerErrors(self._address, self._registry.own_words)
         self._scratch = ScratchSchema(time.time)
@@ -111,13 +114,14 @@ class ConnectEngine:
 
     def _opened(self, gate: OperationGate) -> SparkSession:
         client = _client()
+        storage = storage_settings(self._root(), self._options, os.environ)
         with self._errors.translated():
             spark: SparkSession = client.SparkSession(
                 connection=self._address.url, hook_factories=[lambda _: gate]
             )
             self._sessions.append(spark)
             spark.client.set_retry_policies([_policy()])
-            for key, value in self._settings.items():
+            for key, value in (storage | self._settings).items():
                 spark.conf.set(key, value)
             if self._first is None:
                 self._check_shared(spark)

@@ -9,13 +9,20 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store.opening import SCHEME_OPTION
 
 _GLOB: Final = re.compile(r"([\\{},*?\[\]])")
+_S3_SCHEMES: Final = ("s3a", "s3")
 _ACCOUNT_KEYS: Final = ("account_name", "azure_storage_account_name", "azure_account_name")
 
 
 def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
     """Return the repository's location in Hadoop's spelling, without a trailing `/`.
+
+    Args:
+        uri: The repository's location.
+        storage_options: The store's options; `spark_scheme` is Spark's scheme for S3, and Azure
+            needs `account_name`.
 
     Raises:
         InputError: Spark can't reach such a store.
@@ -26,7 +33,7 @@ def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
     if scheme == "file":
         return "file:" + os.path.abspath(rest)
     if scheme in ("s3", "s3a"):
-        return f"s3a://{rest.rstrip('/')}"
+        return f"{_s3_scheme(storage_options)}://{rest.rstrip('/')}"
     if scheme in ("gs", "abfs", "abfss", "hdfs"):
         return uri.rstrip("/")
     if scheme in ("az", "azure", "adl"):
@@ -52,8 +59,20 @@ def escaped_path(text: str) -> str:
     return _GLOB.sub(r"\\\1", text)
 
 
+def _s3_scheme(storage_options: Mapping[str, str]) -> str:
+    scheme = storage_options.get(SCHEME_OPTION, _S3_SCHEMES[0])
+    if scheme not in _S3_SCHEMES:
+        raise InputError(
+            f"The storage option {SCHEME_OPTION} is not one of {', '.join(_S3_SCHEMES)}: Spark "
+            "has a repository on S3 under s3a://, and on EMR under s3://."
+        )
+    return scheme
+
+
 def _azure(uri: str, storage_options: Mapping[str, str]) -> str:
-    lower = {key.lower(): value for key, value in storage_options.items()}
+    # As for the store itself, the environment says what the options don't.
+    known = {**os.environ, **storage_options}
+    lower = {key.lower(): value for key, value in known.items()}
     account = next((lower[key] for key in _ACCOUNT_KEYS if key in lower), None)
     parts = urlsplit(uri)
     if account is None:

@@ -21,9 +21,6 @@ COMMIT_PROTOCOL: Final = {
 VERIFY_PAGES: Final = "parquet.page.verify-checksum.enabled"
 """The Hadoop setting with which a scan compares the checksum of each page that it reads."""
 
-_LISTING: Final = ("spark.sql.sources.parallelPartitionDiscovery.threshold",)
-"""What a server decides: it lists the files of a mount, in a job if there are many."""
-
 _GIB: Final = 1024**3
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 _SECRET: Final = re.compile(
@@ -32,15 +29,6 @@ _SECRET: Final = re.compile(
 _COLLECTOR: Final = re.compile(r"-XX:[+-]Use\w+GC\b")
 _JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
-_S3: Final = {
-    "access_key_id": "fs.s3a.access.key",
-    "secret_access_key": "fs.s3a.secret.key",
-    "session_token": "fs.s3a.session.token",
-    "token": "fs.s3a.session.token",
-    "endpoint": "fs.s3a.endpoint",
-    "endpoint_url": "fs.s3a.endpoint",
-    "region": "fs.s3a.endpoint.region",
-}
 # What Spark remembers for its pages; a process that shows none would spend a tenth of its work
 # on forgetting all but the last thousand statements.
 _REMEMBERED: Final = {
@@ -93,11 +81,15 @@ def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
 
 
 def session_settings(
-    user: Mapping[str, str], storage_options: Mapping[str, str], warehouse: str
+    user: Mapping[str, str], storage: Mapping[str, str], warehouse: str
 ) -> dict[str, str]:
-    """Return the settings of one private catalog's sessions, object store credentials included.
+    """Return the settings of one private catalog's sessions.
 
-    Credentials are set here and not for the process, to keep them off command lines.
+    Args:
+        user: The user's settings, which take precedence.
+        storage: Hadoop's settings for the repository's store, credentials included. They are set
+            here and not for the process, to keep them off command lines.
+        warehouse: The folder of Spark's own tables.
     """
     master = user.get("spark.master", "local[*]")
     chosen = {key: value for key, value in user.items() if key.startswith("spark.sql.")}
@@ -109,7 +101,7 @@ def session_settings(
     return (
         session_defaults(master)
         | {"spark.sql.warehouse.dir": warehouse, VERIFY_PAGES: "true"}
-        | storage_settings(storage_options)
+        | dict(storage)
         | hadoop
         | chosen
         | COMMIT_PROTOCOL
@@ -117,8 +109,8 @@ def session_settings(
     )
 
 
-def server_settings(user: Mapping[str, str], storage_options: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a session on a server, object store credentials included.
+def server_settings(user: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a session on a server, without those of the repository's store.
 
     Raises:
         InputError: The user sets something that belongs to the server.
@@ -140,15 +132,7 @@ def server_settings(user: Mapping[str, str], storage_options: Mapping[str, str])
             "what doesn't begin with spark.sql. or spark.hadoop., and set it where the server is "
             "started."
         )
-    defaults = {key: value for key, value in session_defaults("").items() if key not in _LISTING}
-    return (
-        defaults
-        | {VERIFY_PAGES: "true"}
-        | storage_settings(storage_options)
-        | hadoop
-        | chosen
-        | COMMIT_PROTOCOL
-    )
+    return session_defaults("") | {VERIFY_PAGES: "true"} | hadoop | chosen | COMMIT_PROTOCOL
 
 
 def session_defaults(master: str) -> dict[str, str]:
@@ -158,30 +142,10 @@ def session_defaults(master: str) -> dict[str, str]:
         "spark.sql.ansi.enabled": "false",
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        # Above this number of files Spark would start a job to list them.
-        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     }
     if is_local(master):
         settings["spark.sql.shuffle.partitions"] = str(min(200, 2 * _cores(master)))
     return settings
-
-
-def storage_settings(options: Mapping[str, str]) -> dict[str, str]:
-    """Return Hadoop's S3 settings for the repository's own storage options."""
-    found: dict[str, str] = {}
-    for key, value in options.items():
-        name = key.lower().removeprefix("aws_")
-        if name in _S3:
-            found[_S3[name]] = str(value)
-        elif name == "allow_http":
-            allowed = str(value).lower() in ("true", "1", "yes")
-            found["fs.s3a.connection.ssl.enabled"] = "false" if allowed else "true"
-        elif name == "virtual_hosted_style_request":
-            virtual = str(value).lower() in ("true", "1", "yes")
-            found["fs.s3a.path.style.access"] = "false" if virtual else "true"
-    if "fs.s3a.endpoint" in found:
-        found.setdefault("fs.s3a.path.style.access", "true")
-    return found
 
 
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:

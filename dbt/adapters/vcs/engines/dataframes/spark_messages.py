@@ -41,8 +41,9 @@ def statement_error(said: Sequence[str]) -> StatementError:
     message = _python_first(_OURS.sub("", message))
     if _S3_MISSING.search(message):
         message += (
-            "\nSpark needs Hadoop's S3 file system: set spark.jars.packages to "
-            "org.apache.hadoop:hadoop-aws:<the version of the hadoop-client-api jar of Spark>."
+            "\nSpark was started without Hadoop's S3 file system: set spark.jars.packages to "
+            "org.apache.hadoop:hadoop-aws:<the version of the hadoop-client-api jar of Spark>, or "
+            "leave it out where dbt-vcs starts Spark, and it is added."
         )
     if _NO_METADATA.search(message):
         message += (

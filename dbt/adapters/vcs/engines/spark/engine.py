@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import PATH
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import storage_settings, with_connector
 from dbt.adapters.vcs.engines.dataframes.location import exact_files, spark_root
 from dbt.adapters.vcs.engines.dataframes.session_settings import (
     is_local,
@@ -21,6 +23,7 @@ from dbt.adapters.vcs.engines.dataframes.shared_folder import check_shared
 from dbt.adapters.vcs.engines.spark.adopted import Adoption, adopt, release
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.context import new_session, private_root, spark_context
+from dbt.adapters.vcs.engines.spark.process.home import spark_jars
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.session import SparkView
 
@@ -106,10 +109,11 @@ class SparkEngine:
                 self._adoption = adoption
                 self._root = self._given
             else:
-                context = spark_context(process_settings(self._settings, catalog.warehouse))
+                settings = with_connector(self._settings, root(), spark_jars(os.environ))
+                storage = storage_settings(root(), self._storage_options, os.environ)
+                context = spark_context(process_settings(settings, catalog.warehouse))
                 self._root = private_root(
-                    context,
-                    session_settings(self._settings, self._storage_options, catalog.warehouse),
+                    context, session_settings(self._settings, storage, catalog.warehouse)
                 )
                 self._check_shared(self._root, root)
                 # Tables that a Python model saves without a schema would go there.

@@ -17,7 +17,7 @@ def ensure_spark_home(env: Mapping[str, str], version: str) -> None:
     home = env.get("SPARK_HOME")
     if not home:
         return
-    found = [jar.stem.rpartition("-")[2] for jar in Path(home, "jars").glob("spark-core_*.jar")]
+    found = [jar.stem.rpartition("-")[2] for jar in spark_jars(env).glob("spark-core_*.jar")]
     if any(_minor(one) == _minor(version) for one in found):
         return
     what = f"Spark {found[0]}" if found else "no Spark"
@@ -25,6 +25,13 @@ def ensure_spark_home(env: Mapping[str, str], version: str) -> None:
         f"SPARK_HOME is {home}, where there is {what}; PySpark here is {version}. Unset "
         "SPARK_HOME, or install the PySpark of that version."
     )
+
+
+def spark_jars(env: Mapping[str, str]) -> Path:
+    """Return the folder of the jars of the Spark that PySpark would start."""
+    import pyspark
+
+    return Path(env.get("SPARK_HOME") or Path(pyspark.__file__).parent, "jars")
 
 
 def _minor(version: str) -> tuple[str, ...]:

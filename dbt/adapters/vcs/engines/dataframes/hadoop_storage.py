@@ -1,0 +1,163 @@
+"""An object store as Hadoop reaches it: the connector that Spark needs, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from dbt.adapters.vcs.core.errors import InputError
+
+PACKAGES: Final = "spark.jars.packages"
+
+_CONNECTORS: Final = {
+    "s3a": "hadoop-aws",
+    "gs": "hadoop-gcp",
+    "abfs": "hadoop-azure",
+    "abfss": "hadoop-azure",
+}
+_OTHERS: Final = {"gs": "gcs-connector"}
+"""Connectors of other makers for the same scheme."""
+
+_CLASS_PATHS: Final = (
+    PACKAGES,
+    "spark.jars",
+    "spark.driver.extraClassPath",
+    "spark.executor.extraClassPath",
+)
+_S3: Final = {
+    "access_key_id": "fs.s3a.access.key",
+    "secret_access_key": "fs.s3a.secret.key",
+    "session_token": "fs.s3a.session.token",
+    "token": "fs.s3a.session.token",
+    "endpoint": "fs.s3a.endpoint",
+    "endpoint_url": "fs.s3a.endpoint",
+    "default_region": "fs.s3a.endpoint.region",
+    "region": "fs.s3a.endpoint.region",
+}
+_KEY_FILES: Final = ("service_account", "service_account_path", "application_credentials")
+_ACCOUNT_KEYS: Final = ("account_key", "access_key", "master_key", "key")
+_SIGNATURES: Final = ("sas_key", "sas_token")
+_TENANTS: Final = ("tenant_id", "authority_id")
+_OAUTH: Final = "org.apache.hadoop.fs.azurebfs.oauth2.ClientCredsTokenProvider"
+_AUTHORITY: Final = "https://login.microsoftonline.com"
+
+
+def with_connector(user: Mapping[str, str], root: str, jars: Path) -> dict[str, str]:
+    """Return a user's settings with the package of the connector that a location needs.
+
+    It has the version of the Hadoop that Spark has. Nothing is added if the connector is among
+    Spark's jars or the user's, or if `spark.jars.packages` is empty: then it is said to be there.
+
+    Args:
+        user: Settings for starting Spark.
+        root: The repository's location, as Spark knows it.
+        jars: The folder of Spark's own jars.
+    """
+    scheme = root.partition(":")[0]
+    connector = _CONNECTORS.get(scheme)
+    packages = user.get(PACKAGES)
+    if connector is None or packages == "":
+        return dict(user)
+    said = " ".join(user.get(key, "") for key in _CLASS_PATHS)
+    if any(name in said for name in (connector, _OTHERS.get(scheme, connector))):
+        return dict(user)
+    versions = [jar.stem.rpartition("-")[2] for jar in jars.glob("hadoop-client-api-*.jar")]
+    if not versions or any(jars.glob(f"{connector}-*.jar")):
+        return dict(user)
+    added = f"org.apache.hadoop:{connector}:{versions[0]}"
+    return dict(user) | {PACKAGES: f"{packages},{added}" if packages else added}
+
+
+def storage_settings(
+    root: str, options: Mapping[str, str], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Return Hadoop's settings for the options with which the repository's own store is opened.
+
+    Args:
+        root: The repository's location, as Spark knows it.
+        options: The store's options, credentials among them.
+        environ: The process's environment, whose variables the store takes as options, too.
+
+    Raises:
+        InputError: Hadoop can't use one of the options.
+    """
+    scheme = root.partition(":")[0]
+    if scheme in ("s3", "s3a"):
+        return _s3(_named(options, environ, "aws_"))
+    if scheme == "gs":
+        return _gs(_named(options, {}, "google_"))
+    if scheme in ("abfs", "abfss"):
+        host = urlsplit(root).netloc.rpartition("@")[2]
+        named = _named(options, environ, "azure_")
+        return _azure({key.removeprefix("storage_"): value for key, value in named.items()}, host)
+    return {}
+
+
+def _named(options: Mapping[str, str], environ: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Return options by their names without a prefix; those of the environment come last."""
+    told = {key.lower(): value for key, value in environ.items()}
+    found = {key: value for key, value in told.items() if key.startswith(prefix)}
+    found |= {key.lower(): str(value) for key, value in options.items()}
+    return {key.removeprefix(prefix): value for key, value in found.items()}
+
+
+def _s3(options: Mapping[str, str]) -> dict[str, str]:
+    found = {setting: options[name] for name, setting in _S3.items() if name in options}
+    if "allow_http" in options:
+        is_plain = _is_yes(options["allow_http"])
+        found["fs.s3a.connection.ssl.enabled"] = "false" if is_plain else "true"
+    if "virtual_hosted_style_request" in options:
+        is_virtual = _is_yes(options["virtual_hosted_style_request"])
+        found["fs.s3a.path.style.access"] = "false" if is_virtual else "true"
+    if "fs.s3a.endpoint" in found:
+        found.setdefault("fs.s3a.path.style.access", "true")
+    return found
+
+
+def _gs(options: Mapping[str, str]) -> dict[str, str]:
+    if "service_account_key" in options:
+        raise InputError(
+            "Spark's connector for gs:// takes the key of a service account from a file only. "
+            "Store it in one, and set google_service_account to its path instead of "
+            "google_service_account_key."
+        )
+    file = next((options[name] for name in _KEY_FILES if name in options), None)
+    if file is not None:
+        return {
+            "fs.gs.auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE",
+            "fs.gs.auth.service.account.json.keyfile": file,
+        }
+    if _is_yes(options.get("skip_signature", "")):
+        return {"fs.gs.auth.type": "UNAUTHENTICATED"}
+    # What Google's own libraries find: GOOGLE_APPLICATION_CREDENTIALS, the user's, the machine's.
+    return {"fs.gs.auth.type": "APPLICATION_DEFAULT"}
+
+
+def _azure(options: Mapping[str, str], host: str) -> dict[str, str]:
+    def said(names: tuple[str, ...]) -> str | None:
+        return next((options[name] for name in names if name in options), None)
+
+    tenant = said(_TENANTS)
+    if tenant and "client_id" in options and "client_secret" in options:
+        authority = options.get("authority_host", _AUTHORITY).rstrip("/")
+        endpoint = f"{authority}/{tenant}/oauth2/token"
+        return {
+            f"fs.azure.account.auth.type.{host}": "OAuth",
+            f"fs.azure.account.oauth.provider.type.{host}": _OAUTH,
+            f"fs.azure.account.oauth2.client.id.{host}": options["client_id"],
+            f"fs.azure.account.oauth2.client.secret.{host}": options["client_secret"],
+            f"fs.azure.account.oauth2.client.endpoint.{host}": endpoint,
+        }
+    signature, key = said(_SIGNATURES), said(_ACCOUNT_KEYS)
+    if signature:
+        return {
+            f"fs.azure.account.auth.type.{host}": "SAS",
+            f"fs.azure.sas.fixed.token.{host}": signature,
+        }
+    return {f"fs.azure.account.key.{host}": key} if key else {}
+
+
+def _is_yes(value: str) -> bool:
+    return value.lower() in ("true", "1", "yes", "on")

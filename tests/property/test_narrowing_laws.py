@@ -38,8 +38,12 @@ pytestmark = pytest.mark.spark
 
 NOTHING = Limits(rows=-1, bytes=-1)
 NAME = RelationName("s", "t")
-# An example takes seconds: to make a failing one smaller would take an hour.
-PHASES = (Phase.explicit, Phase.generate)
+# An example takes seconds: few are tried, and to make a failing one smaller would take an hour.
+FEW = settings(
+    max_examples=max(1, settings().max_examples // 25),
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 class Place:
@@ -126,7 +130,7 @@ def told(fork: Fork, found: TableMerged | Clash) -> tuple[Any, Counter[Value]]:
 
 
 @pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
-@settings(max_examples=20, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@FEW
 @given(data=st.data())
 def test_an_engine_narrows_to_the_same_merge(
     place: Place, keyed: bool, data: st.DataObject
@@ -138,7 +142,7 @@ def test_an_engine_narrows_to_the_same_merge(
 
 
 @pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
-@settings(max_examples=20, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@FEW
 @given(data=st.data())
 def test_an_engine_decides_the_same_merge(place: Place, keyed: bool, data: st.DataObject) -> None:
     fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)
@@ -148,7 +152,7 @@ def test_an_engine_decides_the_same_merge(place: Place, keyed: bool, data: st.Da
 
 
 @pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
-@settings(max_examples=20, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@FEW
 @given(data=st.data())
 def test_an_engine_picks_the_same_rows(place: Place, keyed: bool, data: st.DataObject) -> None:
     fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.model.block import ColumnStats
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.iceberg.bound_bytes import lower_encoder_of, upper_encoder_of
 from dbt.adapters.vcs.iceberg.data_entries import DataEntries
-from dbt.adapters.vcs.iceberg.manifest_files import ADDED, Spec, entry, manifest_schema
+from dbt.adapters.vcs.iceberg.manifest_files import ADDED, DATA_SEQUENCE, Spec, manifest_schema
 
 ROOT = "s3://lake/ü"
 PARTS = (
@@ -81,6 +81,7 @@ def described(block: Block, values: tuple[Any, ...]) -> dict[str, Any]:
     st.lists(st.tuples(blocks(), VALUES), min_size=1, max_size=4),
     st.integers(0, 2),
     st.none() | st.integers(0, 2**63 - 1),
+    st.none() | st.integers(0, 2**63 - 1),
     st.sampled_from([2, 3]),
     st.booleans(),
 )
@@ -88,16 +89,25 @@ def test_an_entry_has_the_bytes_that_the_schema_gives_it(
     found: list[tuple[Block, tuple[Any, ...]]],
     status: int,
     snapshot: int | None,
+    row: int | None,
     version: int,
     is_partitioned: bool,
 ) -> None:
     spec = Spec(PARTS if is_partitioned else ())
     encode = DataEntries(ROOT, spec, COLUMNS, version).of
     schema = manifest_schema(spec, version)
+    number = None if status == ADDED else DATA_SEQUENCE
+    rows = {"first_row_id": row} if version == 3 else {}
     for block, all_values in found:
         values = all_values if is_partitioned else ()
-        record = entry(described(block, values), status, snapshot=snapshot)
-        assert [encode(block, values, status, snapshot)] == schema.encoded([record])
+        record = {
+            "status": status,
+            "snapshot_id": snapshot,
+            "sequence_number": number,
+            "file_sequence_number": number,
+            "data_file": described(block, values) | rows,
+        }
+        assert [encode(block, values, status, snapshot, row)] == schema.encoded([record])
 
 
 def test_an_added_file_has_no_numbers_of_its_own() -> None:

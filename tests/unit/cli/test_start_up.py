@@ -17,6 +17,8 @@ ROOMS = {
     "diffs.change_summary",
     "diffs.matched_columns",
     "diffs.summaries",
+    "engines.methods",
+    "engines.server_address",
     "layout",
     "merges.conflicts.open_merges",
     "merges.conflicts.policy",
@@ -78,6 +80,7 @@ def strays_of(modules: set[str]) -> set[str]:
     # A package is loaded on the way to its modules; what is in it counts.
     ways = {
         "diffs",
+        "engines",
         "merges",
         "merges.conflicts",
         "merges.rowwise",

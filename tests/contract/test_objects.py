@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
 )
 from dbt.adapters.vcs.core.store import Blobs, ObjectStore
-from dbt.adapters.vcs.core.store.cache import ObjectCache
+from dbt.adapters.vcs.core.store.objects import ObjectCache
 from tests.contract.conftest import OpenBlobs
 from tests.contract.faulty import FaultyBlobs, at, lost
 
@@ -132,7 +132,7 @@ def test_reading_again_asks_the_store_no_more(blobs: Blobs) -> None:
 
 
 def test_objects_wait_until_they_are_flushed(blobs: Blobs) -> None:
-    store = ObjectStore(blobs, ObjectCache(max_values=0))
+    store = ObjectStore(blobs, ObjectCache(0))
     id = CommitId(store.put(commit(1)))
     assert list(blobs.walk("objects")) == []
     assert store.commit(id) == commit(1)

@@ -97,3 +97,36 @@ def test_a_file_without_records_is_read_back() -> None:
 def test_a_file_that_is_none_of_avros_is_damage(data: bytes) -> None:
     with pytest.raises(DamagedError, match="delete the folder iceberg"):
         open_avro(data)
+
+
+def test_many_bytes_of_lists_dont_wait_but_come_after_what_they_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pending_files, "_HELD", 10)
+    blobs = Ordered()
+    files = PendingFiles(blobs)
+    files.add("manifests/1", b"m")
+    files.add_list("lists/1", b"x" * 6)
+    assert blobs.rounds == []
+    files.add_list("lists/2", b"x" * 6)
+    assert blobs.rounds == [{"manifests/1"}, {"lists/1", "lists/2"}]
+    assert files.get("lists/2") == b"x" * 6
+    files.add_list("lists/3", b"x")
+    assert files.store()
+    assert blobs.rounds[-1] == {"lists/3"}
+
+
+def test_lists_of_another_processes_manifests_are_not_stored_however_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pending_files, "_HELD", 10)
+    blobs = MemoryBlobs()
+    files = PendingFiles(blobs)
+    files.add("manifests/1", b"mine")
+    blobs.create("manifests/1", b"theirs")
+    for number in range(4):
+        files.add_list(f"lists/{number}", b"x" * 8)
+    assert not files.store()
+    assert list(blobs.walk("lists")) == []
+    files.add_list("lists/0", b"y")
+    assert files.store() and blobs.get("lists/0") == b"y"

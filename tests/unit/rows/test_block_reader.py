@@ -140,7 +140,7 @@ def test_deletions_of_some_blocks_come_in_rising_order() -> None:
 
 
 def test_positions_of_few_tombstones_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_KEPT_DELETIONS", 5)
+    monkeypatch.setattr(module, "_KEPT_DELETIONS", 1_100)
     blobs, reads = MemoryBlobs(), []
     for name in "xyz":
         table = pa.table({FILE_COLUMN: ["b", "b"], POSITION_COLUMN: [ord(name), 2]})
@@ -152,5 +152,25 @@ def test_positions_of_few_tombstones_are_kept(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(files, "_read_deletions", lambda *of: reads.append(of[0]) or read(*of))
     for name in "xyxyzzxz":
         assert files.deleted(name, "b")[0].tolist() == [ord(name), 2]
-    # The third made room by forgetting the first two.
+    # The third took the place of the one that was asked for least recently.
     assert reads == ["x", "y", "z", "x"]
+
+
+def test_opened_files_take_no_more_than_their_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = 400_000
+    monkeypatch.setattr(module, "_KEPT", bound)
+    blobs, reads = MemoryBlobs(), []
+    for number in range(12):
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table({"a": np.random.default_rng(number).random(8_000)}), sink)
+        blobs.create(f"{number:02}", sink.getvalue().to_pybytes())
+    files = Files(blobs)
+    source = files._source
+    monkeypatch.setattr(files, "_source", lambda *of: reads.append(of[0]) or source(*of))
+    for number in range(12):
+        # The first one is used all the time, so that it stays.
+        for path in ("00", f"{number:02}"):
+            assert files.columns(path, [field("a", "double")]).num_rows == 8_000
+        assert files._opened.bytes <= bound
+    assert reads == [f"{number:02}" for number in range(12)]
+    assert 1 < len(files._opened) < 6

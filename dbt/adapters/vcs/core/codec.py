@@ -69,13 +69,17 @@ def encode(value: Value) -> tuple[str, bytes]:
 
 
 def decode(type_: type[V], id: str, stored: bytes) -> V:
-    """Decode an object from stored bytes.
+    """Decode an object from stored bytes; see `decode_unpacked`."""
+    return decode_unpacked(type_, id, unpack(stored, f"{_KINDS[type_]} {id}"))
+
+
+def decode_unpacked(type_: type[V], id: str, data: bytes) -> V:
+    """Decode an object from its canonical bytes.
 
     Raises:
         DamagedError: The bytes don't hash to `id`, or don't parse.
     """
     kind = _KINDS[type_]
-    data = unpack(stored, f"{kind} {id}")
     if _hash(kind, data) != id:
         raise DamagedError(
             f"The {kind} {id} is damaged: its bytes hash to another id. "
@@ -85,6 +89,16 @@ def decode(type_: type[V], id: str, stored: bytes) -> V:
         return cast(V, _parsed(_DECODERS[type_], data))
     except UNREADABLE as error:
         raise DamagedError(f"The {kind} {id} does not parse: {error}.") from error
+
+
+def decoded_size(data: bytes) -> int:
+    """Estimate what the value of some uncompressed bytes takes in memory, in bytes.
+
+    It counts the marks of JSON, each of which stands for an object of Python: 0.9 to 2 times what
+    was measured, from 2.5 times the bytes for paths alone to 7 times for bounds of small numbers.
+    """
+    marks = 24 * data.count(b",") + 56 * data.count(b":")
+    return len(data) + marks + 64 * (data.count(b"[") + data.count(b"{"))
 
 
 def _parsed(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:

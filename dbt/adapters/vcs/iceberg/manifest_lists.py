@@ -18,6 +18,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.cache import BoundedCache
 from dbt.adapters.vcs.iceberg.avro_files import Record
 from dbt.adapters.vcs.iceberg.data_manifests import (
     TableFiles,
@@ -44,6 +45,12 @@ from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import ShownVersion
 
+_KNOWN: Final = 64 * 2**20
+"""Bytes of lists that are kept, decoded."""
+
+_DECODED: Final = 16
+"""How many times its stored size a list takes in memory at most: its entries are compressed."""
+
 _ALONE: Final = "0" * 40
 """Stands for the commit where that is not known."""
 
@@ -69,7 +76,7 @@ class ManifestLists:
     ) -> None:
         self._repository = repository
         self._files = files
-        self._known: dict[str, ListedVersion] = {}
+        self._known: BoundedCache[str, ListedVersion] = BoundedCache(_KNOWN, keeps_last=True)
         self._place = place
         self._version = version
         self._kind = digest_of([place.root, version])
@@ -103,8 +110,12 @@ class ManifestLists:
                 data = self._files.get(path)
             except NotFoundError:
                 return None
-            found = self._known[path] = ListedVersion(path, data)
+            found = self._keep(ListedVersion(path, data))
         return found
+
+    def _keep(self, listed: ListedVersion) -> ListedVersion:
+        self._known.put(listed.path, listed, _DECODED * len(listed.data))
+        return listed
 
     def _any(self, version: SnapshotId) -> ListedVersion | None:
         """Return any list of a version: all list the same files."""
@@ -121,7 +132,7 @@ class ManifestLists:
         manifests, facts = making.manifests(), making.facts()
         data = list_bytes(manifests, facts, self._version)
         path = self._path(shown)
-        made = self._known[path] = ListedVersion.of_facts(path, data, facts)
+        made = self._keep(ListedVersion.of_facts(path, data, facts))
         self._files.add_list(made.path, data)
         return made
 

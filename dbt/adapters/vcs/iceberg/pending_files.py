@@ -8,7 +8,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.lease import create_or_renew
 
 _HELD: Final = 32 * 2**20
-"""Bytes of manifests that wait before they are stored."""
+"""Bytes of manifests that wait before they are stored, and the same of lists."""
 
 
 class PendingFiles:
@@ -29,6 +29,7 @@ class PendingFiles:
         self._named: dict[str, bytes] = {}
         self._lists: dict[str, bytes] = {}
         self._weight = 0
+        self._list_weight = 0
         self._is_overtaken = False
 
     def add(self, path: str, data: bytes) -> None:
@@ -39,8 +40,16 @@ class PendingFiles:
             self._store_named()
 
     def add_list(self, path: str, data: bytes) -> None:
-        """Let a list of manifests wait."""
+        """Let a list of manifests wait; many that wait may be stored now, after what they name.
+
+        They wait on if none of them is to be stored: see `store`.
+        """
         self._lists[path] = data
+        self._list_weight += len(data)
+        if self._list_weight > _HELD and not self._is_overtaken:
+            self._store_named()
+            if not self._is_overtaken:
+                self._is_overtaken = not self._store_lists()
 
     def get(self, path: str) -> bytes:
         """Return a file, waiting or stored; NotFoundError if there is none."""
@@ -74,9 +83,15 @@ class PendingFiles:
         stored: whoever made them makes them again, from what is there.
         """
         self._store_named()
-        lists, self._lists = self._lists, {}
         is_overtaken, self._is_overtaken = self._is_overtaken, False
-        return not is_overtaken and self._stored(lists)
+        if is_overtaken:
+            self._lists, self._list_weight = {}, 0
+            return False
+        return self._store_lists()
+
+    def _store_lists(self) -> bool:
+        lists, self._lists, self._list_weight = self._lists, {}, 0
+        return self._stored(lists)
 
     def _store_named(self) -> None:
         named, self._named, self._weight = self._named, {}, 0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.cache import BoundedCache
 from dbt.adapters.vcs.iceberg.manifest_files import prepare
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
@@ -20,7 +19,12 @@ from dbt.adapters.vcs.rows.partition_values import CLIENT_FOLDER
 from dbt.adapters.vcs.serve.documents import RestDocument
 from dbt.adapters.vcs.serve.served_tags import ServedTags
 
-_MAX_KNOWN: Final = 100_000
+_KNOWN: Final = 32 * 2**20
+"""Bytes of the first commits of versions that are kept."""
+
+_FIRST: Final = 512
+"""Bytes of one of them: three ids and a name."""
+
 _LOCATIONS: Final = f"{FOLDER}/locations/tables"
 """Folders in which nothing ever is. Trino creates a table only if nothing is in its location, and
 its `remove_orphan_files` deletes there what it doesn't know: files of other branches."""
@@ -57,8 +61,9 @@ class IcebergDocuments:
         self._repository = repository
         self._tags = ServedTags(repository)
         self._place = place_of(repository)
-        self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[CommitId, RelationName, str], CommitId] = OrderedDict()
+        self._known: BoundedCache[tuple[CommitId, RelationName, str], CommitId] = BoundedCache(
+            _KNOWN
+        )
 
     def key(self, commit: CommitId, relation: RelationName, entry: Readable) -> str:
         """Return a text that is equal only for equal documents."""
@@ -145,14 +150,10 @@ class IcebergDocuments:
             else:
                 id = parent
                 found = self._known_first(id, relation, entry)
-        with self._lock:
-            self._known[commit, relation, entry.version] = found
-            while len(self._known) > _MAX_KNOWN:
-                self._known.popitem(last=False)
+        self._known.put((commit, relation, entry.version), found, _FIRST)
         return found
 
     def _known_first(
         self, commit: CommitId, relation: RelationName, entry: Readable
     ) -> CommitId | None:
-        with self._lock:
-            return self._known.get((commit, relation, entry.version))
+        return self._known.get((commit, relation, entry.version))

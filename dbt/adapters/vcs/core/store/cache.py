@@ -1,31 +1,45 @@
-"""A bounded cache of decoded objects, shared by threads."""
+"""A cache bounded by bytes, shared by threads."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Hashable
+from typing import Final, Generic, TypeVar
 
-from dbt.adapters.vcs.core.model.value import Value
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
-MAX_VALUES: Final = 4_096
-MAX_BYTES: Final = 64 * 2**20
-"""Of encoded size; decoded values take a few times that."""
-
-Key = tuple[type[Value], str]
+MAX_BYTES: Final = 512 * 2**20
+"""What decoded objects may take: those of a table of 100,000 files with 16 columns are 300 MiB."""
 
 
-class ObjectCache:
-    """Evicts the least recently used values once there are too many or they are too large."""
+class BoundedCache(Generic[K, V]):
+    """Evicts the least recently used values once all together are too large.
 
-    def __init__(self, max_values: int = MAX_VALUES, max_bytes: int = MAX_BYTES) -> None:
-        self._max_values = max_values
+    Args:
+        max_bytes: What the values may take in memory.
+        keeps_last: Keep the value that was put last even if it is larger than that by itself,
+            and no other one then: for values that are costly to make and used many times.
+    """
+
+    def __init__(self, max_bytes: int, *, keeps_last: bool = False) -> None:
         self._max_bytes = max_bytes
+        self._keeps_last = keeps_last
         self._lock = threading.Lock()
-        self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._bytes = 0
 
-    def get(self, key: Key) -> Value | None:
+    @property
+    def bytes(self) -> int:
+        """What the values that are held take."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        """Return how many values are held."""
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
         """Return a value, or None if it is not held."""
         with self._lock:
             found = self._values.get(key)
@@ -34,15 +48,15 @@ class ObjectCache:
             self._values.move_to_end(key)
             return found[0]
 
-    def put(self, key: Key, value: Value, size: int) -> None:
-        """Hold a value of an encoded size in bytes, unless it is too large for the cache."""
-        if size > self._max_bytes:
-            return
+    def put(self, key: K, value: V, size: int) -> None:
+        """Hold a value that takes a number of bytes, in place of another one of the same key."""
         with self._lock:
-            if key in self._values:
+            old = self._values.pop(key, None)
+            if old is not None:
+                self._bytes -= old[1]
+            if size > self._max_bytes and not self._keeps_last:
                 return
             self._values[key] = (value, size)
             self._bytes += size
-            while len(self._values) > self._max_values or self._bytes > self._max_bytes:
-                _, (_, weight) = self._values.popitem(last=False)
-                self._bytes -= weight
+            while self._bytes > self._max_bytes and len(self._values) > 1:
+                self._bytes -= self._values.popitem(last=False)[1][1]

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar, cast
 
-from dbt.adapters.vcs.core.codec import decode, encode, kind_of, pack
+from dbt.adapters.vcs.core.codec import (
+    decode_unpacked,
+    decoded_size,
+    encode,
+    kind_of,
+    pack,
+    unpack,
+)
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, FunctionId, SegmentId, SnapshotId, TreeId, ViewId
 from dbt.adapters.vcs.core.model import (
@@ -22,11 +29,14 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.cache import ObjectCache
+from dbt.adapters.vcs.core.store.cache import MAX_BYTES, BoundedCache
 from dbt.adapters.vcs.core.store.lease import create_or_renew
 from dbt.adapters.vcs.core.store.write_once import check_write_once
 
 V = TypeVar("V", bound=Value)
+
+ObjectCache = BoundedCache[tuple[type[Value], str], Value]
+"""Decoded objects by type and id."""
 
 _ID = re.compile(r"[0-9a-f]{64}")
 
@@ -44,7 +54,7 @@ class ObjectStore:
 
     def __init__(self, blobs: Blobs, cache: ObjectCache | None = None) -> None:
         self._blobs = blobs
-        self._cache = cache or ObjectCache()
+        self._cache = ObjectCache(MAX_BYTES) if cache is None else cache
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
         self._waiting: dict[str, bytes] = {}
@@ -68,7 +78,7 @@ class ObjectStore:
                 self._files.update(dict.fromkeys(block.path for block in value.blocks))
                 self._files.update(dict.fromkeys(file.path for file in value.tombstones))
             much = self._weight > _MAX_WAITING
-        self._cache.put(key, value, len(data))
+        self._cache.put(key, value, decoded_size(data))
         if much:
             self.flush()
         return id
@@ -127,9 +137,9 @@ class ObjectStore:
                 f"{id!r} is no {kind} id; expected 64 hexadecimal digits. The object or ref that "
                 "names it is damaged: restore it from a backup of the repository."
             )
-        stored = self._read(kind, id)
-        value = decode(type_, id, stored)
-        self._cache.put((type_, id), value, len(stored))
+        data = unpack(self._read(kind, id), f"{kind} {id}")
+        value = decode_unpacked(type_, id, data)
+        self._cache.put((type_, id), value, decoded_size(data))
         return value
 
     def _read(self, kind: str, id: str) -> bytes:

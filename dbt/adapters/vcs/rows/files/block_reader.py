@@ -6,7 +6,7 @@ Columns are matched by field id and read as a schema's types, which may be wider
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.cache import BoundedCache
 from dbt.adapters.vcs.rows.files.blob_file import BlobFile
 from dbt.adapters.vcs.rows.files.file_digests import (
     HELP,
@@ -31,15 +32,30 @@ from dbt.adapters.vcs.rows.types import arrow_type
 
 Positions = npt.NDArray[np.int64]
 
+_Deleted: TypeAlias = dict[str, tuple[Positions, Positions]]
+"""What a tombstone deletes, by block: see `Files.deleted`."""
+
+_NOTHING: Final = (np.empty(0, np.int64), np.empty(0, np.int64))
+
 _READ_WHOLE: Final = 4 * 2**20
 """A file up to this size is read at once, a larger one column by column."""
 
-_KEPT: Final = 64 * 2**20
+_KEPT: Final = 128 * 2**20
 """Bytes of opened files that are kept, so that the next column needs no new look at them."""
 
-_KEPT_DELETIONS: Final = 16 * 2**20
-"""Deleted rows whose positions are kept, at sixteen bytes each, so that the next block needs no
-new look at its tombstones."""
+_OPEN: Final = 32 * 1024
+"""Bytes of an opened file besides its contents and its footer."""
+
+_FOOTER_FACTOR: Final = 8
+"""How many times its stored size a footer takes in memory."""
+
+_KEPT_DELETIONS: Final = 256 * 2**20
+"""Bytes of deleted rows' positions that are kept, so that the next block needs no new look at its
+tombstones. One tombstone with more is kept while no other one is read."""
+
+_ROW: Final = 16
+_TARGET: Final = 512
+"""Bytes of a deleted row, and of a block that loses rows, with its path."""
 
 _BATCH_ROWS: Final = 64 * 1024
 """Rows that are held at once where a block is streamed."""
@@ -66,10 +82,10 @@ class Files:
         """
         self._blobs = blobs
         self._entries = {entry.path: entry for entry in entries}
-        self._deletions: dict[str, dict[str, tuple[Positions, Positions]]] = {}
-        self._opened: dict[str, tuple[str, Any]] = {}
-        self._kept = 0
-        self._kept_deletions = 0
+        self._deletions: BoundedCache[str, _Deleted] = BoundedCache(
+            _KEPT_DELETIONS, keeps_last=True
+        )
+        self._opened: BoundedCache[str, tuple[str, Any]] = BoundedCache(_KEPT)
 
     def columns(
         self,
@@ -164,21 +180,11 @@ class Files:
 
         Both in the same order: positions in the block, and in the tombstone's file.
         """
-        found = self._deletions.get(tombstone)
-        if found is None:
-            found = self._read_deletions(tombstone, entry)
-            rows = sum(len(positions) for positions, _ in found.values())
-            if self._kept_deletions + rows > _KEPT_DELETIONS:
-                self._deletions.clear()
-                self._kept_deletions = 0
-            self._deletions[tombstone] = found
-            self._kept_deletions += rows
-        return found.get(block, (np.empty(0, np.int64), np.empty(0, np.int64)))
+        return self._deletions_of(tombstone, entry).get(block, _NOTHING)
 
     def files_of(self, tombstone: Tombstone) -> frozenset[str]:
         """Return the blocks of which a tombstone's file holds rows, used or not."""
-        self.deleted(tombstone.path, "", tombstone)
-        return frozenset(self._deletions[tombstone.path])
+        return frozenset(self._deletions_of(tombstone.path, tombstone))
 
     def dead(self, tombstones: Sequence[str], block: str) -> Positions:
         """Return the positions that some tombstones delete from a block."""
@@ -199,9 +205,15 @@ class Files:
                 found.setdefault(block, []).append(self.deleted(stone.path, block, stone)[0])
         return {block: np.sort(np.concatenate(parts)) for block, parts in found.items()}
 
-    def _read_deletions(
-        self, path: str, entry: Entry | None
-    ) -> dict[str, tuple[Positions, Positions]]:
+    def _deletions_of(self, path: str, entry: Entry | None) -> _Deleted:
+        found = self._deletions.get(path)
+        if found is None:
+            found = self._read_deletions(path, entry)
+            rows = sum(len(positions) for positions, _ in found.values())
+            self._deletions.put(path, found, _ROW * rows + _TARGET * len(found))
+        return found
+
+    def _read_deletions(self, path: str, entry: Entry | None) -> _Deleted:
         table = _read(self._open(path, entry), [FILE_COLUMN, POSITION_COLUMN], None, path)
         encoded = table.column(FILE_COLUMN).unify_dictionaries().combine_chunks()
         codes = encoded.indices.to_numpy(zero_copy_only=False)
@@ -215,7 +227,7 @@ class Files:
     def _open(self, path: str, entry: Entry | None = None) -> Any:
         entry = entry or self._entries.get(path)
         expected = entry.footer if entry else ""
-        checked, file = self._opened.get(path, ("", None))
+        checked, file = self._opened.get(path) or ("", None)
         if file is not None and expected in ("", checked):
             return file
         size = self._blobs.size(path)
@@ -227,12 +239,8 @@ class Files:
                 file = pq.ParquetFile(source, **_OPTIONS, **known)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise DamagedError(f"{path} is not a Parquet file: {error}. {HELP}") from error
-        kept = size if size <= _READ_WHOLE else file.metadata.serialized_size
-        if self._kept + kept > _KEPT:
-            self._opened.clear()
-            self._kept = 0
-        self._opened[path] = (expected, file)
-        self._kept += kept
+        kept = _OPEN + _FOOTER_FACTOR * file.metadata.serialized_size
+        self._opened.put(path, (expected, file), kept + (size if size <= _READ_WHOLE else 0))
         return file
 
     def _source(self, path: str, size: int, entry: Entry | None) -> tuple[Any, dict[str, Any]]:

@@ -155,7 +155,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "temporaries",
             "version_mounts",
         },
-        {"port"},
+        {"methods", "port"},
         {"dataframes", "found_places"},
         {"connect", "spark"},
         {"factory"},

@@ -17,7 +17,8 @@ from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.engines.factory import make_engine, method_of
+from dbt.adapters.vcs.engines.factory import make_engine
+from dbt.adapters.vcs.engines.methods import method_of
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.verbs.changing.write_rows import (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
@@ -13,7 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.vcs import storage_configs as storage
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.secrets import shown_location
-from dbt.adapters.vcs.engines.factory import check_method
+from dbt.adapters.vcs.engines.methods import check_method
 from dbt.adapters.vcs.engines.server_address import with_remote
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
@@ -39,7 +40,8 @@ class VcsCredentials(Credentials):
         auto_optimize: `true` compacts a table right after the node that made it necessary. A
             model's config takes precedence.
         method: Where Spark runs: `session` is dbt's own process, and `spark.master` in
-            `spark_config` can name a cluster; `connect` is a Spark Connect server.
+            `spark_config` can name a cluster; `connect` is a Spark Connect server. dbt-spark's
+            `thrift`, `http` and `odbc` are refused.
         host: The server, `sc://host:port` or its name; or use `spark.remote` in `spark_config`.
         port: The server's port, if `host` doesn't have it; 15002 by default.
         token: A token for the server, sent over TLS. It is never stored or shown.
@@ -81,8 +83,12 @@ class VcsCredentials(Credentials):
         """Check the names in the profile: a misspelt `branch` must not mean the default one.
 
         Raises:
-            DbtRuntimeError: A name is unknown.
+            DbtRuntimeError: The method can't be used, or a name is unknown.
         """
+        # First: the other names of a profile of dbt-spark's belong to its method.
+        if isinstance(method := data.get("method"), str):
+            with _told_to_dbt():
+                check_method(method)
         super().validate(data)
         known = sorted({field.name for field in fields(cls)})
         for name in data:
@@ -120,10 +126,8 @@ class VcsCredentials(Credentials):
         self.database = None
         self.spark_config = {str(key): _text(value) for key, value in self.spark_config.items()}
         self.storage_options = {str(k): _text(v) for k, v in self.storage_options.items()}
-        try:
+        with _told_to_dbt():
             check_method(self.method, self.engine_settings)
-        except InputError as error:
-            raise DbtRuntimeError(str(error)) from error
 
     @property
     def engine_settings(self) -> dict[str, str]:
@@ -165,6 +169,15 @@ class VcsCredentials(Credentials):
             "auto_optimize",
             "method",
         )
+
+
+@contextmanager
+def _told_to_dbt() -> Iterator[None]:
+    """Raise what is wrong with the input as dbt's own error."""
+    try:
+        yield
+    except InputError as error:
+        raise DbtRuntimeError(str(error)) from error
 
 
 def _text(value: Any) -> str:

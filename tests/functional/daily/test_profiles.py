@@ -40,7 +40,8 @@ def every_file(folder: Path) -> dict[str, bytes]:
         ({"schema": None}, "has no schema"),
         ({"schema": ""}, "has no schema"),
         ({"publish": "sometimes"}, "expected one of on_success, after_tests, manual, always"),
-        ({"method": "thrift"}, "expected session"),
+        ({"method": "thrift", "auth": "NOSASL"}, "set method: connect with host: sc://"),
+        ({"method": "sesion"}, "did you mean session?"),
         ({"database": "other"}, "Leave database out"),
         ({"brnach": "dev"}, "did you mean branch?"),
         ({"catalog": "a"}, "catalog is unknown to type: vcs; expected auto_optimize, base"),
@@ -60,6 +61,18 @@ def test_wrong_values_are_named(shop, output, changes, text):
     command = "run" if "spark_config" in changes else "seed"
     ran = shop.dbt(command, ok=False)
     assert text in ran.error + str(ran.nodes), ran.error
+    assert every_file(shop.root) == before
+
+
+@pytest.mark.parametrize("command", ["debug", "run", "compile", "parse"])
+def test_a_method_of_dbt_spark_is_refused_by_each_command(shop, output, command):
+    before = every_file(shop.root)
+    output.update(method="thrift", host="spark.example.com", port=10001, auth="NOSASL")
+    shop.configure()
+    ran = shop.dbt(command, ok=False)
+    told = ran.said + ran.error
+    assert "method: thrift is not supported by type: vcs" in told
+    assert "start-connect-server.sh" in told
     assert every_file(shop.root) == before
 
 

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.profile import read_target
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store import Blobs
-from dbt.adapters.vcs.engines import factory
+from dbt.adapters.vcs.engines import factory, methods
 from dbt.adapters.vcs.engines.port import Engine
 from tests.unit.cli.conftest import Call
 from tests.unit.fake_engine import FakeEngine
@@ -175,13 +175,26 @@ def test_a_command_computes_rows_where_the_profile_says(
         made.append(settings)
         return FakeEngine(blobs)
 
-    session = CommandSession(Settings(profile_target="far"))
-    with pytest.raises(InputError, match="method: far is not supported"):
-        session.engine()
+    with pytest.raises(InputError, match="method: far is unknown to type: vcs; expected session"):
+        read_target(Settings(profile_target="far"))
     monkeypatch.setattr(factory, "_MAKERS", {"far": far})
-    monkeypatch.setattr(factory, "METHODS", ("far",))
+    monkeypatch.setattr(methods, "METHODS", ("far",))
+    session = CommandSession(Settings(profile_target="far"))
     assert isinstance(session.engine(), FakeEngine)
     assert [settings["settings"] for settings in made] == [{"spark.master": "local[3]"}]
+
+
+def test_a_method_of_dbt_spark_is_refused_with_the_way_round(
+    call: Call, project: Path, warehouse: Warehouse
+) -> None:
+    text = (project / "profiles.yml").read_text()
+    thrift = "branch: feature/tax\n      method: thrift\n      host: http://spark\n      port: x"
+    (project / "profiles.yml").write_text(text.replace("branch: feature/tax", thrift))
+    for command in (("status",), ("log",), ("sql", "select 1")):
+        told = call(*command, code=2).stderr
+        assert "method: thrift is not supported by type: vcs" in told
+        assert "set method: connect with host: sc://" in told
+    status(call, "-r", "warehouse")
 
 
 def test_storage_options_come_from_the_profile_and_the_command(

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.engines import factory
+from dbt.adapters.vcs.engines import factory, methods
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse
 
@@ -44,7 +44,7 @@ def test_statements_run_where_the_profile_says(
     (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
     (folder / "profiles.yml").write_text(PROFILES)
     monkeypatch.setattr(factory, "_MAKERS", {"far": lambda blobs, **_: FakeEngine(blobs)})
-    monkeypatch.setattr(factory, "METHODS", ("far",))
+    monkeypatch.setattr(methods, "METHODS", ("far",))
     shown = call("sql", "select * from nowhere.t where true", code=2)
     assert "No query of this engine: select * from nowhere.t where true" in shown.output
 

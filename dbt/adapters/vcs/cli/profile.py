@@ -13,6 +13,7 @@ from dbt.adapters.vcs.cli.options import Settings
 from dbt.adapters.vcs.cli.rendering import render
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.opening import located
+from dbt.adapters.vcs.engines.methods import check_method
 from dbt.adapters.vcs.engines.server_address import with_remote
 from dbt.adapters.vcs.yaml_text import load_yaml
 
@@ -28,7 +29,7 @@ class ProfileTarget:
         branch: The branch that the target publishes to.
         schema: The schema for unqualified names.
         storage_options: Settings of the object store.
-        method: Where rows are computed, one of `engines.factory.METHODS`.
+        method: Where rows are computed, one of `engines.methods.METHODS`.
         spark_config: Settings of Spark, the address of a server with its token among them.
         project: Folder of the dbt project.
     """
@@ -74,13 +75,16 @@ def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> Prof
     type_ = render(found.get("type"), f"type in {place}")
     if type_ != "vcs":
         raise InputError(f"Found type: {type_} in {place}; expected type: vcs. {_HINT}")
+    method = str(render(found.get("method", "session"), f"method in {place}"))
+    # Before host and port, which belong to the method.
+    check_method(method)
     repository = str(render(found.get("repository", "./warehouse"), f"repository in {place}"))
     return ProfileTarget(
         repository=located(repository, project),
         branch=str(render(found.get("branch", "main"), f"branch in {place}")),
         schema=str(render(found.get("schema", "default"), f"schema in {place}")),
         storage_options=_settings(found, "storage_options", place),
-        method=str(render(found.get("method", "session"), f"method in {place}")),
+        method=method,
         spark_config=_engine_settings(found, place),
         project=project,
     )

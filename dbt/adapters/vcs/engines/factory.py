@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.methods import check_method
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.engines.server_address import REMOTE
 
@@ -27,42 +28,19 @@ def make_engine(
 
     Args:
         blobs: The repository's store; the engine reads and writes below its `uri`.
-        method: One of `METHODS`.
+        method: One of `methods.METHODS`.
         settings: The engine's own settings.
         storage_options: The store's own options, credentials among them.
         given: An existing session of the engine to use instead of a private one, if any.
         owner: Whose names the catalog shows, such as `<repository>@<branch>`.
 
     Raises:
-        InputError: There is no such method.
+        InputError: There is no such method, or the settings don't go with it.
     """
     check_method(method, settings)
     return _MAKERS[method](
         blobs, settings=settings, storage_options=storage_options, given=given, owner=owner
     )
-
-
-def method_of(settings: Mapping[str, str] | None) -> str:
-    """Return the method for settings without one."""
-    return "connect" if REMOTE in (settings or {}) else "session"
-
-
-def check_method(method: str, settings: Mapping[str, str] | None = None) -> None:
-    """Check that a profile's method is known, and that it goes with the engine's settings.
-
-    Raises:
-        InputError: It isn't, or it doesn't.
-    """
-    if method not in METHODS:
-        raise InputError(
-            f"method: {method} is not supported by type: vcs yet; expected {', '.join(METHODS)}. "
-            "A cluster is reached through spark_config: {spark.master: ...}."
-        )
-    if method == "session" and REMOTE in (settings or {}):
-        raise InputError(
-            f"A Spark Connect server ({REMOTE}, host) needs method: connect; the profile has "
-            f"method: {method}."
-        )
 
 
 def _spark_here(
@@ -103,5 +81,3 @@ _MAKERS: Final[Mapping[str, Callable[..., Engine]]] = {
     "session": _spark_here,
     "connect": _spark_there,
 }
-METHODS: Final = tuple(_MAKERS)
-"""Where rows can be computed: `session` is Spark in this process, `connect` a server's."""

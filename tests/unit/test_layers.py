@@ -151,6 +151,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {
             "engine_errors",
             "model_frames",
+            "running_tasks",
             "server_address",
             "temporaries",
             "version_mounts",
@@ -368,6 +369,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "cli": (
         {
+            "activity",
             "author",
             "conflict_mode",
             "failure",

@@ -1,37 +1,192 @@
-"""Progress is shown on stderr, as a line that is written again or a line now and then."""
+"""Progress is shown on stderr: a line of a terminal that goes away, or a line now and then."""
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import shutil
+import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from dbt.adapters.vcs.cli.progress_line import ProgressLine
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from tests.unit.tables import Tables
+from tests.unit.warehouse import Warehouse
+
+# Every look at a file takes long, as in a store far away.
+SLOW = """
+import sys, time
+from dbt.adapters.vcs.cli import progress_line
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+
+def slowly(name):
+    real = getattr(LocalBlobs, name)
+    def method(*args, **kwargs):
+        time.sleep({pause})
+        return real(*args, **kwargs)
+    setattr(LocalBlobs, name, method)
+
+for name in ("get", "range", "exists", "modified_at", "create_all"):
+    slowly(name)
+progress_line.ProgressLine.__init__.__kwdefaults__["after"] = {after}
+from dbt.adapters.vcs.cli.root import main
+sys.argv[0] = "dbt-vcs"
+main()
+"""
 
 
-def test_a_terminal_shows_one_line_that_is_taken_away(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("progress") / "repository"
+    warehouse = Warehouse(LocalBlobs(folder, fsync=False))
+    tables = Tables(warehouse)
+    first = tables.entry([tables.block({1: "a", 2: "b"})], key=True)
+    warehouse.repository.create_branch("dev", tables.put(a=first), author="ann")
+    more = [tables.block({1: "a", 2: "b"}), tables.block({3: "c"})]
+    tables.put(a=tables.entry(more, key=True, parents=[first]))
+    tables.put("dev", a=tables.entry([tables.block({1: "x"})], key=True, parents=[first]))
+    return folder
+
+
+def screen(shown: str) -> str:
+    """What is left on a terminal after all that was written to it."""
+    lines, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[\??([\d;]*)([A-Za-z])|(\r\n|\n|\r)|([^\x1b\r\n]+)", shown):
+        count, code, end, text = part
+        if code == "A":
+            row = max(0, row - int(count or 1))
+        elif code == "K":
+            lines[row] = "" if count == "2" else lines[row][:column]
+        elif end:
+            column = 0
+            if end != "\r":
+                row += 1
+                lines.extend([""] * (row + 1 - len(lines)))
+        elif text:
+            lines[row] = (
+                lines[row][:column].ljust(column) + text + lines[row][column + len(text) :]
+            )
+            column += len(text)
+    return "\n".join(lines).strip()
+
+
+def run(arguments: Sequence[str], *, after: float, pause: float) -> tuple[int, str, str]:
+    """Run a command with a terminal as its stderr; return exit code, output, what was written."""
+    mine, its = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW.format(after=after, pause=pause), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=its,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "DBT_VCS_AUTHOR": "ann"},
+    )
+    os.close(its)
+    shown = b""
+    while True:
+        try:
+            part = os.read(mine, 4_096)
+        except OSError:
+            # The last one that had the terminal open has closed it.
+            break
+        if not part:
+            break
+        shown += part
+    os.close(mine)
+    assert process.stdout is not None
+    out = process.stdout.read().decode()
+    process.stdout.close()
+    return process.wait(), out, shown.decode()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("merge", "dev", "main", "--on-conflict", "accept"),
+        ("diff", "main..dev"),
+        ("gc",),
+        ("fsck", "--data"),
+        ("copy", "{repository}", "{other}"),
+        ("export",),
+        ("repair",),
+        ("purge", "shop.a", "--where", "id = 2"),
+        ("restore", "shop.a", "--to", "main~1"),
+        ("optimize", "--all"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_whatever_takes_long_shows_files_and_takes_the_line_away(
+    command: tuple[str, ...], repository: Path, tmp_path: Path
 ) -> None:
+    here = shutil.copytree(repository, tmp_path / "repository")
+    words = [w.format(repository=here, other=tmp_path / "other") for w in command]
+    if command[0] != "copy":
+        words += ["--repository", str(here)]
+    code, out, shown = run(words, after=0.1, pause=0.03)
+    assert (code, bool(out)) == (1 if command[0] == "diff" else 0, True), shown
+    assert re.search(r"read \d+ files?, |Read \d+ of \d+ data files", shown), shown
+    assert screen(shown) == ""
+    assert "\x1b[?25h" in shown, "the cursor is shown again"
+
+
+def test_nothing_is_shown_for_two_seconds(repository: Path) -> None:
+    where = ["--repository", str(repository)]
+    code, out, shown = run(["log", *where], after=2.0, pause=0.0)
+    assert (code, shown) == (0, "") and out
+    code, out, shown = run(["log", "--json", *where], after=0.0, pause=0.05)
+    assert (code, shown) == (0, "") and out
+
+
+def test_an_error_stands_alone(repository: Path) -> None:
+    where = ["--repository", str(repository)]
+    code, out, shown = run(["log", "nothing", *where], after=0.0, pause=0.2)
+    assert (code, out) == (1, "")
+    assert re.search(r"\d s", shown)
+    assert screen(shown).startswith("Error: ")
+
+
+def test_a_line_is_cut_to_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, its = pty.openpty()
+    with os.fdopen(its, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "20")
+        progress = ProgressLine(after=0)
+        progress.show("Read 1 of 2 files that have a long name")
+        progress.begin()
+        shown = ""
+        while "Read 1" not in shown:
+            shown += os.read(mine, 1_000).decode()
+        progress.end()
+        progress.end()
+        shown += os.read(mine, 1_000).decode()
+    os.close(mine)
+    assert "Read 1 of 2 files t…" in shown
+    assert screen(shown) == ""
+
+
+def test_a_terminal_that_can_do_nothing_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    progress = ProgressLine()
-    progress.show("Read 1 of 2")
-    progress.show("Done")
-    progress.clear()
-    progress.clear()
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err == "\rRead 1 of 2\rDone       \r    \r"
+    monkeypatch.setenv("TERM", "xterm")
+    assert ProgressLine().is_live and not ProgressLine(is_quiet=True).is_live
+    monkeypatch.setenv("TERM", "dumb")
+    assert not ProgressLine().is_live
 
 
 def test_elsewhere_lines_are_whole_and_not_too_many(capsys: pytest.CaptureFixture[str]) -> None:
-    often, seldom = ProgressLine(0), ProgressLine(3_600)
+    often, seldom = ProgressLine(seconds=0), ProgressLine(seconds=3_600)
     for number in range(3):
+        often.begin()
         often.show(f"Read {number} of 2")
         seldom.show("never")
     often.clear()
+    often.end()
     assert capsys.readouterr().err == "Read 0 of 2\nRead 1 of 2\nRead 2 of 2\n"
 
 
 def test_an_operation_shows_none(capsys: pytest.CaptureFixture[str]) -> None:
-    ProgressLine(0, is_quiet=True).show("Read")
+    ProgressLine(seconds=0, is_quiet=True).show("Read")
     assert capsys.readouterr().err == ""

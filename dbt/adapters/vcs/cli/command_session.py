@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.cli.activity import FileWatch, WatchedBlobs, activity_text
 from dbt.adapters.vcs.cli.author import find_author
 from dbt.adapters.vcs.cli.json_text import is_listing, print_json, print_jsonl
 from dbt.adapters.vcs.cli.options import Settings, common_options, current_settings
@@ -41,6 +42,7 @@ class CommandSession:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._exported: dict[str, CommitId | None] = {}
+        self._files = FileWatch()
 
     @cached_property
     def target(self) -> ProfileTarget | None:
@@ -69,7 +71,11 @@ class CommandSession:
 
     def blobs(self) -> Blobs:
         """Return the store; there may be no repository in it yet."""
-        return open_blobs(self.location, self.storage_options)
+        return self.watched(open_blobs(self.location, self.storage_options))
+
+    def watched(self, blobs: Blobs) -> Blobs:
+        """Return a store whose files count in the progress of the command, if that is shown."""
+        return WatchedBlobs(blobs, self._files) if self.progress.is_live else blobs
 
     @property
     def location(self) -> str:
@@ -185,6 +191,7 @@ class CommandSession:
 
         With --jsonl each item of the value is one line; `items` are these if the value is no list.
         """
+        self.progress.end()
         if self.settings.jsonl:
             print_jsonl(items if items is not None else value if is_listing(value) else [value])
         elif self.settings.json:
@@ -194,16 +201,25 @@ class CommandSession:
 
     def say(self, blocks: Iterable[Block]) -> None:
         """Print what was done."""
+        self.progress.clear()
         print_blocks(blocks)
 
     def warn(self, lines: Iterable[str]) -> None:
         """Print warnings, separate from the result."""
+        self.progress.clear()
         for text in lines:
             click.echo(text, err=True)
 
+    @cached_property
     def progress(self) -> ProgressLine:
-        """Return where to show how far a long command is."""
-        return ProgressLine()
+        """Where a terminal shows how far a long command is, unless it prints JSON."""
+        is_watched = sys.stderr.isatty()
+        return ProgressLine(self._activity, is_quiet=is_watched and self.prints_json)
+
+    def _activity(self, seconds: float) -> str:
+        from dbt.adapters.vcs.engines.running_tasks import running_tasks
+
+        return activity_text(seconds, self._files.counts, running_tasks())
 
     @property
     def can_ask(self) -> bool:
@@ -224,8 +240,12 @@ def with_session(command: Callable[Concatenate[CommandSession, P], R]) -> Callab
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         ctx = click.get_current_context()
         session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
-        result = command(session, *args, **kwargs)
-        session.export_moved()
+        session.progress.begin()
+        try:
+            result = command(session, *args, **kwargs)
+            session.export_moved()
+        finally:
+            session.progress.end()
         return result
 
     return common_options(update_wrapper(run, command))

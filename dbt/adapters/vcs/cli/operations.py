@@ -101,8 +101,9 @@ class OperationSession(CommandSession):
         """Collect warnings."""
         self.lines.extend(lines)
 
+    @property
     def progress(self) -> ProgressLine:
-        """Return a quiet one: dbt shows what it does itself."""
+        """A quiet one: dbt shows what it does itself."""
         return ProgressLine(is_quiet=True)
 
     @property

@@ -58,6 +58,8 @@ def cat(session: CommandSession, options: CatOptions) -> None:
         raise click.UsageError(
             f"--format {options.format} is not for terminals. Add --output FILE."
         )
+    if options.output is None and sys.stdout.isatty():
+        session.progress.end()
     schema = session.target.schema if session.target else "default"
     repository = session.repository
     table = open_table(

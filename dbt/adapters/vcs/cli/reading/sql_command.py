@@ -52,6 +52,6 @@ def sql(
                 warnings.simplefilter("always", UserWarning)
                 rows = client.sql(text)
             for item in told:
-                click.echo(f"{click.style('Warning:', fg='yellow')} {item.message}", err=True)
+                session.warn([f"{click.style('Warning:', fg='yellow')} {item.message}"])
     shown = RowSet.of(rows, limit or None)
     session.show(shown, rows_text(shown, rows.num_rows))

@@ -23,6 +23,9 @@ def copy(session: CommandSession, source: str, target: str) -> None:
     Others may write meanwhile. A copy that was stopped goes on when it is called again.
     """
     options = dict(session.settings.storage_options)
-    stores = [open_blobs(place, options if "://" in place else {}) for place in (source, target)]
+    stores = [
+        session.watched(open_blobs(place, options if "://" in place else {}))
+        for place in (source, target)
+    ]
     report = copy_repository(*stores)
     session.show(report, copy_text(report))

@@ -45,10 +45,9 @@ def fsck(session: CommandSession, data: bool, sample: float | None, seed: int | 
         raise click.UsageError("--sample can only be used with --data.")
     if seed is not None and sample is None:
         raise click.UsageError("--seed can only be used with --sample.")
-    shown = session.progress()
+    shown = session.progress
 
     def tell(problem: str) -> None:
-        shown.clear()
         if not session.prints_json:
             session.say(problem_text(problem))
 
@@ -57,10 +56,7 @@ def fsck(session: CommandSession, data: bool, sample: float | None, seed: int | 
         seed=random.randrange(_SEEDS) if seed is None else seed,
         progress=lambda done: shown.show(progress_text(done)),
     )
-    try:
-        report = check_repository(session.repository, tell, data=wanted if data else None)
-    finally:
-        shown.clear()
+    report = check_repository(session.repository, tell, data=wanted if data else None)
     session.show(report, fsck_text(report, with_problems=False), report.problems)
     if report.problems:
         raise ShownFailure(DamagedError)

@@ -58,6 +58,7 @@ def _confirm(session: CommandSession, days: float, force: bool) -> None:
     asks = session.can_ask
     if force or asks:
         session.warn(told)
+    session.progress.end()
     if force or (asks and click.confirm("Shorten it?", err=True)):
         return
     raise InputError(unconfirmed(() if asks else told, session.spelled("--force")))

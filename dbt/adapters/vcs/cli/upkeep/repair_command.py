@@ -84,7 +84,7 @@ def _report(
 ) -> RepairReport:
     repository, who = session.repository, session.author
     if copy is not None:
-        other = Repository.open(open_blobs(copy, session.storage_options))
+        other = Repository.open(session.watched(open_blobs(copy, session.storage_options)))
         return fetch(repository, other, author=who, dry_run=dry_run)
     if name is not None:
         return go_back(repository, name, author=who, dry_run=dry_run)

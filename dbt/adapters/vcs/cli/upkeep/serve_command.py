@@ -90,6 +90,7 @@ def serve(session: CommandSession, options: ServeOptions) -> None:
         environment=os.environ,
     )
     if not options.check:
+        session.progress.end()
         serving.run(lambda text: click.echo(text, err=True))
         return
     found = serving.help(session.branch)

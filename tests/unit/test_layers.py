@@ -187,7 +187,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "engines.spark": (
         {"process"},
-        {"file_list", "frames", "session_names"},
+        {"carried_rows", "file_list", "frames", "session_names"},
         {"catalog_relations", "context"},
         {"catalog_signs", "function_builders"},
         {"bypassed"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,6 +35,21 @@ class TableMount:
     entries: tuple[Block | Tombstone, ...] = ()
 
 
+class TableParts(Protocol):
+    """Rows of this process that are gathered one part at a time."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Their columns."""
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield the rows as tables, each built when it is requested."""
+
+
 class VersionMounts(Protocol):
     """Makes versions readable without a name on the branch, and rows of this process, too."""
 
@@ -57,10 +72,11 @@ class VersionMounts(Protocol):
         It never changes.
         """
 
-    def mount_arrow(self, name: str, table: pa.Table) -> str:
-        """Return the quoted name of a temporary view of this session with a table's rows.
+    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
+        """Return the quoted name of a temporary view of this session with rows of this process.
 
-        Mounting another table under the same `name`, an identifier, replaces it.
+        Mounting other rows under the same `name`, an identifier, replaces them. `lasting` allows
+        other views to read them for as long as the engine's session lives.
         """
 
     def mount_deleted(
@@ -76,3 +92,12 @@ class VersionMounts(Protocol):
         whose values the tombstones store, by id. All tombstones must be at the same folder
         depth.
         """
+
+
+def whole_table(rows: pa.Table | TableParts) -> pa.Table:
+    """Return rows as one table."""
+    import pyarrow as pa
+
+    if isinstance(rows, pa.Table):
+        return rows
+    return pa.concat_tables([rows.schema.empty_table(), *rows.parts()])

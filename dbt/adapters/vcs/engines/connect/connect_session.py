@@ -34,7 +34,7 @@ from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of
 from dbt.adapters.vcs.engines.dataframes.writes import write_frame
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
 from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
@@ -215,9 +215,9 @@ class ConnectView(FrameSession):
         """Return the quoted name of a version's own relation, with the table's column names."""
         return self._mount_version("v", mount)
 
-    def mount_arrow(self, name: str, table: pa.Table) -> str:
-        """Return the quoted name of a temporary view with a table's rows."""
-        view = super().mount_arrow(name, table)
+    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
+        """Return the quoted name of a temporary view with rows of this process."""
+        view = super().mount_arrow(name, rows, lasting=lasting)
         self._temporary.mounted.add(name.lower())
         self._temporary.forget()
         return view

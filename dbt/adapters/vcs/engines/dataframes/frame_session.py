@@ -14,7 +14,7 @@ from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts, whole_table
 from dbt.adapters.vcs.rows.quoting import quoted, quoted_relation
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 
@@ -70,10 +70,11 @@ class FrameSession(ABC):
         mount = deletions_mount(tombstones, fields)
         return self.mount_physical(mount), is_listed(tombstones, files)
 
-    def mount_arrow(self, name: str, table: pa.Table) -> str:
-        """Return the quoted name of a temporary view with a table's rows."""
+    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
+        """Return the quoted name of a temporary view with rows of this process."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
+        table = whole_table(rows)
         with self._running.run():
             # Without it Spark reads timestamp_ntz as timestamp.
             schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)

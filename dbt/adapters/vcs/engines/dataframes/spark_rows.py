@@ -41,7 +41,13 @@ class SparkRows:
     """`Rows` over a DataFrame."""
 
     def __init__(
-        self, frame: DataFrame, jobs: Running, text: str, *, is_done: Callable[[], bool]
+        self,
+        frame: DataFrame,
+        jobs: Running,
+        text: str,
+        *,
+        is_done: Callable[[], bool],
+        reads: object = None,
     ) -> None:
         """Take a frame.
 
@@ -50,11 +56,13 @@ class SparkRows:
             jobs: Runs its jobs.
             text: The statement, as Spark was given it.
             is_done: Returns whether the statement is a command, which has run already.
+            reads: What must be kept for as long as the rows may be fetched.
         """
         self._frame = frame
         self._jobs = jobs
         self._text = text
         self._is_done = is_done
+        self._reads = reads
         self.columns = columns_of_schema(frame.schema)
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:

@@ -19,6 +19,7 @@ from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of
 from dbt.adapters.vcs.engines.dataframes.writes import write_frame
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
+from dbt.adapters.vcs.engines.spark.carried_rows import CarriedRows
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
 from dbt.adapters.vcs.engines.spark.context import java_class
@@ -26,10 +27,11 @@ from dbt.adapters.vcs.engines.spark.frames import SparkFrames
 from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
 from dbt.adapters.vcs.engines.spark.session_names import TemporaryNames
 from dbt.adapters.vcs.engines.spark.spark_functions import SparkFunctions
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -43,6 +45,7 @@ class SparkView(FrameSession):
         self._blobs = blobs
         self._jobs = Jobs(spark.sparkContext, label)
         self._functions = SparkFunctions(spark, catalog)
+        self._carried = CarriedRows(spark, outlived=catalog.is_adopted)
         super().__init__(spark, self._jobs, TemporaryNames(spark))
 
     @property
@@ -59,7 +62,13 @@ class SparkView(FrameSession):
         with sending(text), self._jobs.run():
             self._refuse_hidden_write(text)
             frame = self._spark.sql(text)
-            return SparkRows(frame, self._jobs, text, is_done=partial(_is_command, frame))
+            return SparkRows(
+                frame,
+                self._jobs,
+                text,
+                is_done=partial(_is_command, frame),
+                reads=self._carried.files(),
+            )
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
         """Return the columns of a statement's result; nothing is run."""
@@ -170,6 +179,12 @@ class SparkView(FrameSession):
         self.mount_table(name, mount)
         return quoted_relation(name)
 
+    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
+        """Return the quoted name of a temporary view with rows of this process."""
+        with self._jobs.run():
+            self._carried.show(name, rows, lasting=lasting)
+        return quoted(name)
+
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
         """Make a function callable under a name."""
         with sending(function.text), self._jobs.run():
@@ -233,6 +248,11 @@ class SparkView(FrameSession):
             except Py4JError:
                 # No such file system: the statement fails for that, and writes nothing.
                 return location
+
+    def close(self) -> None:
+        """Cancel the running statement, refuse further ones, and give up carried rows."""
+        super().close()
+        self._carried.close()
 
     def _relation(self, quoted_name: str) -> DataFrame:
         return self._spark.table(quoted_name)

@@ -116,6 +116,23 @@ class Writer:
             snapshot, places, self._changed(rest, [live[place] for place in places])
         )
 
+    def _replace(self, snapshot: Snapshot) -> Snapshot:
+        return self.replaced(snapshot)
+
+    def replaced(self, snapshot: Snapshot) -> Snapshot:
+        """Set columns outside the key, as UPDATE does: rows that stay the same are left out."""
+        live = dict(self.world.located(snapshot))
+        others = [f for f in self.shape.schema.fields if f.id not in self.shape.key]
+        fields = self.draw(st.lists(st.sampled_from(others), unique=True, min_size=1, max_size=2))
+        changed: dict[Place, Row] = {}
+        for place in self._some(snapshot):
+            row = live[place] | {field.id: self._value(field, ()) for field in fields}
+            if value_of(row, self.shape.columns) != value_of(live[place], self.shape.columns):
+                changed[place] = row
+        if not changed:
+            return snapshot
+        return self.world.replace(snapshot, changed, [field.id for field in fields])
+
     def _rewrite(self, snapshot: Snapshot) -> Snapshot:
         blocks = self._blocks(snapshot)
         rest = [row for place, row in self.world.located(snapshot) if place[0] not in blocks]
@@ -186,4 +203,4 @@ class Writer:
         return self.draw(st.sampled_from(choices))
 
 
-STEPS = ("append", "delete", "update", "rewrite", "compact", "clone", "restore")
+STEPS = ("append", "delete", "update", "replace", "rewrite", "compact", "clone", "restore")

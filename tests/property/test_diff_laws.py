@@ -1,19 +1,22 @@
 """The laws of diff on random tables and histories, against an oracle on plain dicts."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.delta import Delta, delta
+from dbt.adapters.vcs.core.plan.known_changes import KnownChange, known_changes
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
+from dbt.adapters.vcs.diffs.scanned_changes import known_counts
 from dbt.adapters.vcs.rows.compare.signed import SignedRows, signed_files, signed_rows
 from tests.property.histories import Shape, Writer, shapes
-from tests.property.oracle import Changes, Table, counts_of, signed_diff, value_of, wide_diff
+from tests.property.oracle import Changes, Row, Table, counts_of, signed_diff, value_of, wide_diff
 from tests.property.world import World
 
 
@@ -143,6 +146,71 @@ def test_signed_rows_come_file_by_file_as_they_come_together(
     parts = list(signed_files(repository.blobs, change))
     assert all(len({piece.path for piece in part.located.pieces}) == 1 for part in parts)
     assert sum((places_of(part) for part in parts), Counter()) == places_of(whole)
+
+
+@given(shapes(keyed=True), st.data())
+def test_manifests_tell_what_an_update_changed(shape: Shape, data: st.DataObject) -> None:
+    pair = Pair(shape, data)
+    after = pair.writer.replaced(pair.left)
+    assume(after != pair.left)
+    read = pair.world.repository.objects.segment
+    for sides in ((pair.left, after), (after, pair.left)):
+        change = delta(*sides, read)
+        found = known_changes(change, unique=True, key=shape.key, compared=shape.columns)
+        assert found is not None
+        assert {item.kind for item in found} == {"update_preimage", "update_postimage"}
+
+
+@keyed_or_not
+@given(data=st.data())
+def test_changes_that_manifests_tell_are_the_oracles(keyed: bool, data: st.DataObject) -> None:
+    shape = data.draw(shapes(keyed=keyed))
+    pair = Pair(shape, data)
+    # Most histories have no update that keeps all keys, and says so.
+    for _ in range(data.draw(st.integers(0, 2))):
+        pair.left = pair.writer.replaced(pair.left)
+    for _ in range(data.draw(st.integers(0, 2))):
+        pair.right = pair.writer.replaced(pair.right)
+    change = delta(pair.left, pair.right, pair.world.repository.objects.segment)
+    some = data.draw(st.lists(st.sampled_from(shape.columns), unique=True, min_size=1))
+    columns = [id for id in shape.columns if id in (*some, *shape.key)]
+    found = known_changes(change, unique=keyed, key=shape.key, compared=columns)
+    event("unknown" if found is None else ", ".join(sorted({item.kind for item in found})))
+    if found is None:
+        return
+    kinds = Counter(
+        (item.kind, value_of(row, columns))
+        for item in found
+        for row in rows_of(pair, change, item)
+    )
+    rows = [pair.world.rows(side) for side in (pair.left, pair.right)]
+    expected = wide_diff(*rows, columns, shape.key)
+    assert known_counts(change, found) == tuple(sum(part.values()) for part in expected)
+    assert kinds == Counter(
+        [
+            *(("insert", value) for value in expected.added.elements()),
+            *(("delete", value) for value in expected.removed.elements()),
+            *(("update_preimage", old) for old, _ in expected.modified.elements()),
+            *(("update_postimage", new) for _, new in expected.modified.elements()),
+        ]
+    )
+
+
+def rows_of(pair: Pair, change: Delta, item: KnownChange) -> Iterator[Row]:
+    """Yield the rows of a known change."""
+    world = pair.world
+    for block in (*change.added, *change.removed):
+        if block.path in item.blocks:
+            gone = {
+                position
+                for hole in (*change.deleted, *change.restored)
+                if hole.block == block.path
+                for position, _ in world.images(hole.path, block.path)
+            }
+            rows = enumerate(world.block_rows(block, pair.shape.schema))
+            yield from (row for position, row in rows if position not in gone)
+    for image in item.images:
+        yield from (row for _, row in world.images(image.path, image.block))
 
 
 def places_of(rows: SignedRows) -> Counter[Any]:

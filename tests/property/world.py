@@ -1,6 +1,6 @@
 """A small writer of tables: each way in which a version can come from another one."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.model import (
     Block,
     Derivation,
     Field,
+    Replacement,
     Schema,
     Segment,
     SegmentRef,
@@ -84,6 +85,20 @@ class World:
         """Delete rows by a tombstone and append others, in one step."""
         stone = self._tombstone(snapshot, set(places))
         return self._next(snapshot, "update", added=self._blocks(snapshot, rows), stones=stone)
+
+    def replace(
+        self, snapshot: Snapshot, rows: Mapping[Place, Row], columns: Sequence[str]
+    ) -> Snapshot:
+        """Give rows other values in some columns, and record that each replaces its old one."""
+        added = self._blocks(snapshot, list(rows.values()))
+        stones = self._tombstone(snapshot, set(rows))
+        told = Replacement(
+            blocks=tuple(block.path for block in added),
+            tombstones=tuple(stone.path for stone in stones),
+            rows=len(rows),
+            columns=tuple(columns),
+        )
+        return self._next(snapshot, "update", added=added, stones=stones, replacements=(told,))
 
     def rewrite(
         self, snapshot: Snapshot, blocks: Iterable[str], change: Callable[[Table], Table]
@@ -164,7 +179,7 @@ class World:
                 dead[path] |= positions
         live: list[tuple[Place, Row]] = []
         for block in self.blocks(snapshot):
-            rows = self._block_rows(block, snapshot.schema)
+            rows = self.block_rows(block, snapshot.schema)
             assert len(rows) == block.rows
             live += [
                 ((block.path, position), row)
@@ -174,7 +189,7 @@ class World:
         assert len(live) == snapshot.rows, "a snapshot miscounts its rows"
         return live
 
-    def _block_rows(self, block: Block, schema: Schema) -> Table:
+    def block_rows(self, block: Block, schema: Schema) -> Table:
         table = self._read(block.path)
         columns = {}
         for field in schema.fields:
@@ -188,6 +203,11 @@ class World:
                 column = pa.nulls(block.rows, type_)
             columns[field.id] = column.to_pylist()
         return [{id: values[n] for id, values in columns.items()} for n in range(block.rows)]
+
+    def images(self, path: str, block: str) -> list[tuple[int, Row]]:
+        """Return position and row of what a tombstone deletes from a block."""
+        rows = self._read(path).to_pylist()
+        return [(row[POSITION_COLUMN], row) for row in rows if row[FILE_COLUMN] == block]
 
     def _bytes(self, path: str) -> bytes:
         """Return a file's bytes without counting the read."""
@@ -256,6 +276,7 @@ class World:
         gone: Iterable[str] = (),
         stones: tuple[Tombstone, ...] = (),
         derivations: tuple[Derivation, ...] = (),
+        replacements: tuple[Replacement, ...] = (),
     ) -> Snapshot:
         gone = set(gone)
         refs: list[SegmentRef] = []
@@ -273,9 +294,13 @@ class World:
                 rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=kept)
                 refs.append(self._ref(rest))
         if added or stones:
-            refs.append(
-                self._ref(Segment(blocks=added, tombstones=stones, derivations=derivations))
+            made = Segment(
+                blocks=added,
+                tombstones=stones,
+                derivations=derivations,
+                replacements=replacements,
             )
+            refs.append(self._ref(made))
         return self._made(snapshot, operation, tuple(refs))
 
     def _made(

@@ -218,7 +218,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "diffs": (
         {"change_summary", "diff_query", "matched_columns", "row_diff", "three_plan"},
-        {"shapes", "three_join", "three_query"},
+        {"scanned_changes", "shapes", "three_join", "three_query"},
         {"difference", "three_way"},
         {"diff_inputs", "summaries"},
     ),

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.engines.spark.session import SparkView
+from dbt.adapters.vcs.engines.version_mounts import TableParts
 from dbt.adapters.vcs.handlers.versions import diff_handler
 
 from .conftest import SPARK
@@ -78,9 +78,9 @@ def test_columns_that_nobody_asks_for_are_not_read(
     mounted: list[list[str]] = []
     real = SparkView.mount_arrow
 
-    def mount(self: SparkView, name: str, table: pa.Table) -> Any:
-        mounted.append(table.column_names)
-        return real(self, name, table)
+    def mount(self: SparkView, name: str, rows: TableParts, **named: Any) -> Any:
+        mounted.append(rows.schema.names)
+        return real(self, name, rows, **named)
 
     monkeypatch.setattr(SparkView, "mount_arrow", mount)
     shared.sql("select from_name, diff_type from snapshot_diff('t@one', 't')")

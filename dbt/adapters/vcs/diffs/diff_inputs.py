@@ -78,9 +78,11 @@ class Shaped:
             rows: The result of `rows`, if it was called already.
             name: As `Difference.relation` takes it.
         """
-        rows = self.rows(lambda: session) if rows is None else rows
         if self.three is not None:
+            rows = self.rows(lambda: session) if rows is None else rows
             return self.three.mounted(session, rows, name=name)
+        if rows is None:
+            return self.two.relation(session, self._two_way, name=name)
         return self.two.mounted(session, rows, self._two_way, name=name)
 
     @property

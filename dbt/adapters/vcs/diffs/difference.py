@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
-from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.diff_query import delta_parts, diff_query, signed_part
 from dbt.adapters.vcs.diffs.matched_columns import matched, needs_names
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
-from dbt.adapters.vcs.diffs.shapes import shaped
-from dbt.adapters.vcs.engines.version_mounts import VersionMounts
+from dbt.adapters.vcs.diffs.scanned_changes import Scan, known_counts, scan_query, scannable
+from dbt.adapters.vcs.diffs.shapes import ShapedRows, shaped
+from dbt.adapters.vcs.engines.version_mounts import TableParts, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -28,6 +29,15 @@ from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.worktree.table_version import Version
 
 _OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
+
+_FEW: Final = 20_000
+"""Up to this many changed rows it takes less time to compare them than to mount their files."""
+
+
+class _Known(NamedTuple):
+    delta: Delta
+    comparison: VersionComparison
+    scan: Scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +79,13 @@ class Difference:
         )
 
     def counts(self, *, limits: Limits = LIMITS) -> Counts:
-        """Return the numbers of rows added, removed and modified; raises as `in_process` does."""
+        """Return the numbers of rows added, removed and modified; raises as `in_process` does.
+
+        Nothing is read where manifests know them.
+        """
+        known = self._scan("changes")
+        if known is not None:
+            return known_counts(known.delta, known.scan.changes)
         if self.columns or needs_names(self.before, self.after):
             return self.in_process(limits=limits).counts
         before, after = matched(self.before, self.after)
@@ -77,9 +93,11 @@ class Difference:
 
     def table(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> pa.Table:
         """Return the rows in a shape; compares and raises as `in_process` does."""
-        found = self.in_process(limits=limits)
-        _check_names(found.comparison.fields, shape)
-        return shaped(found, shape)
+        return shaped(self._named(shape, limits), shape)
+
+    def parts(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> ShapedRows:
+        """Return the same rows, gathered one part at a time."""
+        return ShapedRows(self._named(shape, limits), shape)
 
     def by_engine(self, session: VersionMounts, shape: TwoWayShape) -> str:
         """Return the query that compares the rows, and mount what it reads.
@@ -91,6 +109,9 @@ class Difference:
         before, after = matched(self.before, self.after)
         comparison = VersionComparison.of(before, after, self.columns or None)
         _check_names(comparison.fields, shape)
+        scanned = self.scanned(session, shape)
+        if scanned is not None:
+            return scanned
         parts: Iterable[str]
         if needs_names(self.before, self.after):
             parts = [
@@ -101,6 +122,20 @@ class Difference:
             change = delta(before, after, self.repository.objects.segment)
             parts = delta_parts(session, change, comparison)
         return diff_query(parts, comparison, shape)
+
+    def scanned(self, session: VersionMounts, shape: TwoWayShape, *, over: int = -1) -> str | None:
+        """Return the query that only scans files, and mount what it reads; None if there is none.
+
+        Args:
+            session: The session that reads it.
+            shape: The shape of the rows.
+            over: Return None unless there are more rows than this.
+        """
+        known = self._scan(shape, over=over)
+        if known is None:
+            return None
+        _check_names(known.comparison.fields, shape)
+        return scan_query(session, known.delta, known.scan, known.comparison, shape)
 
     def relation(
         self,
@@ -123,15 +158,17 @@ class Difference:
             InputError: There is no such column, or neither version is given.
             UnsupportedError: A column has types that can't be compared.
         """
-        rows = in_process_first(
-            lambda: self.table(shape, limits=limits), lambda: self.by_engine(session, shape)
-        )
+        rows: TableParts | str | None = self.scanned(session, shape, over=_FEW)
+        if rows is None:
+            rows = in_process_first(
+                lambda: self.parts(shape, limits=limits), lambda: self.by_engine(session, shape)
+            )
         return self.mounted(session, rows, shape, name=name)
 
     def mounted(
         self,
         session: VersionMounts,
-        rows: pa.Table | str,
+        rows: pa.Table | TableParts | str,
         shape: TwoWayShape,
         *,
         name: str | None = None,
@@ -142,7 +179,23 @@ class Difference:
         """
         if isinstance(rows, str):
             return f"({rows})"
-        return session.mount_arrow(name or self._name(shape), rows)
+        return session.mount_arrow(name or self._name(shape), rows, lasting=name is None)
+
+    def _scan(self, shape: TwoWayShape, *, over: int = -1) -> _Known | None:
+        if needs_names(self.before, self.after):
+            return None
+        before, after = matched(self.before, self.after)
+        comparison = VersionComparison.of(before, after, self.columns or None)
+        change = delta(before, after, self.repository.objects.segment)
+        if change.rows_added + change.rows_removed <= over:
+            return None
+        scan = scannable(before, after, change, comparison, shape, self.shown)
+        return None if scan is None else _Known(change, comparison, scan)
+
+    def _named(self, shape: TwoWayShape, limits: Limits) -> TableDiff:
+        found = self.in_process(limits=limits)
+        _check_names(found.comparison.fields, shape)
+        return found
 
     def _name(self, shape: TwoWayShape) -> str:
         """Return a name unique to this difference."""

@@ -7,22 +7,26 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.matching import hits
 from dbt.adapters.vcs.rows.compare.net import NetChanges, net_changes, sums, table_columns
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
-from dbt.adapters.vcs.rows.compare.signed import signed_rows
+from dbt.adapters.vcs.rows.compare.signed import SignedRows, signed_rows
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 
 ALL: Final = slice(None)
 """All changes, not a part of them."""
+
+_TYPES: Final = pa.array(["modified", "added", "removed"], pa.string())
+_KINDS: Final = pa.array(["delete", "insert", "update_preimage", "update_postimage"], pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,9 @@ class TableDiff:
         One row per change, for a part of the changes; the missing side's columns are NULL.
         """
         before, after = self.net.before[part], self.net.after[part]
-        names = np.array(["modified", "added", "removed"])
-        types = names[(before < 0) * 1 + (after < 0) * 2]
+        types = (before < 0) * 1 + (after < 0) * 2
         old, new = _taken(self.rows, before), _taken(self.rows, after)
-        columns: dict[str, object] = {"diff_type": pa.array(types.tolist(), pa.string())}
+        columns: dict[str, object] = {"diff_type": _named(types, _TYPES)}
         for name in self.rows.column_names:
             columns[f"from_{name}"] = old.column(name)
             columns[f"to_{name}"] = new.column(name)
@@ -83,16 +86,10 @@ class TableDiff:
         before, after = self.net.before[part], self.net.after[part]
         both = (before >= 0) & (after >= 0)
         pairs = np.stack([before, after], axis=1).ravel()
-        kinds = np.stack(
-            [
-                np.where(both, "update_preimage", "delete"),
-                np.where(both, "update_postimage", "insert"),
-            ],
-            axis=1,
-        ).ravel()
+        kinds = np.stack([both * 2, both * 2 + 1], axis=1).ravel()
         there = pairs >= 0
         table = self.rows.take(pa.array(pairs[there]))
-        return table.add_column(0, "_change_type", pa.array(kinds[there].tolist(), pa.string()))
+        return table.add_column(0, "_change_type", _named(kinds[there], _KINDS))
 
 
 def diff(
@@ -133,7 +130,7 @@ def diff(
         table = signed.read(fields)
         net = net_changes(table_columns(table), signed.sign, comparison.compared, comparison.key)
     else:
-        net = net_changes(signed.columns, signed.sign, comparison.compared, comparison.key)
+        net = _net(change, signed, comparison)
         fields = [field for field in fields if field.name.lower() in shown] or fields[:1]
         table = signed.read(fields)
     left = table if len(net.rows) == table.num_rows else table.take(pa.array(net.rows))
@@ -161,7 +158,15 @@ def count_changes(
         return Counts(change.rows_added, change.rows_removed, 0)
     comparison = VersionComparison.of(before, after)
     signed = signed_rows(repository.blobs, change, limits=limits)
-    return net_changes(signed.columns, signed.sign, comparison.compared, comparison.key).counts
+    return _net(change, signed, comparison).counts
+
+
+def _net(change: Delta, signed: SignedRows, comparison: VersionComparison) -> NetChanges:
+    """Return the net changes; columns are read as far as they are needed."""
+    likely = {id for update in (*change.updates, *change.undone) for id in update.columns}
+    return net_changes(
+        signed.columns, signed.sign, comparison.compared, comparison.key, likely=likely
+    )
 
 
 def _filtered(
@@ -179,6 +184,11 @@ def _filtered(
     return rows.take(pa.array(chosen)), NetChanges(
         net.rows[chosen], net.sign[chosen], net.value[chosen], place[before], place[after]
     )
+
+
+def _named(codes: npt.NDArray[np.int64], names: pa.StringArray) -> pa.Array:
+    """Return the names with the given places."""
+    return names.take(pa.array(codes))
 
 
 def _taken(rows: pa.Table, places: np.ndarray) -> pa.Table:

@@ -130,7 +130,7 @@ class ThreeWay:
         """Return SQL for a relation of the rows, as `Difference.mounted` does."""
         if isinstance(rows, str):
             return f"({rows})"
-        return session.mount_arrow(name or self._name, rows)
+        return session.mount_arrow(name or self._name, rows, lasting=name is None)
 
     def _sides(self, plan: Plan) -> Iterator[tuple[Snapshot, list[str]]]:
         """Yield each side's difference with the names of the columns to compare."""

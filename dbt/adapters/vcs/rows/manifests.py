@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.ids import SegmentId
 from dbt.adapters.vcs.core.model import (
     Block,
     Derivation,
+    Replacement,
     Segment,
     SegmentRef,
     Snapshot,
@@ -98,11 +99,12 @@ def put_segments(
     blocks: Sequence[Block],
     tombstones: Sequence[Tombstone],
     derivations: Sequence[Derivation],
+    replacements: Sequence[Replacement] = (),
 ) -> tuple[SegmentRef, ...]:
     """Write blocks as segments, in order, and return references to them.
 
-    Tombstones go to the first segment. A derivation goes to the segment of its first output, or to
-    the first if no rows were left to write.
+    Tombstones and replacements go to the first segment. A derivation goes to the segment of its
+    first output, or to the first if no rows were left to write.
     """
     refs: list[SegmentRef] = []
     for start in range(0, max(len(blocks), 1 if tombstones or derivations else 0), MAX_BLOCKS):
@@ -116,6 +118,7 @@ def put_segments(
                 for item in derivations
                 if (item.outputs[0] in paths if item.outputs else start == 0)
             ),
+            replacements=tuple(replacements) if start == 0 else (),
         )
         refs.append(put_segment(objects, segment))
     return tuple(refs)

@@ -30,9 +30,6 @@ from dbt.adapters.vcs.worktree.table_version import Version
 PRIMARY_KEY: Final = "primary_key"
 """Table property: the columns of the primary key, separated by commas."""
 
-ENFORCED: Final = "vcs.enforce_primary_key"
-"""Table property: `false` turns off the check of the key; the default is `true`."""
-
 UNIQUE_KEY: Final = "vcs.unique_key"
 """Table property: columns of a model's `unique_key`; the key as long as its values are unique."""
 
@@ -74,11 +71,6 @@ def settled_key(schema: Schema, declared: Sequence[str], properties: dict[str, s
     return []
 
 
-def is_enforced(version: Snapshot) -> bool:
-    """Return whether writes to a table are checked against its primary key."""
-    return bool(version.primary_key) and version.properties.get(ENFORCED, "true") != "false"
-
-
 def check_keys(
     scope: Scope,
     name: RelationName,
@@ -110,7 +102,7 @@ def check_keys(
     Raises:
         InputError: Keys are NULL or not unique; up to five are named.
     """
-    if not is_enforced(version):
+    if not version.is_key_enforced:
         return version.primary_key
     repository = scope.overlay.repository
     fields = version.key
@@ -140,7 +132,7 @@ def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bo
 
     Also true if there are too many rows to check.
     """
-    if not is_enforced(version):
+    if not version.is_key_enforced:
         return False
     fields = version.key
     check = _Check(repository, version, before)

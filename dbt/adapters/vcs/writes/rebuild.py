@@ -16,7 +16,6 @@ from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntr
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.worktree.table_version import Version
-from dbt.adapters.vcs.writes.keys import is_enforced
 from dbt.adapters.vcs.writes.rebuild_stage import difference
 from dbt.adapters.vcs.writes.stage_write import rewritten
 from dbt.adapters.vcs.writes.targets import RowTarget
@@ -121,8 +120,8 @@ def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapsho
 
 def _key(version: Snapshot, before: Snapshot) -> tuple[Field, ...]:
     """Return the columns that identify rows in both versions; empty if there are none."""
-    if version.primary_key != before.primary_key or not is_enforced(version):
+    if version.primary_key != before.primary_key or not version.is_key_enforced:
         return ()
-    if not is_enforced(before):
+    if not before.is_key_enforced:
         return ()
     return version.key

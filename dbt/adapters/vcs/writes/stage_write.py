@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol
 
 from dbt.adapters.vcs.core.errors import InputError, VcsError
-from dbt.adapters.vcs.core.model import Block, SegmentRef, Snapshot, Tombstone
+from dbt.adapters.vcs.core.model import Block, Replacement, SegmentRef, Snapshot, Tombstone
 from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.rows.files.row_files import can_write
 from dbt.adapters.vcs.scope.statement_scope import Scope
@@ -116,7 +116,12 @@ def chosen(
 
 
 def rewritten(
-    scope: Scope, target: RowTarget, stage: Stage, *, key: Sequence[int] | None = None
+    scope: Scope,
+    target: RowTarget,
+    stage: Stage,
+    *,
+    key: Sequence[int] | None = None,
+    updates_only: Collection[str] = (),
 ) -> Rewritten:
     """Apply a stage: write its files, and return the table's new segments.
 
@@ -128,6 +133,8 @@ def rewritten(
         target: The table.
         stage: The row changes.
         key: Given if no row may match several times: the columns, by position, that errors show.
+        updates_only: Given if every row of the stage is an update of its own row of the table:
+            the columns that may get other values, by field id.
 
     Raises:
         InputError: A row matched several times, or a NOT NULL column would get a NULL.
@@ -155,8 +162,22 @@ def rewritten(
         raise
     leaving = choice.gone | {block.path for block in choice.rewritten}
     kept = without_blocks(repository, snapshot.segments, leaving)
-    added = put_segments(repository, blocks, tombstones)
+    replaced: tuple[Replacement, ...] = ()
+    if updates_only and not leaving:
+        replaced = (_replacement(blocks, tombstones, updates_only),)
+    added = put_segments(repository, blocks, tombstones, replacements=replaced)
     return Rewritten((*kept, *added), affected, True)
+
+
+def _replacement(
+    blocks: Sequence[Block], tombstones: Sequence[Tombstone], columns: Iterable[str]
+) -> Replacement:
+    return Replacement(
+        blocks=tuple(block.path for block in blocks),
+        tombstones=tuple(stone.path for stone in tombstones),
+        rows=sum(block.rows for block in blocks),
+        columns=tuple(sorted(columns)),
+    )
 
 
 def _changes(scope: Scope, target: RowTarget, stage: Stage) -> Changes:

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.model import (
     Derivation,
     Origin,
     RelationName,
+    Replacement,
     Segment,
     SegmentRef,
     Snapshot,
@@ -24,7 +25,7 @@ from dbt.adapters.vcs.rows import manifests
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.checks import check_rows
-from dbt.adapters.vcs.writes.keys import check_keys, is_enforced
+from dbt.adapters.vcs.writes.keys import check_keys
 
 JOIN_ABOVE = 32
 """A table with more segments than this gets short ones joined, so that planning stays short."""
@@ -41,13 +42,16 @@ def put_segments(
     blocks: Sequence[Block],
     tombstones: Sequence[Tombstone] = (),
     derivations: Sequence[Derivation] = (),
+    replacements: Sequence[Replacement] = (),
 ) -> tuple[SegmentRef, ...]:
     """Write blocks as segments, in order, and return what a snapshot says of them.
 
-    Tombstones go to the first segment, a derivation to that of its first output, or to the first
-    if nothing was left to write.
+    Tombstones and replacements go to the first segment, a derivation to that of its first output,
+    or to the first if nothing was left to write.
     """
-    return manifests.put_segments(repository.objects, blocks, tombstones, derivations)
+    return manifests.put_segments(
+        repository.objects, blocks, tombstones, derivations, replacements
+    )
 
 
 def without_blocks(
@@ -105,6 +109,7 @@ def _join(repository: Repository, refs: Sequence[SegmentRef]) -> SegmentRef:
             blocks=tuple(block for segment in segments for block in segment.blocks),
             tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
             derivations=tuple(item for segment in segments for item in segment.derivations),
+            replacements=tuple(item for segment in segments for item in segment.replacements),
         ),
     )
 
@@ -162,7 +167,7 @@ def changed(
         created_at=scope.now,
         origin=_continued(snapshot.origin, scope.made_by(), operation),
     )
-    known = is_enforced(snapshot) and version.primary_key == snapshot.primary_key
+    known = snapshot.is_key_enforced and version.primary_key == snapshot.primary_key
     if not (known and keeps_keys):
         key = check_keys(scope, name, version, snapshot, everything=not known)
         version = msgspec.structs.replace(version, primary_key=key)

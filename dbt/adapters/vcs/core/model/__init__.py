@@ -6,7 +6,7 @@ from dbt.adapters.vcs.core.model.forwarding import Forwarding
 from dbt.adapters.vcs.core.model.function import Function, Parameter
 from dbt.adapters.vcs.core.model.ref import RefMove
 from dbt.adapters.vcs.core.model.schema import Field, Schema
-from dbt.adapters.vcs.core.model.segment import Derivation, Segment, SegmentRef
+from dbt.adapters.vcs.core.model.segment import Derivation, Replacement, Segment, SegmentRef
 from dbt.adapters.vcs.core.model.snapshot import Input, Origin, Snapshot
 from dbt.adapters.vcs.core.model.tombstone import Tombstone
 from dbt.adapters.vcs.core.model.tree import (
@@ -41,6 +41,7 @@ __all__ = [
     "Readable",
     "RefMove",
     "RelationName",
+    "Replacement",
     "Run",
     "Scalar",
     "Schema",

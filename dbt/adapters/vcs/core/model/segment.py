@@ -25,6 +25,25 @@ class Derivation(Value, frozen=True, kw_only=True):
     tombstones: tuple[Tombstone, ...] = ()
 
 
+class Replacement(Value, frozen=True, kw_only=True):
+    """An update: blocks whose rows replace deleted rows, one for one.
+
+    Each new row is one of the old rows with other values in some of the columns, in at least one,
+    and in no other column.
+
+    Attributes:
+        blocks: Paths of the blocks with the new rows, and no others.
+        tombstones: Paths of the tombstones whose files have the old rows, and no others.
+        rows: Number of old rows, and of new ones.
+        columns: Field ids of the columns that may have other values.
+    """
+
+    blocks: tuple[str, ...]
+    tombstones: tuple[str, ...]
+    rows: int
+    columns: tuple[str, ...]
+
+
 class Segment(Value, frozen=True, kw_only=True):
     """Blocks and tombstones in the order they were written.
 
@@ -32,11 +51,13 @@ class Segment(Value, frozen=True, kw_only=True):
         blocks: At most MAX_BLOCKS.
         tombstones: Deletions from blocks of any segment of the snapshot.
         derivations: Of blocks in this segment; one that has lost an output no longer applies.
+        replacements: Updates whose new blocks are in this segment or were when it was written.
     """
 
     blocks: tuple[Block, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     derivations: tuple[Derivation, ...] = ()
+    replacements: tuple[Replacement, ...] = ()
 
 
 class SegmentRef(Value, frozen=True, kw_only=True):

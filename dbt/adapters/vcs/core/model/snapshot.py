@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId
 from dbt.adapters.vcs.core.model.schema import Field, Schema
 from dbt.adapters.vcs.core.model.segment import SegmentRef
 from dbt.adapters.vcs.core.model.value import Moment, Value
+
+ENFORCED: Final = "vcs.enforce_primary_key"
+"""Table property: `false` turns off the check of the key; the default is `true`."""
 
 
 class Input(Value, frozen=True, kw_only=True):
@@ -80,6 +85,11 @@ class Snapshot(Value, frozen=True, kw_only=True):
         """The columns of the primary key, in key order; none without one."""
         found = (self.schema.by_id(id) for id in self.primary_key)
         return tuple(field for field in found if field is not None)
+
+    @property
+    def is_key_enforced(self) -> bool:
+        """Whether there is a primary key that every write is checked against."""
+        return bool(self.primary_key) and self.properties.get(ENFORCED, "true") != "false"
 
     @property
     def rows(self) -> int:

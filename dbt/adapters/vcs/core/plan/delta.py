@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dbt.adapters.vcs.core.ids import SegmentId
-from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Snapshot, Tombstone
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Derivation,
+    Replacement,
+    Segment,
+    Snapshot,
+    Tombstone,
+)
 
 ReadSegment = Callable[[SegmentId], Segment]
 
@@ -35,12 +42,22 @@ class Delta(NamedTuple):
     added block is in `deleted`, one from a removed block in `restored`.
 
     The cost depends on the change: shared segments are never read (MatrixOne paper, section 5.1).
+
+    Attributes:
+        added: Blocks that only the second snapshot has.
+        removed: Blocks that only the first one has.
+        deleted: Deletions that only the second one has.
+        restored: Deletions that only the first one has.
+        updates: Updates that segments of the second one tell of; parts of them may be missing.
+        undone: Updates that segments of the first one tell of; the same.
     """
 
     added: tuple[Block, ...]
     removed: tuple[Block, ...]
     deleted: tuple[Deletion, ...]
     restored: tuple[Deletion, ...]
+    updates: tuple[Replacement, ...] = ()
+    undone: tuple[Replacement, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -106,6 +123,8 @@ def delta(
         removed=tuple(gone.blocks.values()),
         deleted=tuple(come.deletions.values()),
         restored=tuple(gone.deletions.values()),
+        updates=tuple(come.replacements),
+        undone=tuple(gone.replacements),
     )
 
 
@@ -116,12 +135,14 @@ class _Side:
         self.blocks: dict[str, Block] = {}
         self.deletions: dict[tuple[str, str], Deletion] = {}
         self.derivations: list[Derivation] = []
+        self.replacements: list[Replacement] = []
         for segment in segments:
             self.blocks.update((block.path, block) for block in segment.blocks)
             for stone in segment.tombstones:
                 for block, rows in stone.targets.items():
                     self.deletions[stone.path, block] = Deletion(stone.path, block, rows, stone)
             self.derivations += segment.derivations
+            self.replacements += segment.replacements
 
 
 def _cancel_derived(written: _Side, other: _Side) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -40,9 +40,10 @@ def update(scope: Scope, statement: Update) -> Outcome:
     """
     target = _target(scope, statement.target)
     blocks = pruning.matching(target.blocks, target.snapshot.schema, statement.conjuncts())
-    result = carried_out(scope, target, statement, blocks)
     keys = set(target.snapshot.primary_key)
-    set_ = {target.snapshot.schema.field(item.column).id for item in statement.assignments}
+    schema = target.snapshot.schema
+    set_ = {found.id for item in statement.assignments if (found := schema.find(item.column))}
+    result = carried_out(scope, target, statement, blocks, updates_only=set_)
     return _outcome(scope, target, result, "update", keeps_keys=keys.isdisjoint(set_))
 
 
@@ -95,6 +96,8 @@ def carried_out(
     blocks: Sequence[Block],
     source_columns: Sequence[str] = (),
     key: Sequence[int] | None = None,
+    *,
+    updates_only: Collection[str] = (),
 ) -> Rewritten:
     """Compute what a statement does to some blocks of a table, and write the result.
 
@@ -105,6 +108,7 @@ def carried_out(
         blocks: The blocks in which rows may change.
         source_columns: The columns of a merge's source.
         key: As for `rewritten`.
+        updates_only: As for `rewritten`.
     """
     columns = [TargetColumn(f.name, f.default, f.type) for f in target.snapshot.schema.fields]
     located = target.located(scope.session, blocks)
@@ -120,7 +124,7 @@ def carried_out(
         query,
         analysing=lambda: reading(scope, statement),
     ) as stage:
-        return rewritten(scope, target, stage, key=key)
+        return rewritten(scope, target, stage, key=key, updates_only=updates_only)
 
 
 def reading(scope: Scope, statement: Update | Delete | Merge) -> AbstractContextManager[None]:

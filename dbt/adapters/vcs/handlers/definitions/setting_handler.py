@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model.snapshot import ENFORCED
 from dbt.adapters.vcs.merges.conflicts.policy import PROPERTY, Mode
-from dbt.adapters.vcs.writes.keys import ENFORCED
 from dbt.adapters.vcs.writes.rebuild import REBUILD
 from dbt.adapters.vcs.writes.stage_write import MODES, WRITE_MODE
 

@@ -99,7 +99,7 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
         )
 
     def in_process() -> Outcome:
-        counts = difference.in_process().counts
+        counts = difference.counts()
         return Outcome(
             rows=ArrowRows(pa.table({name: [count] for name, count in counts._asdict().items()}))
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -48,7 +48,12 @@ class NetChanges:
 
 
 def net_changes(
-    columns: Columns, sign: Positions, compared: Sequence[Field], key: Sequence[Field]
+    columns: Columns,
+    sign: Positions,
+    compared: Sequence[Field],
+    key: Sequence[Field],
+    *,
+    likely: Collection[str] = (),
 ) -> NetChanges:
     """Cancel signed rows, and pair what is left.
 
@@ -64,13 +69,17 @@ def net_changes(
         sign: 1 or -1 for each row.
         compared: The columns whose values are compared.
         key: The columns that pair two rows; without any, none are paired.
+        likely: Field ids of columns in which two rows of one key probably differ.
     """
     if key:
         keys = group_ids(columns(key), len(sign))
         others = [field for field in compared if field not in key]
-        rows, value = _left_of_keys(columns, sign, others, keys)
+        first = [field for field in others if field.id in likely]
+        others = [field for field in others if field.id not in likely]
+        steps = (*fast_first(first), *fast_first(others))
+        rows, value = _left_of_keys(columns, sign, steps, keys)
     else:
-        rows, value = _left(_in_steps(columns, compared), sign)
+        rows, value = _left(_read(columns, fast_first(compared)), sign)
     signs = sign[rows]
     goes, comes = np.flatnonzero(signs < 0), np.flatnonzero(signs > 0)
     pairs = _pairs(keys[rows], goes, comes) if key else (_NONE, _NONE)
@@ -95,8 +104,10 @@ def fast_first(fields: Sequence[Field]) -> tuple[list[Field], list[Field]]:
     return found, [field for field in fields if field not in found]
 
 
-def _in_steps(columns: Columns, fields: Sequence[Field]) -> Iterator[Iterable[pa.ChunkedArray]]:
-    return (columns(step) for step in fast_first(fields) if step)
+def _read(
+    columns: Columns, steps: Iterable[Sequence[Field]]
+) -> Iterator[Iterable[pa.ChunkedArray]]:
+    return (columns(step) for step in steps if step)
 
 
 def _left(steps: Iterable[Iterable[pa.ChunkedArray]], sign: Positions) -> tuple[Positions, Codes]:
@@ -109,7 +120,7 @@ def _left(steps: Iterable[Iterable[pa.ChunkedArray]], sign: Positions) -> tuple[
 
 
 def _left_of_keys(
-    columns: Columns, sign: Positions, compared: Sequence[Field], keys: Codes
+    columns: Columns, sign: Positions, compared: Sequence[Sequence[Field]], keys: Codes
 ) -> tuple[Positions, Codes]:
     """Do the same for keyed rows, reading only a few values of most rows.
 
@@ -119,11 +130,11 @@ def _left_of_keys(
     Args:
         columns: Gives the rows' columns.
         sign: 1 or -1 for each row.
-        compared: The columns whose values are compared within a key.
+        compared: The columns whose values are compared within a key, in steps.
         keys: A number for each row, the same for rows of one key.
     """
     pairs = _pairs(keys, np.flatnonzero(sign < 0), np.flatnonzero(sign > 0))
-    equal = equal_pairs(_in_steps(columns, compared), *pairs)
+    equal = equal_pairs(_read(columns, compared), *pairs)
     alone = np.bincount(keys)[keys] == 1
     crowded = ~alone
     crowded[pairs[0]] = crowded[pairs[1]] = False
@@ -134,7 +145,7 @@ def _left_of_keys(
     several = np.flatnonzero(crowded)
     if len(several):
         chosen = pa.array(several)
-        steps = ([part.take(chosen) for part in step] for step in _in_steps(columns, compared))
+        steps = ([part.take(chosen) for part in step] for step in _read(columns, compared))
         rows, values = _left(chain([[pa.array(keys[several])]], steps), sign[several])
         left[several[rows]] = True
         value[several[rows]] = len(keys) + values

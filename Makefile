@@ -91,6 +91,7 @@ bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark
 
 bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if installed, Dolt; downloads their packages
 	$(BIN)/python benchmarks/peers.py --scale $(SF)
+	$(BIN)/python benchmarks/change_queries.py --scale $(SF)
 
 clean: ## delete what the demo, the benchmarks and campaigns left
 	rm -rf .chaos .demo .interop .s3 benchmarks/results/*.* benchmarks/data integration_tests/data

@@ -78,12 +78,19 @@ def main() -> None:
     print(report.markdown())
 
 
-def measure(entry: Entry, parquet: Path, total: int, sizes: Sequence[int], repeat: int) -> dict:
-    """Run a contender in its own process."""
+def measure(
+    entry: Entry,
+    parquet: Path,
+    total: int,
+    sizes: Sequence[int],
+    repeat: int,
+    *more: str,
+) -> dict:
+    """Run a contender in its own process, with more arguments if any."""
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as work:
         command = [python_of(entry), FOLDER / entry.script[0], *entry.script[1:]]
         command += ["--parquet", parquet, "--total", total, "--repeat", repeat, "--work", work]
-        command += ["--sizes", *sizes]
+        command += ["--sizes", *sizes, *more]
         done = subprocess.run(
             list(map(str, command)), stdout=subprocess.PIPE, text=True, check=False
         )

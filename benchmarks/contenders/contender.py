@@ -6,6 +6,7 @@ imported here. It prints one line of JSON: its versions and its measurements.
 
 import argparse
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -36,6 +37,26 @@ READS = {
         and l_discount between 0.05 and 0.07 and l_quantity < 24""",
 }
 """Queries of a side, by name: Q1 and Q6 are those of TPC-H."""
+
+
+_AFTER = "_change_type = 'update_postimage'"
+QUERIES = {
+    "sum of a column": (
+        f"select count(*), {CHECKSUM.format('l_quantity')} from {{changes}} where {_AFTER}"
+    ),
+    "count": f"select count(*) from {{changes}} where {_AFTER}",
+    "a tenth of the keys": (
+        f"select count(*), {CHECKSUM.format('l_quantity')} from {{changes}} "
+        f"where {_AFTER} and l_orderkey < 600000"
+    ),
+    "all columns, before and after": (
+        "select _change_type, count(*), sum(cast(xxhash64(l_orderkey, l_partkey, l_suppkey, "
+        "l_linenumber, l_quantity, l_extendedprice, l_discount, l_tax, l_returnflag, "
+        "l_linestatus, l_shipdate, l_commitdate, l_receiptdate, l_shipinstruct, l_shipmode, "
+        "l_comment) as decimal(38,0))) from {changes} group by 1 order by 1"
+    ),
+}
+"""Queries on what changed, for Spark: rows with `_change_type`, as Delta's feed has it."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +97,8 @@ class Measured:
         lacks: What it can't do, by the work's name, with the reason.
         seconds: By work and rows changed (0 where none are), all measurements.
         bytes: What a clone and the updates wrote, by work and rows changed.
+        cpu: By query and rows changed, the CPU seconds of all its processes; zeros where the
+            system doesn't tell.
         found: By what is compared and rows changed: values that must be the same everywhere.
     """
 
@@ -84,6 +107,7 @@ class Measured:
     lacks: Mapping[str, str]
     seconds: dict[str, list[float]] = field(default_factory=dict)
     bytes: dict[str, int] = field(default_factory=dict)
+    cpu: dict[str, list[float]] = field(default_factory=dict)
     found: dict[str, str] = field(default_factory=dict)
 
 
@@ -134,6 +158,18 @@ class Contender(ABC):
         """
         raise NotImplementedError(f"{self.name} has no reads: {query}, {side}")
 
+    def check_key(self) -> None:
+        """Have the loaded table's key checked from now on, if there is one."""
+        return
+
+    def changes(self, side: str) -> str:
+        """Return the relation that has what a side changed, in the form of Delta's feed."""
+        raise NotImplementedError(f"{self.name} has no such relation.")
+
+    def ask(self, query: str) -> str:
+        """Return the rows of a query as text."""
+        raise NotImplementedError(f"{self.name} has no such relation.")
+
 
 def run(contender: type[Contender]) -> None:
     """Measure a contender as the command line says, and print what was found."""
@@ -143,6 +179,9 @@ def run(contender: type[Contender]) -> None:
     parser.add_argument("--sizes", type=int, nargs="+", required=True, help="rows to change")
     parser.add_argument("--repeat", type=int, required=True, help="measurements each")
     parser.add_argument("--work", type=Path, required=True, help="an empty folder")
+    parser.add_argument(
+        "--queries", action="store_true", help="measure queries on what changed, and nothing else"
+    )
     options = parser.parse_args()
     measured = _measure(contender(options.work), options)
     print(json.dumps(asdict(measured)), flush=True)
@@ -153,13 +192,33 @@ def _measure(contender: Contender, options: argparse.Namespace) -> Measured:
     start = perf_counter()
     contender.load(options.parquet)
     measured.seconds["load"] = [perf_counter() - start]
+    if options.queries:
+        contender.check_key()
     # The first round warms everything up and is not counted.
     for number in range(-1, options.repeat):
         for rows in options.sizes:
-            _round(contender, measured, rows, options.total, number)
-    if "reads" not in contender.lacks:
+            step = _queries if options.queries else _round
+            step(contender, measured, rows, options.total, number)
+    if not options.queries and "reads" not in contender.lacks:
         _read(contender, measured, options)
     return measured
+
+
+def _queries(contender: Contender, measured: Measured, rows: int, total: int, number: int) -> None:
+    """Change a side, and query what changed; the first query is the first that reads the side."""
+    side = f"asked_{rows}_{number + 1}"
+    contender.clone(side)
+    contender.update(side, Change("l_quantity", 0, rows, total))
+    for name, query in QUERIES.items():
+        for again in ("", ", again"):
+            key = f"{name}{again}, {rows:,}"
+            start, before = perf_counter(), _cpu_seconds()
+            answer = contender.ask(query.format(changes=contender.changes(side)))
+            seconds, cpu = perf_counter() - start, _cpu_seconds() - before
+            if number >= 0:
+                measured.seconds.setdefault(key, []).append(seconds)
+                measured.cpu.setdefault(key, []).append(cpu)
+            measured.found[key] = answer
 
 
 def _read(contender: Contender, measured: Measured, options: argparse.Namespace) -> None:
@@ -203,6 +262,26 @@ def _round(contender: Contender, measured: Measured, rows: int, total: int, numb
     timed("merge", contender.merge, theirs, ours)
     measured.found[f"diff {rows}"] = f"{count} {checksum}"
     measured.found[f"merge {rows}"] = contender.content(ours)
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of all that it started; 0 without /proc."""
+    spent: dict[int, float] = {}
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        pid = int(path.parent.name)
+        spent[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        children.setdefault(int(fields[1]), []).append(pid)
+    left, total = [os.getpid()], 0.0
+    while left:
+        pid = left.pop()
+        total += spent.get(pid, 0.0)
+        left += children.get(pid, [])
+    return total
 
 
 def _size(folder: Path) -> int:

@@ -51,11 +51,17 @@ class Delta(OnSpark):
     def table(self, side: str | None) -> str:
         return side or "lineitem"
 
-    def _changed(self, side: str) -> str:
+    def changes(self, side: str) -> str:
         # Version 0 of a clone is the clone.
+        return f"table_changes('{side}', 1)"
+
+    def ask(self, query: str) -> str:
+        return " ".join(str(value) for row in self.sql(query).collect() for value in row)
+
+    def _changed(self, side: str) -> str:
         return (
             "(select * except (_change_type, _commit_version, _commit_timestamp) "
-            f"from table_changes('{side}', 1) where _change_type = 'update_postimage')"
+            f"from {self.changes(side)} where _change_type = 'update_postimage')"
         )
 
 

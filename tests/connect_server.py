@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,16 +24,19 @@ def free_port() -> int:
 
 
 @contextmanager
-def connect_server(folder: Path, *, conf: Path | None = None) -> Iterator[str]:
+def connect_server(
+    folder: Path, *, conf: Path | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Start a server; yield its address, and stop it by its process id.
 
     Args:
         folder: Where its log and its warehouse are.
         conf: A folder of Spark's settings.
+        settings: More of them; by default Spark runs in the server's own process.
     """
     home = Path(pyspark.__file__).parent
     port = free_port()
-    settings = {
+    all_settings = {
         "spark.master": "local[2]",
         "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",
@@ -43,12 +46,13 @@ def connect_server(folder: Path, *, conf: Path | None = None) -> Iterator[str]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
+        **(settings or {}),
     }
     env = {**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
     if conf is not None:
         env["SPARK_CONF_DIR"] = str(conf)
     command = [str(home / "bin" / "spark-submit")]
-    for key, value in settings.items():
+    for key, value in all_settings.items():
         command += ["--conf", f"{key}={value}"]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "server.log").open("wb") as log:

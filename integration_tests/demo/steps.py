@@ -77,12 +77,15 @@ class Demo:
         shutil.copytree(DATA, self.project / "data")
         self.shell = Shell(folder=self.project, repository=self.repository, say=say)
 
-    def set_up(self, storage: Mapping[str, str], spark: Mapping[str, str]) -> None:
-        """Write storage options and Spark settings into each target of the profile."""
+    def set_up(
+        self, storage: Mapping[str, str], spark: Mapping[str, str], *, method: str = "session"
+    ) -> None:
+        """Write storage options, Spark settings and method into each target of the profile."""
         self._storage, self._spark = storage, spark
         path = self.project / "profiles.yml"
         profiles = yaml.safe_load((PROJECT / "profiles.yml").read_text(encoding="utf-8"))
         for target in profiles["flights"]["outputs"].values():
+            target["method"] = method
             target["storage_options"] = dict(storage)
             target["spark_config"] = {**target["spark_config"], **spark}
         path.write_text(yaml.safe_dump(profiles), encoding="utf-8")

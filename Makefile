@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check smoke conformance nightly chaos s3 interop lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test check smoke conformance nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -45,6 +45,10 @@ chaos: $(VENV)/.test ## kill processes and break the store for MINUTES=5, and ch
 s3: java $(VENV)/.test,demo $(DATA) ## build the demo project on a real S3 server of this machine; needs Go and Maven Central
 	PYTHONPATH=. $(BIN)/python integration_tests/on_s3.py
 
+# A test that hangs for a quarter of an hour ends the run, and the cluster with it.
+cluster: java $(VENV)/.test,demo $(DATA) ## build the demo project, change rows, merge and kill on a Spark cluster of this machine, and build it on a Spark Connect server
+	PYTHONPATH=. $(USUAL) $(BIN)/python -m pytest integration_tests/cluster -o addopts= --basetemp=.cluster \
+	    --durations=0 -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 
 interop: java $(VENV)/.test ## read and write a served repository with Spark and Iceberg and with Trino, and write docs/interop.md; needs Maven Central
 	$(BIN)/python integration_tests/interop/fetch.py
@@ -94,7 +98,7 @@ bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if ins
 	$(BIN)/python benchmarks/change_queries.py --scale $(SF)
 
 clean: ## delete what the demo, the benchmarks and campaigns left
-	rm -rf .chaos .demo .interop .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
+	rm -rf .chaos .cluster .demo .interop .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \

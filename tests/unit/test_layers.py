@@ -54,7 +54,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"branches", "turns"},
         {"landing", "resolver", "snapshotnames"},
         {"repository"},
-        {"tableversions", "retention", "lineage"},
+        {"tableversions", "retention", "origins"},
         {"collection"},
     ),
     "core.model": (

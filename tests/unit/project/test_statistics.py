@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.lineage import introductions
 from dbt.adapters.vcs.core.model import RelationName, Run
+from dbt.adapters.vcs.core.origins.lineage import introductions
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.freshness import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
-from dbt.adapters.vcs.core.lineage import introductions
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.origins.lineage import introductions
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 FAR_BACK: Final = 1_000

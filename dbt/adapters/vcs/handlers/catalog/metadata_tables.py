@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
-from dbt.adapters.vcs.core.lineage import appearances
 from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.origins.lineage import appearances
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merges
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
-from dbt.adapters.vcs.core.lineage import Lineage, Made
 from dbt.adapters.vcs.core.model import Input, RelationName
+from dbt.adapters.vcs.core.origins.lineage import Lineage, Made
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.verbs.reading.log import parse_relation

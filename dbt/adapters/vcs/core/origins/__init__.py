@@ -1,0 +1,1 @@
+"""What versions were made from, and what follows from it."""

@@ -57,6 +57,41 @@ def test_restore_revert_clone_and_undelete(vcs: Call, warehouse: Warehouse) -> N
     assert "is not a version of shop.t" in vcs("restore", "shop.t", "--to", "nix", code=1).output
 
 
+def test_stale_tables_are_listed_with_what_made_them_so(vcs: Call, warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    assert vcs("stale").output == "Every table on main was made from what main shows.\n"
+    raw = tables.entry([tables.block({1: "a"})])
+    daily = tables.entry([], inputs={"shop.raw": raw}, node="model.shop.daily")
+    total = tables.entry([], inputs={"shop.daily": daily}, node="model.shop.total")
+    by_hand = tables.entry([tables.block({7: "x"})], inputs={"shop.raw": raw})
+    tables.put(raw=raw, daily=daily, total=total, by_hand=by_hand)
+    assert vcs("stale", "--select").output == "\n"
+    assert "Stale" not in vcs("status").output
+    newer = tables.entry([tables.block({1: "b"})], parents=[raw])
+    tables.put(raw=newer)
+    old, new = raw.snapshot[:12], newer.snapshot[:12]
+    assert vcs("stale").output.splitlines() == [
+        "shop.by_hand",
+        f"  was made from shop.raw {old}, which is {new} now",
+        "shop.daily  model.shop.daily",
+        f"  was made from shop.raw {old}, which is {new} now",
+        "shop.total  model.shop.total",
+        "  was made from shop.daily, which is stale",
+    ]
+    assert vcs("stale", "main~1").output.startswith("Every table on main~1 was made")
+    chosen = vcs("stale", "--select")
+    assert chosen.stdout == "daily total\n"
+    assert "shop.by_hand is stale, and no node of dbt made it" in chosen.stderr
+    [_, found, _] = json.loads(vcs("stale", "--json").output)
+    assert found["moved"] == [
+        {"relation": "shop.raw", "read": raw.snapshot, "shown": newer.snapshot}
+    ]
+    assert "3 tables were made from other versions than are shown" in vcs("status").output
+    tables.put(raw=None)
+    assert f"shop.raw {old}, which is gone" in vcs("stale").output
+    assert "nope" in vcs("stale", "nope", code=1).output
+
+
 def test_lineage_and_blame(vcs: Call, warehouse: Warehouse) -> None:
     made(warehouse)
     found = json.loads(vcs("lineage", "shop.u", "--json").output)

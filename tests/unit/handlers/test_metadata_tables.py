@@ -60,6 +60,20 @@ def test_history_snapshots_blocks_and_lineage(warehouse: Warehouse) -> None:
     assert {row["node"] for row in told(warehouse, "lineage")} == {None, "model.shop.t"}
 
 
+def test_a_stale_table_has_a_row_for_each_input_that_makes_it_so(warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    one, two = tables.entry([tables.block({1: "a"})]), tables.entry([tables.block({1: "b"})])
+    t = tables.entry([], inputs={"shop.one": one, "shop.two": two}, node="model.shop.t")
+    tables.put(one=one, two=two, t=t, u=tables.entry([], inputs={"shop.t": t}))
+    assert told(warehouse, "stale") == []
+    tables.put(one=two, two=None)
+    assert [tuple(row.values()) for row in told(warehouse, "stale")] == [
+        ("shop.t", "model.shop.t", "shop.one", one.snapshot, two.snapshot, False),
+        ("shop.t", "model.shop.t", "shop.two", two.snapshot, None, False),
+        ("shop.u", None, "shop.t", None, None, True),
+    ]
+
+
 def test_a_merged_version_is_told_of_once(warehouse: Warehouse) -> None:
     warehouse.put(a="1")
     warehouse.branch("feature")

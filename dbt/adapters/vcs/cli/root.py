@@ -69,6 +69,10 @@ COMMANDS = {
     "lineage": Lazy(
         "dbt.adapters.vcs.cli.reading.lineage_command", "Show what a version was built from."
     ),
+    "stale": Lazy(
+        "dbt.adapters.vcs.cli.reading.stale_command",
+        "List tables that were made from other versions than REVISION shows.",
+    ),
     "blame": Lazy(
         "dbt.adapters.vcs.cli.reading.blame_command", "Show which commit last changed a row."
     ),

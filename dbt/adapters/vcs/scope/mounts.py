@@ -233,7 +233,9 @@ class _Showing:
             id = pinned(self._overlay, lambda: self._session, relation, read.at).snapshot
             version = Version.of(self._overlay.repository, self._overlay.snapshot(id))
             mounted[read] = self._session.mount_version(version.mount())
-            self.inputs[f"{relation}@{id}"] = Input(relation=str(relation), snapshot=id)
+            self.inputs[f"{relation}@{id}"] = Input(
+                relation=str(relation), snapshot=id, pinned=True
+            )
             ids.append(id)
         for diff in query.diffs:
             mounted[diff], read_by_diff = diff_in_view(self._overlay, self._session, diff)

@@ -135,7 +135,9 @@ class Scope:
         """Record an input; several versions of one relation are several inputs."""
         self.overlay.read.add(item.relation)
         for read in self._made_on_the_way(item):
-            self.inputs[f"{read.relation}@{read.version}"] = read
+            key = f"{read.relation}@{read.version}"
+            if not read.pinned or key not in self.inputs:
+                self.inputs[key] = read
 
     def _made_on_the_way(self, item: Input) -> tuple[Input, ...]:
         """Return the inputs of a table that the same node made and no commit will show."""

@@ -46,6 +46,12 @@ def status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
             + (f"{counted(held.functions, 'function')}, " if held.functions else "")
             + f"{counted(held.rows, 'row')}, {size(held.bytes)}",
         )
+    if status.stale:
+        what = "table was" if len(status.stale) == 1 else "tables were"
+        yield line(
+            Span("Stale       ", "heading"),
+            f"{len(status.stale)} {what} made from other versions than are shown: dbt-vcs stale",
+        )
     for merge in status.merges:
         left = f"{merge.left} of {counted(merge.conflicts, 'conflict')} not resolved"
         yield line(

@@ -34,10 +34,12 @@ class Point(NamedTuple):
     Attributes:
         relation: The table.
         id: The version; None if the table did not exist then, and so had no rows.
+        is_named: False if it is what the branch shows.
     """
 
     relation: RelationName
     id: SnapshotId | None
+    is_named: bool = True
 
     def snapshot(self, overlay: Overlay) -> Snapshot | None:
         """Return the version."""
@@ -45,7 +47,9 @@ class Point(NamedTuple):
 
     def input(self) -> Input | None:
         """Return the input to record for a query that reads the version."""
-        return None if self.id is None else Input(relation=str(self.relation), snapshot=self.id)
+        if self.id is None:
+            return None
+        return Input(relation=str(self.relation), snapshot=self.id, pinned=self.is_named)
 
 
 class TableText(NamedTuple):
@@ -112,7 +116,7 @@ def find_point(
             have met never did.
     """
     if at is None:
-        return Point(relation, _table(overlay.require(relation), relation))
+        return Point(relation, _table(overlay.require(relation), relation), is_named=False)
     value = at.value.strip()
     braced = value.startswith("{") and value.endswith("}")
     if at.kind == "timestamp" or braced:

@@ -17,7 +17,8 @@ class Input(Value, frozen=True, kw_only=True):
     """One relation that was read to make a snapshot.
 
     Exactly one of `snapshot`, `view`, `function` and `external` is set: the version of a table, of
-    a view, of a function, or the location of files that are not versioned.
+    a view, of a function, or the location of files that are not versioned. It is `pinned` if the
+    statement or a view names the version, which stays the same whatever a branch shows.
     """
 
     relation: str
@@ -25,6 +26,7 @@ class Input(Value, frozen=True, kw_only=True):
     view: str | None = None
     external: str | None = None
     function: str | None = None
+    pinned: bool = False
 
     @property
     def version(self) -> str:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.lineage import appearances
+from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.handlers.catalog.branch_rows import Row, branch_rows
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merges
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of
-from dbt.adapters.vcs.runs.run_branch import run_of, runs
+from dbt.adapters.vcs.runs.run_branch import runs
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.names import Reference
 from dbt.adapters.vcs.worktree.overlay import Overlay
@@ -34,8 +36,6 @@ _TEXTS: Final = pa.list_(_TEXT)
 _MAP: Final = pa.map_(_TEXT, _TEXT)
 _LONG: Final = pa.int64()
 _FLAG: Final = pa.bool_()
-
-Row = tuple[Any, ...]
 
 
 class MetadataTable(NamedTuple):
@@ -108,51 +108,6 @@ def _log(overlay: Overlay) -> Iterator[Row]:
             run.git_sha if run else None,
             list(commit.metadata.items()),
         )
-
-
-def _branches(overlay: Overlay) -> Iterator[Row]:
-    repository = overlay.repository
-    damages: list[DamagedError] = []
-    branches = repository.branches(damages.append)
-    if damages:
-        yield from _damaged_branches(repository, {branch.name for branch in branches})
-    for branch in branches:
-        run = run_of(branch)
-        try:
-            commit = repository.objects.commit(branch.head)
-        except DamagedError as error:
-            yield _damaged_branch(repository, branch.name, branch.head, error)
-            continue
-        yield (
-            branch.name,
-            branch.head,
-            commit.author,
-            commit.committed_at,
-            commit.message,
-            branch.name == repository.default_branch,
-            run is not None,
-            branch.ref.move.by,
-            branch.ref.move.at,
-            branch.ref.move.action,
-        )
-
-
-def _damaged_branches(repository: Repository, whole: set[str]) -> Iterator[Row]:
-    """Yield the branches whose logs are damaged: a row is seen where an error would hide all."""
-    for name in repository.refs.names("heads"):
-        if name not in whole:
-            try:
-                # Else it was deleted.
-                repository.find_branch(name)
-            except DamagedError as error:
-                yield _damaged_branch(repository, name, None, error)
-
-
-def _damaged_branch(
-    repository: Repository, name: str, head: CommitId | None, error: DamagedError
-) -> Row:
-    is_default = name == repository.default_branch
-    return (name, head, None, None, str(error), is_default, False, None, None, "damaged")
 
 
 def _tags(overlay: Overlay) -> Iterator[Row]:
@@ -240,6 +195,16 @@ def _lineage(overlay: Overlay) -> Iterator[Row]:
             )
 
 
+def _stale(overlay: Overlay) -> Iterator[Row]:
+    repository = overlay.repository
+    for item in stale_tables(repository, repository.tree(overlay.base)):
+        node = repository.objects.snapshot(item.snapshot).origin.node
+        for moved in item.moved:
+            yield str(item.relation), node, str(moved.relation), moved.read, moved.shown, False
+        for relation in item.through:
+            yield str(item.relation), node, str(relation), None, None, True
+
+
 def _runs(overlay: Overlay) -> Iterator[Row]:
     repository = overlay.repository
     now = repository.clock()
@@ -300,7 +265,7 @@ RELATIONS: Final[Mapping[str, MetadataTable]] = {
             "moved_at": _TIME,
             "action": _TEXT,
         },
-        _branches,
+        branch_rows,
     ),
     "tags": MetadataTable(
         {"name": _TEXT, "commit": _TEXT, "tagged_by": _TEXT, "tagged_at": _TIME, "note": _TEXT},
@@ -364,6 +329,17 @@ RELATIONS: Final[Mapping[str, MetadataTable]] = {
             "input_function": _TEXT,
         },
         _lineage,
+    ),
+    "stale": MetadataTable(
+        {
+            "relation": _TEXT,
+            "node": _TEXT,
+            "input_relation": _TEXT,
+            "read": _TEXT,
+            "shown": _TEXT,
+            "input_is_stale": _FLAG,
+        },
+        _stale,
     ),
     "runs": MetadataTable(
         {

@@ -144,7 +144,7 @@ def _mounted(scope: Scope, read: Reference) -> str:
         )
     name: RelationName = scope.name(read.name)
     id = pinned(scope.overlay, scope.engine, name, read.at).snapshot
-    scope.note(Input(relation=str(name), snapshot=id))
+    scope.note(Input(relation=str(name), snapshot=id, pinned=True))
     snapshot = scope.overlay.snapshot(id)
     version = Version.of(scope.overlay.repository, snapshot)
     return scope.session.mount_version(version.mount())

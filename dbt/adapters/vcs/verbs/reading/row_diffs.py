@@ -62,7 +62,10 @@ def row_diff_report(
 
 
 def _in_sql(points: tuple[Point, Point]) -> str:
-    old, new = (f"{relation}@{id[:12]}" if id else str(relation) for relation, id in points)
+    old, new = (
+        f"{point.relation}@{point.id[:12]}" if point.id else str(point.relation)
+        for point in points
+    )
     return (
         'With Spark: dbt show --inline "select * from '
         f"snapshot_diff('{old}', '{new}')\"; or show only row counts: --stat"

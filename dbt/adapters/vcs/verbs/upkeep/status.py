@@ -10,6 +10,7 @@ from typing import Final
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
@@ -57,6 +58,8 @@ class RepositoryStatus:
         committed_at: When.
         summary: First line of its message.
         contents: Its contents; None if the branch doesn't exist yet.
+        stale: Tables that were made from other versions than the branch shows; not looked for
+            where something is damaged.
         runs: Runs that are neither published nor resumed, newest first.
         merges: Merges that are waiting for their conflicts to be resolved, by target.
         damaged: What is damaged of branches, tags, waiting merges and the tables, a sentence each.
@@ -74,6 +77,7 @@ class RepositoryStatus:
     contents: CommitContents | None
     runs: tuple[RunSummary, ...]
     merges: tuple[OpenMergeReport, ...]
+    stale: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
 
 
@@ -89,6 +93,7 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
     others = repository.branches(tell)
     tags = len(repository.tags(tell))
     merges = list_open_merges(repository, tell)
+    contents = count_contents(repository, commit, tell) if commit else None
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
@@ -101,11 +106,16 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
         author=commit.author if commit else None,
         committed_at=datetime_of(commit.committed_at) if commit else None,
         summary=commit.summary if commit else None,
-        contents=count_contents(repository, commit, tell) if commit else None,
+        contents=contents,
         runs=tuple(run for run in list_runs(repository) if run.status not in DONE_WITH),
         merges=merges,
+        stale=_stale(repository, found.head) if found and not damaged else (),
         damaged=tuple(damaged),
     )
+
+
+def _stale(repository: Repository, head: CommitId) -> tuple[str, ...]:
+    return tuple(str(item.relation) for item in stale_tables(repository, repository.tree(head)))
 
 
 def count_contents(

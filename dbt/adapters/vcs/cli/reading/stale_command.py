@@ -1,0 +1,32 @@
+"""`dbt-vcs stale`: tables that no longer follow from what a revision shows."""
+
+from __future__ import annotations
+
+import click
+
+from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
+from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.layout.styled import line
+from dbt.adapters.vcs.text.stale_text import stale_text
+from dbt.adapters.vcs.verbs.reading.stale import list_stale, selection
+
+
+@click.command()
+@click.argument("revision", required=False)
+@click.option("--select", is_flag=True, help="Print what dbt's --select takes to build them.")
+@json_option
+@with_session
+def stale(session: CommandSession, revision: str | None, select: bool) -> None:
+    """List tables that were made from other versions than REVISION shows.
+
+    Each comes after those that it was made from. REVISION defaults to the branch in the dbt
+    profile, else the default branch.
+    """
+    at = revision or session.branch
+    found = list_stale(session.repository, at)
+    if not select:
+        session.show(found, stale_text(found, at))
+        return
+    names, others = selection(found)
+    session.show(names, [line(names)])
+    session.warn(f"{name} is stale, and no node of dbt made it." for name in others)

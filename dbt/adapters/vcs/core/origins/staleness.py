@@ -1,0 +1,181 @@
+"""Staleness: tables of a tree that were made from other versions than the tree shows.
+
+A run changed `orders`, another `customers`, and `revenue` was computed from neither pair: no row
+says so, but each version knows what it read (its lineage).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.treereader import TreeReader
+
+_SAME_ROWS: Final = frozenset({"optimize"})
+"""Operations whose version has the rows and columns of the one that it was made from."""
+
+_AFRESH: Final = frozenset({"create", "overwrite", "truncate", "rebuild"})
+"""Operations whose version has nothing of the one before."""
+
+
+class Moved(NamedTuple):
+    """An input of a table that isn't what the tree shows.
+
+    Attributes:
+        relation: The input.
+        read: The version that the table was made from.
+        shown: The version that the tree shows; None if it shows none under this name.
+    """
+
+    relation: RelationName
+    read: str
+    shown: str | None
+
+
+class Stale(NamedTuple):
+    """A table that no longer follows from what the tree shows.
+
+    Attributes:
+        relation: The table.
+        snapshot: Its version.
+        moved: Its inputs that are others now, by name; none if it is stale through others only.
+        through: Its inputs that are stale themselves, by name.
+    """
+
+    relation: RelationName
+    snapshot: SnapshotId
+    moved: tuple[Moved, ...]
+    through: tuple[RelationName, ...]
+
+
+def stale_tables(repository: Repository, tree: TreeReader) -> list[Stale]:
+    """Return the stale tables of a tree, each after those that it was made from.
+
+    A table is stale if one of its inputs (a table, view or function that its last statement read)
+    isn't the version that the tree shows, or is a stale table. What was read at a named version is
+    no input, neither is the table itself, and a clone has none. A statement that reads nothing
+    else, such as an `update`, leaves the inputs of the version before; a merge has those of both
+    sides.
+
+    Raises:
+        DamagedError: The tree, or a version that it shows, is missing or damaged.
+    """
+    shown = {
+        RelationName(schema, name): entry
+        for schema in tree.schemas()
+        for name, entry in tree.relations(schema).items()
+    }
+    tables = {
+        name: entry.snapshot for name, entry in shown.items() if isinstance(entry, TableEntry)
+    }
+    finder = _Finder(repository, shown)
+    inputs = {name: finder.inputs(name, id) for name, id in tables.items()}
+    moved = {name: tuple(finder.moved(items)) for name, items in inputs.items()}
+    reads = {name: sorted({*map(_name, items)} & tables.keys()) for name, items in inputs.items()}
+    stale = _reaching({name for name, items in moved.items() if items}, reads)
+    return [
+        Stale(name, tables[name], moved[name], tuple(filter(stale.__contains__, reads[name])))
+        for name in _in_order(reads)
+        if name in stale
+    ]
+
+
+class _Finder:
+    """Reads what versions were made from, each version once."""
+
+    def __init__(self, repository: Repository, shown: Mapping[RelationName, Entry]) -> None:
+        self._objects = repository.objects
+        self._shown = shown
+
+    def inputs(self, name: RelationName, id: SnapshotId) -> list[Input]:
+        """Return what a table's version was made from, each version of a relation once."""
+        found: dict[tuple[str, str], Input] = {}
+        left, seen = [self._objects.snapshot(id)], {id}
+        while left:
+            snapshot = left.pop()
+            own = [item for item in snapshot.origin.inputs if _counts(item, name)]
+            if snapshot.operation == "clone":
+                continue
+            found.update(((item.relation, item.version), item) for item in own)
+            if not own and snapshot.operation not in _AFRESH:
+                before = [parent for parent in snapshot.parents if parent not in seen]
+                seen.update(before)
+                left += filter(None, map(self._past, before))
+        return [found[key] for key in sorted(found)]
+
+    def moved(self, inputs: list[Input]) -> Iterator[Moved]:
+        """Yield the inputs that are others now."""
+        for item in inputs:
+            entry = self._shown.get(_name(item))
+            if entry is None:
+                yield Moved(_name(item), item.version, None)
+            elif entry.version != item.version and not self._has_same_rows(item, entry):
+                yield Moved(_name(item), item.version, entry.version)
+
+    def _has_same_rows(self, item: Input, entry: Entry) -> bool:
+        if item.snapshot is None or not isinstance(entry, TableEntry):
+            return False
+        return self._rows_of(SnapshotId(item.snapshot)) == self._rows_of(entry.snapshot)
+
+    def _rows_of(self, id: SnapshotId) -> SnapshotId:
+        """Return the version whose rows a version has."""
+        snapshot = self._past(id)
+        while snapshot is not None and snapshot.operation in _SAME_ROWS and snapshot.parents:
+            id = snapshot.parents[0]
+            snapshot = self._past(id)
+        return id
+
+    def _past(self, id: SnapshotId) -> Snapshot | None:
+        """Return a version that the tree need not show, so that it may be collected."""
+        with suppress(DamagedError):
+            return self._objects.snapshot(id)
+        return None
+
+
+def _counts(item: Input, reader: RelationName) -> bool:
+    return item.external is None and not item.pinned and _name(item) != reader
+
+
+def _name(item: Input) -> RelationName:
+    schema, _, identifier = item.relation.partition(".")
+    return RelationName(schema, identifier)
+
+
+def _reaching(
+    found: set[RelationName], reads: Mapping[RelationName, list[RelationName]]
+) -> set[RelationName]:
+    """Return tables, and those that were made from them, over any number of steps."""
+    readers: dict[RelationName, list[RelationName]] = {}
+    for name, items in reads.items():
+        for item in items:
+            readers.setdefault(item, []).append(name)
+    reached, left = set(found), list(found)
+    while left:
+        new = set(readers.get(left.pop(), ())) - reached
+        reached |= new
+        left += new
+    return reached
+
+
+def _in_order(reads: Mapping[RelationName, list[RelationName]]) -> Iterator[RelationName]:
+    """Yield tables after those that they were made from, else by name; a circle is cut open."""
+    done: set[RelationName] = set()
+    for first in sorted(reads):
+        left = [first]
+        entered: set[RelationName] = set()
+        while left:
+            name = left[-1]
+            waiting = [item for item in reads[name] if item not in done and item not in entered]
+            entered.add(name)
+            if waiting:
+                left += reversed(waiting)
+                continue
+            left.pop()
+            if name not in done:
+                done.add(name)
+                yield name

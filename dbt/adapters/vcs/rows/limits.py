@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.model import ColumnStats
 from dbt.adapters.vcs.core.plan.pieces import Piece
 
 
@@ -19,15 +20,20 @@ class Limits(NamedTuple):
     Attributes:
         rows: Rows of all pieces.
         bytes: Their size in block files; for deleted rows a share of the block's size.
+        memory: Bytes that comparing or merging them may take in this process, as `memory_of`
+            estimates it; None for any.
     """
 
     rows: int
     bytes: int
+    memory: int | None = None
 
     def allow(self, pieces: Iterable[Piece]) -> bool:
         """Return whether pieces are within the limits."""
+        pieces = tuple(pieces)
         rows, size = _measured(pieces)
-        return rows <= self.rows and size <= self.bytes
+        fits = self.memory is None or memory_of(pieces) <= self.memory
+        return fits and rows <= self.rows and size <= self.bytes
 
     def check(self, pieces: Iterable[Piece]) -> None:
         """Refuse pieces beyond the limits.
@@ -38,17 +44,59 @@ class Limits(NamedTuple):
         pieces = tuple(pieces)
         if not self.allow(pieces):
             rows, size = _measured(pieces)
+            memory = "" if self.memory is None else f", and {self.memory:,} bytes of memory,"
+            needed = "" if self.memory is None else f", which take {memory_of(pieces):,}"
             raise TooLargeError(
-                f"At most {self.rows:,} rows and {self.bytes:,} bytes are compared without Spark; "
-                f"these are {rows:,} rows and {size:,} bytes. Use a connection that has Spark."
+                f"At most {self.rows:,} rows and {self.bytes:,} bytes{memory} are compared "
+                f"without Spark; these are {rows:,} rows and {size:,} bytes{needed}. Use a "
+                "connection that has Spark."
             )
 
 
-LIMITS: Final = Limits(rows=5_000_000, bytes=256 * 2**20)
-"""Up to here a diff takes seconds, and two gigabytes or so; Spark would take longer."""
+LIMITS: Final = Limits(rows=5_000_000, bytes=256 * 2**20, memory=2 * 2**30)
+"""Up to here a diff takes seconds; Spark would take longer."""
 
-MERGE_LIMITS: Final = Limits(rows=10_000_000, bytes=512 * 2**20)
+MERGE_LIMITS: Final = Limits(rows=10_000_000, bytes=512 * 2**20, memory=4 * 2**30)
 """The same of a merge, which looks at one column after another until rows are told apart."""
+
+
+_ROW: Final = 400
+"""Bytes of memory that a row takes besides its values: places, groups, marks, and their copies."""
+
+_VALUE: Final = 24
+"""Bytes of a value: itself, and its number among the values of the column."""
+
+_CHARACTER: Final = 2.5
+"""Bytes of a character of a text, of which there are up to three copies for a moment."""
+
+_STORED: Final = 3
+"""How many times its size in a file a row takes at least."""
+
+
+def memory_of(pieces: Iterable[Piece]) -> int:
+    """Estimate the bytes that comparing or merging pieces takes, at its peak, in this process.
+
+    It is made from manifests: counts of rows, sizes of files, and the columns that have bounds. A
+    text counts as long as its bounds are, so texts that are much longer than these, and repeat so
+    often that the file is small, take more. A program that does nothing takes 100 MiB besides.
+    """
+    return sum(_memory(piece) for piece in pieces)
+
+
+def _memory(piece: Piece) -> int:
+    if piece.info is None:
+        return _ROW * piece.rows
+    stats = piece.info.stats.values()
+    texts = sum(len(max(_text_bounds(each), key=len)) for each in stats)
+    stored = _STORED * piece.info.bytes / max(1, piece.info.rows)
+    values = _VALUE * len(piece.info.stats) + max(_CHARACTER * texts, stored)
+    return int(piece.rows * (_ROW + values))
+
+
+def _text_bounds(stats: ColumnStats) -> tuple[str, str]:
+    """Return the bounds of a column of texts; empty ones for other columns."""
+    low, high = (bound if isinstance(bound, str) else "" for bound in stats[:2])
+    return low, high
 
 
 def _measured(pieces: Iterable[Piece]) -> tuple[int, int]:

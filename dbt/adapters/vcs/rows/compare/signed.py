@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.plan.pieces import SignedPiece, signed_pieces
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.compare.located import Located, is_among, locate
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,27 @@ class SignedRows:
         sign: 1 or -1.
         located: The place of each row.
         files: Reads them.
+        most: Bytes that the columns which are read may take; None for any.
     """
 
     sign: Positions
     located: Located
     files: Files
+    most: int | None = None
 
     def read(self, fields: Sequence[Field]) -> pa.Table:
-        """Read columns of the rows, named by field id, and no others."""
-        return self.located.read(self.files, fields)
+        """Read columns of the rows, named by field id, and no others.
+
+        Raises:
+            TooLargeError: They take more than was to be expected from manifests.
+        """
+        found = self.located.read(self.files, fields)
+        if self.most is not None and found.nbytes > self.most:
+            raise TooLargeError(
+                f"The {len(self.sign):,} rows to compare take {found.nbytes:,} bytes of memory, "
+                f"and {self.most:,} are allowed without Spark. Use a connection that has Spark."
+            )
+        return found
 
     def columns(self, fields: Sequence[Field]) -> list[pa.ChunkedArray]:
         """Read columns of the rows in the given order, and no others."""
@@ -49,7 +61,9 @@ def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> Signe
     """
     signed = signed_pieces(delta)
     limits.check(item.piece for item in signed)
-    return _rows(Files(blobs, delta.stones), signed)
+    # A comparison holds its columns up to three times.
+    most = None if limits.memory is None else limits.memory // 3
+    return replace(_rows(Files(blobs, delta.stones), signed), most=most)
 
 
 def signed_files(blobs: Blobs, delta: Delta) -> Iterator[SignedRows]:

@@ -80,7 +80,8 @@ def _commits(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
     wanted = name_of(ends.table) if ends.table else None
     relations = [item for item in found.relations if wanted in (None, item.name)]
     # Several small tables at once, large ones one by one, so that they fit into memory together.
-    few = Limits(limits.rows // _AT_ONCE, limits.bytes // _AT_ONCE)
+    memory = None if limits.memory is None else limits.memory // _AT_ONCE
+    few = Limits(limits.rows // _AT_ONCE, limits.bytes // _AT_ONCE, memory)
     drafts = each(lambda change: relation_diff(repository, change, few), relations)
     exact = (
         item if item.is_exact else relation_diff(repository, change, limits)

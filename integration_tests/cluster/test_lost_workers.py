@@ -37,7 +37,7 @@ STATEMENTS = {
     ),
 }
 NEW = {id: {"id": id, "v": id} for id in range(ROWS)}
-SECONDS = 240
+SECONDS = 400
 
 
 class Statement:

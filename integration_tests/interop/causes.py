@@ -30,6 +30,21 @@ _CAUSES: Final = (
         "Tables have no sort order that clients set; dbt's `cluster_by` does that.",
     ),
     (r"chooses the location", "The catalog chooses the location of a table."),
+    (r"chooses where a view", "The catalog chooses the location of a view's metadata."),
+    (
+        r"is written for \w+, and views",
+        "Spark reads the views of a repository, too, so one in another dialect alone is refused.",
+    ),
+    (
+        r"reads the catalog \S+, and views",
+        "Views of a repository read relations of their own branch, so one that names a catalog "
+        "is refused.",
+    ),
+    (r"would read itself", "A view that reads itself is refused."),
+    (
+        r"ViewHistoryEntry|SQLViewRepresentation|List check first element",
+        "A view is shown as it is now, in Spark's dialect, with a number of its own as version.",
+    ),
     (r"catalog serves tables in format version", "The catalog serves format versions 2 and 3."),
     (
         r"can't be a (schema|table)",

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.cli.progress_line import ProgressLine
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -75,14 +77,21 @@ def screen(shown: str) -> str:
     return "\n".join(lines).strip()
 
 
-def run(arguments: Sequence[str], *, after: float, pause: float) -> tuple[int, str, str]:
-    """Run a command with a terminal as its stderr; return exit code, output, what was written."""
+def run(
+    arguments: Sequence[str], *, after: float, pause: float, stop_at: bytes | None = None
+) -> tuple[int, str, str]:
+    """Run a command with a terminal as its stderr; return exit code, output, what was written.
+
+    With `stop_at`, Ctrl-C is pressed once the terminal shows that.
+    """
     mine, its = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", SLOW.format(after=after, pause=pause), *arguments],
         stdout=subprocess.PIPE,
         stderr=its,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "DBT_VCS_AUTHOR": "ann"},
+        # A shell's background jobs ignore Ctrl-C, and so would everything that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(its)
     shown = b""
@@ -95,6 +104,9 @@ def run(arguments: Sequence[str], *, after: float, pause: float) -> tuple[int, s
         if not part:
             break
         shown += part
+        if stop_at is not None and stop_at in shown:
+            process.send_signal(signal.SIGINT)
+            stop_at = None
     os.close(mine)
     assert process.stdout is not None
     out = process.stdout.read().decode()
@@ -138,6 +150,16 @@ def test_nothing_is_shown_for_two_seconds(repository: Path) -> None:
     assert (code, shown) == (0, "") and out
     code, out, shown = run(["log", "--json", *where], after=0.0, pause=0.05)
     assert (code, shown) == (0, "") and out
+
+
+def test_ctrl_c_leaves_one_word_and_the_branch_as_it_was(repository: Path, tmp_path: Path) -> None:
+    here = shutil.copytree(repository, tmp_path / "repository")
+    before = Repository.open(LocalBlobs(here)).branch("main").head
+    words = ["merge", "dev", "main", "--on-conflict", "accept", "--repository", str(here)]
+    code, out, shown = run(words, after=0.0, pause=0.2, stop_at=b"read 2 files")
+    assert (code, out) == (130, ""), shown
+    assert screen(shown) == "Stopped."
+    assert Repository.open(LocalBlobs(here)).branch("main").head == before
 
 
 def test_an_error_stands_alone(repository: Path) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.dataframes.location import exact_files, spark_root
+from dbt.adapters.vcs.engines.dataframes.location import exact_files, hadoop_root, spark_root
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,8 @@ def test_azure_needs_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_memory_is_out_of_reach() -> None:
     with pytest.raises(InputError, match="memory://"):
         spark_root("memory://")
+    assert hadoop_root("memory://", {}) == ""
+    assert hadoop_root("s3://bucket/x", {}) == "s3a://bucket/x"
 
 
 def test_wildcards_in_names_are_names() -> None:

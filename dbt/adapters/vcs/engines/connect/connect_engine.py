@@ -21,7 +21,7 @@ from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
 from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
 from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import storage_settings
-from dbt.adapters.vcs.engines.dataframes.location import exact_files, spark_root
+from dbt.adapters.vcs.engines.dataframes.location import exact_files, hadoop_root, spark_root
 from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING
 from dbt.adapters.vcs.engines.dataframes.session_settings import server_settings
 from dbt.adapters.vcs.engines.dataframes.shared_folder import check_shared
@@ -114,7 +114,8 @@ class ConnectEngine:
 
     def _opened(self, gate: OperationGate) -> SparkSession:
         client = _client()
-        storage = storage_settings(self._root(), self._options, os.environ)
+        place = hadoop_root(self._blobs.uri, self._options)
+        storage = storage_settings(place, self._options, os.environ)
         with self._errors.translated():
             spark: SparkSession = client.SparkSession(
                 connection=self._address.url, hook_factories=[lambda _: gate]

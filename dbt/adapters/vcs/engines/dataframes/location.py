@@ -44,6 +44,15 @@ def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
     )
 
 
+def hadoop_root(uri: str, storage_options: Mapping[str, str]) -> str:
+    """Return the same; empty for a repository in memory, which has no file for Spark to read.
+
+    Raises:
+        InputError: As `spark_root` does, for any other store that Spark can't reach.
+    """
+    return "" if uri.startswith("memory:") else spark_root(uri, storage_options)
+
+
 def exact_files(root: str, folder: str, files: Iterable[str]) -> str:
     """Return one path pattern for files below `<root>/<folder>`, given relative to that folder.
 

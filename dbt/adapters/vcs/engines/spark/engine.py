@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import PATH
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import storage_settings, with_connector
-from dbt.adapters.vcs.engines.dataframes.location import exact_files, spark_root
+from dbt.adapters.vcs.engines.dataframes.location import exact_files, hadoop_root, spark_root
 from dbt.adapters.vcs.engines.dataframes.session_settings import (
     is_local,
     process_settings,
@@ -109,8 +109,9 @@ class SparkEngine:
                 self._adoption = adoption
                 self._root = self._given
             else:
-                settings = with_connector(self._settings, root(), spark_jars(os.environ))
-                storage = storage_settings(root(), self._storage_options, os.environ)
+                place = hadoop_root(self._blobs.uri, self._storage_options)
+                settings = with_connector(self._settings, place, spark_jars(os.environ))
+                storage = storage_settings(place, self._storage_options, os.environ)
                 context = spark_context(process_settings(settings, catalog.warehouse))
                 self._root = private_root(
                     context, session_settings(self._settings, storage, catalog.warehouse)

@@ -142,10 +142,8 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
     from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 
     parts = _split(uri)
-    is_container = parts.scheme in _CONTAINER_AT_ACCOUNT
-    place = parts.netloc if is_container else parts.netloc.rpartition("@")[2]
-    shown = f"{parts.scheme}://{place}{parts.path}".rstrip("/")
-    has_user = "@" in parts.netloc and not is_container
+    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
+    has_user = "@" in parts.netloc and parts.scheme not in _CONTAINER_AT_ACCOUNT
     if has_user or ":" in parts.netloc:
         raise InputError(
             f"The repository {shown_location(uri)} names a user in its location. Credentials "
@@ -171,7 +169,8 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
             f"The repository {shown} can't be opened: {plain(error, hidden)}. "
             "Check the location and `storage_options`."
         ) from None
-    return CloudBlobs(store, shown)
+    # What was opened is no secret: a container stands there, and Spark needs it.
+    return CloudBlobs(store, f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/"))
 
 
 def _flag(name: str, value: str) -> bool:

@@ -39,9 +39,10 @@ pytestmark = pytest.mark.spark
 NOTHING = Limits(rows=-1, bytes=-1)
 NAME = RelationName("s", "t")
 # An example takes seconds: few are tried, and to make a failing one smaller would take an hour.
+PHASES = (Phase.explicit, Phase.generate)
 FEW = settings(
     max_examples=max(1, settings().max_examples // 25),
-    phases=(Phase.explicit, Phase.generate),
+    phases=PHASES,
     suppress_health_check=[HealthCheck.too_slow],
 )
 

@@ -54,8 +54,9 @@ def found(shelf: Shelf, version: str | None, name: RelationName = T) -> Point:
 )
 def test_a_version(shelf: Shelf, version: str | None, revision: str) -> None:
     point = found(shelf, version)
-    assert point == Point(T, shown(shelf, revision))
+    assert point == Point(T, shown(shelf, revision), is_named=version is not None)
     assert point.input().snapshot == point.id
+    assert point.input().pinned == (version is not None)
 
 
 def test_what_the_branch_shows_is_what_the_statement_left(shelf: Shelf) -> None:

@@ -92,18 +92,11 @@ def session_settings(
         warehouse: The folder of Spark's own tables.
     """
     master = user.get("spark.master", "local[*]")
-    chosen = {key: value for key, value in user.items() if key.startswith("spark.sql.")}
-    hadoop = {
-        key.removeprefix("spark.hadoop."): value
-        for key, value in user.items()
-        if key.startswith("spark.hadoop.")
-    }
     return (
         session_defaults(master)
         | {"spark.sql.warehouse.dir": warehouse, VERIFY_PAGES: "true"}
         | dict(storage)
-        | hadoop
-        | chosen
+        | _of_sessions(user)
         | COMMIT_PROTOCOL
         | {"spark.sql.catalogImplementation": "in-memory"}
     )
@@ -115,12 +108,6 @@ def server_settings(user: Mapping[str, str]) -> dict[str, str]:
     Raises:
         InputError: The user sets something that belongs to the server.
     """
-    chosen = {key: value for key, value in user.items() if key.startswith("spark.sql.")}
-    hadoop = {
-        key.removeprefix("spark.hadoop."): value
-        for key, value in user.items()
-        if key.startswith("spark.hadoop.")
-    }
     others = sorted(
         key
         for key in user
@@ -132,7 +119,16 @@ def server_settings(user: Mapping[str, str]) -> dict[str, str]:
             "what doesn't begin with spark.sql. or spark.hadoop., and set it where the server is "
             "started."
         )
-    return session_defaults("") | {VERIFY_PAGES: "true"} | hadoop | chosen | COMMIT_PROTOCOL
+    return session_defaults("") | {VERIFY_PAGES: "true"} | _of_sessions(user) | COMMIT_PROTOCOL
+
+
+def _of_sessions(user: Mapping[str, str]) -> dict[str, str]:
+    """Return the user's settings that sessions take, Hadoop's by Hadoop's names."""
+    return {
+        key.removeprefix("spark.hadoop."): value
+        for key, value in user.items()
+        if key.startswith(("spark.sql.", "spark.hadoop."))
+    }
 
 
 def session_defaults(master: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ notes each attempt of a task, and whether files of another attempt were there wh
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,14 @@ class Faltering:
     def attempts(self) -> list[tuple[int, int]]:
         """Return each attempt as its task's and its own number, sorted."""
         return sorted((note["task"], note["attempt"]) for note in self._noted())
+
+    def repeated(self) -> set[int]:
+        """Return the tasks that ran more than once, also those whose whole stage did.
+
+        A stage that is run again counts the attempts of its tasks from zero.
+        """
+        ran = Counter((note["stage"], note["task"]) for note in self._noted())
+        return {task for (_, task), times in ran.items() if times > 1}
 
     def leftovers(self) -> set[int]:
         """Return the tasks of which an attempt began beside the files of another."""

@@ -11,9 +11,10 @@ def running_tasks() -> tuple[int, int] | None:
     Returns:
         None if no stage runs, or this process has no Spark of its own. Spark is not loaded.
     """
-    pyspark = sys.modules.get("pyspark")
-    context = None if pyspark is None else pyspark.SparkContext._active_spark_context
-    if context is None or context._jsc is None:
+    # Another thread may be importing pyspark or starting Spark: each may be there in part only.
+    spark = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    context = getattr(spark, "_active_spark_context", None)
+    if context is None or getattr(context, "_jsc", None) is None:
         return None
     from py4j.protocol import Py4JError
 

@@ -29,6 +29,7 @@ class StatementJobs(ABC):
             StatementError: Spark failed; the message is Spark's.
             CancelledError: The block failed after `cancel` was called, or `_check` raised it.
             EngineError: The session is closed.
+            KeyboardInterrupt: Ctrl-C was pressed, whatever PySpark made of it.
         """
         mark = self._current()
         if mark is not None:
@@ -44,6 +45,9 @@ class StatementJobs(ABC):
         except Exception as error:
             if self._cancelled[mark]:
                 raise CancelledError() from error
+            if _is_interrupted(error):
+                self._stop([mark])
+                raise KeyboardInterrupt from error
             raise
         except BaseException:
             # Ctrl-C ends only the wait for Spark's answer; Spark itself goes on.
@@ -110,3 +114,16 @@ class StatementJobs(ABC):
         self._here.mark = None
         with self._lock:
             del self._cancelled[mark]
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Return whether an error was raised on the way out of a block that Ctrl-C ended.
+
+    PySpark cancels all jobs at Ctrl-C, and then reads their results once more: the error that it
+    finds there hides the interruption.
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False

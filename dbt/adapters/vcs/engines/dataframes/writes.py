@@ -146,3 +146,5 @@ def _discard(blobs: Blobs, folder: str) -> None:
     with suppress(VcsError):
         for info in list(blobs.walk(folder)):
             blobs.delete(info.path)
+        # A local store also removes the folder, which Spark may have left without a file.
+        blobs.delete(f"{folder}/none")

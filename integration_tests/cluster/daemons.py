@@ -100,6 +100,15 @@ def wait_for(
     raise AssertionError(complaint())
 
 
+def run_of(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Wait for a command's end; return its exit code and what it printed."""
+    try:
+        said, _ = process.communicate(timeout=2 * START_SECONDS)
+    finally:
+        process.kill()
+    return process.returncode, said
+
+
 def _end_with_parent() -> None:
     # A test run that is killed must not leave a cluster behind.
     if sys.platform == "linux":

@@ -70,7 +70,8 @@ class Demo:
         self._storage: Mapping[str, str] = {}
         self._spark: Mapping[str, str] = {}
         leave_out = shutil.ignore_patterns(
-            "demo", "data", "target", "logs", "warehouse", "__pycache__", ".*"
+            *("cluster", "demo", "interop", "*.py"),
+            *("data", "target", "logs", "warehouse", "__pycache__", ".*"),
         )
         shutil.copytree(PROJECT, self.project, ignore=leave_out)
         prepare(DATA)

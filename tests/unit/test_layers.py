@@ -273,7 +273,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "verbs": (
         {"left_runs", "revision_names", "row_set", "sessions"},
-        {"reading", "sources"},
+        {"bisecting", "reading", "sources"},
         {"changing", "refs"},
         {"erasing", "upkeep"},
     ),
@@ -313,6 +313,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "text": (
         {
+            "bisect_text",
             "branch_text",
             "change_text",
             "export_text",
@@ -396,6 +397,21 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"reading", "refs", "changing", "upkeep"},
         {"root"},
         {"operations"},
+    ),
+    "cli.reading": (
+        {
+            "bisect_command",
+            "blame_command",
+            "cat_command",
+            "conflicts_command",
+            "diff_command",
+            "lineage_command",
+            "log_command",
+            "reflog_command",
+            "show_command",
+            "sql_command",
+            "stale_command",
+        },
     ),
 }
 # They carry out any statement, or give a session away.

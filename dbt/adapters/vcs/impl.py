@@ -259,6 +259,8 @@ class VcsAdapter(SparkAdapter):
                 repository=repository,
                 author=environment.invocation.author,
                 branch=environment.credentials.branch,
+                schema=environment.credentials.schema,
+                engine_settings=environment.credentials.spark_config,
                 engine=lambda: environment.make_engine(repository),
                 rules=environment.rules(),
             )

@@ -21,3 +21,9 @@ PROFILE: Final = "DBT_PROFILE"
 
 TARGET: Final = "DBT_TARGET"
 """As in dbt: the target, unless `--target` is given. Default: the one the profile names."""
+
+TARGET_PATH: Final = "DBT_TARGET_PATH"
+"""As in dbt: the folder that dbt writes to. Default: the one the project names, else `target`."""
+
+CACHE: Final = "XDG_CACHE_HOME"
+"""Folder of caches: what `dbt-vcs bisect` learned is in `dbt-vcs/bisect`. Default: `~/.cache`."""

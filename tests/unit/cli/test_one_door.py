@@ -215,6 +215,20 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("stale", {}, ""),
     ("stale", {"revision": "dev", "select": True}, "dev --select"),
     ("stale", {"revision": "nope"}, "nope"),
+    (
+        "bisect",
+        {"good": "v1", "sql": "select * from shop.t where id = 9"},
+        "v1 --sql 'select * from shop.t where id = 9'",
+    ),
+    (
+        "bisect",
+        {"good": "main~1", "bad": "main", "sql": "select * from shop.a where v = '2'"},
+        "main~1 main --sql \"select * from shop.a where v = '2'\"",
+    ),
+    ("bisect", {"good": "main", "bad": "v1", "sql": "1 = 1"}, "main v1 --sql '1 = 1'"),
+    ("bisect", {"good": "v1", "test": "nope", "bad": "dev"}, "v1 dev --test nope"),
+    ("bisect", {"good": "v1"}, "v1"),
+    ("bisect", {"good": "nope", "sql": "1 = 1"}, "nope --sql '1 = 1'"),
     ("blame", {"relation": "shop.t", "key": {"id": 1}}, "shop.t -k id=1"),
     ("blame", {"relation": "shop.t", "key": {"id": "1"}, "at": "dev"}, "shop.t -k id=1 --at dev"),
     ("blame", {"relation": "shop.t"}, "shop.t"),
@@ -310,7 +324,7 @@ def by_command(warehouse: Warehouse, rules: Rules, verb: str, line: str) -> tupl
     """Run the command; return whether it was refused, and what it said."""
     session = CommandSession(Settings())
     session.repository, session.rules = warehouse.repository, rules
-    session.branch, session.author = "main", "bob"
+    session.branch, session.author, session.target = "main", "bob", None
     done = CliRunner().invoke(main, [verb, *shlex.split(line)], obj=session)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.output
     is_refused = done.exit_code != 0 and (verb, done.exit_code) != ("diff", 1)
@@ -344,12 +358,19 @@ def test_every_verb_is_held_to_the_law() -> None:
     ("verb", "arguments", "line"), CASES, ids=[f"{verb} {line}".strip() for verb, _, line in CASES]
 )
 def test_command_and_operation_do_and_refuse_the_same(
-    monkeypatch: pytest.MonkeyPatch, rules: Rules, verb: str, arguments: dict[str, Any], line: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    rules: Rules,
+    verb: str,
+    arguments: dict[str, Any],
+    line: str,
 ) -> None:
     def run(call: Callable[[Warehouse], tuple[bool, str]]) -> tuple[bool, str, dict[str, bytes]]:
         numbers = random.Random(7)
         monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=numbers.getrandbits(128)))
         warehouse = stocked()
+        # What one run learned about equal versions would be known to the other.
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         refused, said = call(warehouse)
         return refused, said, files(warehouse)
 

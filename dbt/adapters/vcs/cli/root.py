@@ -73,6 +73,10 @@ COMMANDS = {
         "dbt.adapters.vcs.cli.reading.stale_command",
         "List tables that were made from other versions than REVISION shows.",
     ),
+    "bisect": Lazy(
+        "dbt.adapters.vcs.cli.reading.bisect_command",
+        "Find the commit, run and model that broke a condition.",
+    ),
     "blame": Lazy(
         "dbt.adapters.vcs.cli.reading.blame_command", "Show which commit last changed a row."
     ),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from dbt.adapters.vcs.core.history.graph import (
     all_merge_bases,
     ancestors,
     is_ancestor,
     merge_bases,
+    only_reached,
 )
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Commit
@@ -45,6 +46,10 @@ class CommitGraph:
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
         """Return whether a commit is in the history of another one, or is that one."""
         return is_ancestor(commit, descendant, self._parents, self._age)
+
+    def only_reached(self, commit: CommitId, others: Iterable[CommitId]) -> list[CommitId]:
+        """Return what a commit reaches and none of others does, children before parents."""
+        return only_reached(commit, others, self._parents, self._age)
 
     def latest(self, commits: tuple[CommitId, ...]) -> int:
         """Return the time of the latest of some commits."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dbt.adapters.vcs.core.branches import (
     DEMANDS,
@@ -373,3 +373,7 @@ class Repository:
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
         """Return whether a commit is in the history of another one, or is that one."""
         return self._graph.is_ancestor(commit, descendant)
+
+    def only_reached(self, commit: CommitId, others: Iterable[CommitId]) -> list[CommitId]:
+        """Return what a commit reaches and none of others does, children before parents."""
+        return self._graph.only_reached(commit, others)

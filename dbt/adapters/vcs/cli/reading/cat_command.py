@@ -60,11 +60,10 @@ def cat(session: CommandSession, options: CatOptions) -> None:
         )
     if options.output is None and sys.stdout.isatty():
         session.progress.end()
-    schema = session.target.schema if session.target else "default"
     repository = session.repository
     table = open_table(
         repository,
-        relation_of_text(options.relation, schema),
+        relation_of_text(options.relation, session.schema),
         repository.resolve(session.branch),
         options.at,
     )

@@ -37,12 +37,12 @@ def sql(
     texts = split(sys.stdin.read() if statement == "-" else statement)
     if not texts:
         raise InputError("Expected a statement, found only white space and comments.")
-    target, target_branch = session.target, branch or session.branch
+    target_branch = branch or session.branch
     with Client.on(
         session.repository,
         target_branch,
         lambda _: session.engine(),
-        schema=schema or (target.schema if target else "default"),
+        schema=schema or session.schema,
         author=session.author,
     ) as client:
         for text in texts:

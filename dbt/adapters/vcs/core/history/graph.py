@@ -80,6 +80,35 @@ def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = 
     return sorted(set(candidates) - redundant)
 
 
+def only_reached(
+    node: N, others: Iterable[N], parents_of: ParentsOf[N], age_of: AgeOf[N]
+) -> list[N]:
+    """Return what a node reaches and none of the others does, children before parents.
+
+    This is git's `others..node`. The age of each node must be above that of its parents, so that
+    only nodes younger than the oldest result are visited, and a few more.
+    """
+    queue: _Queue[N] = _Queue(age_of)
+    excluded = set(others)
+    for start in (*excluded, node):
+        queue.push(start)
+    live = {node} - excluded
+    found: list[N] = []
+    while live:
+        at = queue.pop()
+        live.discard(at)
+        if at not in excluded:
+            found.append(at)
+        for parent in parents_of(at):
+            queue.push(parent)
+            if at in excluded:
+                excluded.add(parent)
+                live.discard(parent)
+            elif parent not in excluded:
+                live.add(parent)
+    return found
+
+
 def all_merge_bases(nodes: Collection[N], parents_of: ParentsOf[N], age_of: AgeOf[N]) -> set[N]:
     """Return the merge bases of all pairs of some nodes, in one walk of the graph.
 

@@ -1,0 +1,1 @@
+"""Bisection: the commit, run and model that broke a condition."""

@@ -7,8 +7,10 @@ its descendants. Next is looked at the node that splits the suspects most evenly
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from itertools import chain
 from typing import Final, Generic, TypeVar
 
 from dbt.adapters.vcs.core.history.graph import ParentsOf
@@ -122,13 +124,20 @@ class _Search(Generic[N]):
     def _weights(self) -> dict[N, int]:
         """Return of how many suspects without twins each one is a descendant, itself included."""
         weights: dict[N, int] = {}
-        live = set(self._suspects)
+        children = Counter(chain.from_iterable(self._parents[node] for node in self._suspects))
+        # A set of ancestors is a number with a bit for each, dropped after the last child.
+        reached: dict[N, int] = {}
+        bit = 1
         for node in reversed(self._suspects):
-            above = [parent for parent in self._parents[node] if parent in live]
-            own = int(node not in self._twins)
-            if len(above) > 1:
-                reached = self._reached(node) & live
-                weights[node] = sum(item not in self._twins for item in reached)
-            else:
-                weights[node] = own + (weights[above[0]] if above else 0)
+            mask = 0
+            if node not in self._twins:
+                mask, bit = bit, bit << 1
+            for parent in self._parents[node]:
+                mask |= reached.get(parent, 0)
+                children[parent] -= 1
+                if not children[parent]:
+                    reached.pop(parent, None)
+            if children[node]:
+                reached[node] = mask
+            weights[node] = mask.bit_count()
         return weights

@@ -70,7 +70,7 @@ class Demo:
         self._storage: Mapping[str, str] = {}
         self._spark: Mapping[str, str] = {}
         leave_out = shutil.ignore_patterns(
-            *("cluster", "demo", "interop", "*.py"),
+            *("cluster", "demo", "interop"),
             *("data", "target", "logs", "warehouse", "__pycache__", ".*"),
         )
         shutil.copytree(PROJECT, self.project, ignore=leave_out)

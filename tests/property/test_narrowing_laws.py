@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
@@ -23,9 +23,10 @@ from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash, keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, Narrowing
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import Pick, RowPolicy
+from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, RowPolicy, Seen
 from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
@@ -68,6 +69,7 @@ class Place:
         dry_run: bool = False,
         candidates: Limits | None = None,
         only: Pick | None = None,
+        decisions: tuple[Decided, ...] = (),
     ) -> TableMerged | Clash:
         """Merge a fork; return what it came to."""
         work = TableMerge(
@@ -78,6 +80,7 @@ class Place:
             mode=mode,
             dry_run=dry_run,
             only=only,
+            decisions=decisions,
         )
         return merge_tables(
             self.repository, work, lambda: self.session, limits=limits, candidates=candidates
@@ -169,6 +172,55 @@ def test_an_engine_picks_the_same_rows(place: Place, keyed: bool, data: st.DataO
         assert there.picked == here.picked
 
 
+@pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
+@FEW
+@given(data=st.data())
+def test_an_engine_follows_the_same_choices(
+    place: Place, keyed: bool, data: st.DataObject
+) -> None:
+    fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)
+    mode = data.draw(st.sampled_from(list(Mode)))
+    decisions = tuple(choices(fork, keyed, data.draw))
+    here = outcome(lambda: place.merge(fork, mode, LIMITS, decisions=decisions))
+    there = outcome(
+        lambda: place.merge(fork, mode, NOTHING, candidates=NOTHING, decisions=decisions)
+    )
+    if isinstance(here, str) or isinstance(there, str):
+        assert there == here
+    else:
+        assert told(fork, there) == told(fork, here)
+
+
+def choices(fork: Fork, keyed: bool, draw: Callable[..., Any]) -> Iterator[Decided]:
+    """Choose for some keys, also for those that nobody changed, and for some twice."""
+    by, columns = fork.shape.key or fork.shape.columns, fork.shape.columns
+    sides = [fork.world.rows(side) for side in (fork.base, fork.ours, fork.theirs)]
+    every = [row for rows in sides for row in rows]
+    if not every:
+        return
+    for row in draw(st.lists(st.sampled_from(every), max_size=6)):
+        key = tuple(row[id] for id in by)
+        if not keyed:
+            yield Decided(key, draw(st.sampled_from(SIDES_ONLY)))
+            continue
+        choice = draw(st.sampled_from([*SIDES_ONLY, Choice.DELETE, Choice.CUSTOM]))
+        own = [item for item in sides[1] if tuple(item[id] for id in by) == key]
+        seen = draw(st.sampled_from([None, Seen(None), *(Seen(item) for item in (*own, row))]))
+        # A value of another row fits the column's type.
+        other = draw(st.sampled_from(every))
+        given = {name: other[name] for name in columns if name not in by}
+        yield Decided(key, choice, given if choice is Choice.CUSTOM else None, seen)
+
+
+def outcome(merged: Callable[[], TableMerged | Clash]) -> TableMerged | Clash | str:
+    """Return what a merge came to, or the words of its error."""
+    try:
+        return merged()
+    except (ConflictError, InputError) as error:
+        return str(error)
+
+
+SIDES_ONLY = (Choice.OURS, Choice.THEIRS, Choice.BASE)
 SCHEMA = Schema.of([Field(id="", name="k", type="bigint"), Field(id="", name="v", type="string")])
 
 

@@ -10,12 +10,19 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
+from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.handlers.versions import merge_handler
+from dbt.adapters.vcs.merges import table_merges
+from dbt.adapters.vcs.merges.by_engine.engine_repair import EngineRepair, EngineRepairs
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.narrow_spark import Narrowing
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.repair import Question
 from dbt.adapters.vcs.merges.table_merge import merge_tables
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 from tests.functional.life.shop import SPARK
 
 pytestmark = pytest.mark.spark
@@ -153,3 +160,60 @@ def test_picked_rows_merge_with_spark(client: Client, looked_at: list[int]) -> N
     assert found == [{"id": 2}]
     # The row as it was, and as it is in the clone.
     assert looked_at == [2]
+
+
+@pytest.fixture
+def repairs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many choices each repair by an engine was given; nothing fits this process."""
+    never = Limits(rows=-1, bytes=-1)
+    far = partial(merge_tables, limits=never, candidates=never)
+    monkeypatch.setattr(table_merges, "merge_tables", far)
+    found: list[int] = []
+    repair = EngineRepairs.__call__
+
+    def counted(self: EngineRepairs, question: Question, *arguments: Any) -> EngineRepair:
+        found.append(len(question.policy.decisions))
+        return repair(self, question, *arguments)
+
+    monkeypatch.setattr(EngineRepairs, "__call__", counted)
+    return found
+
+
+def test_choices_for_single_rows_are_followed_by_spark(client: Client, repairs: list[int]) -> None:
+    chosen = {
+        5: RowChoice(choice=None, key={"id": "5"}, values={"v": "given"}),
+        6: RowChoice(choice=Choice.THEIRS, key={"id": "6"}),
+        7: RowChoice(choice=Choice.BASE, key={"id": "7"}),
+        8: RowChoice(choice=Choice.DELETE, key={"id": "8"}),
+        9: RowChoice(choice=Choice.THEIRS, key={"id": "9"}),
+    }
+    engine = partial(make_engine, client.repository.blobs, settings=SPARK)
+    with client.create("trunk") as trunk:
+        trunk.sql(
+            "create table chosen tblproperties ('primary_key' = 'id') as "
+            "select id, 'base' as v from range(100)"
+        )
+        with trunk.create("side") as side:
+            side.sql("update chosen set v = 'theirs' where id between 5 and 19")
+        trunk.sql("update chosen set v = 'ours' where id < 9")
+        trunk.sql("delete from chosen where id = 9")
+        with pytest.raises(ConflictError, match="5 rows changed differently"):
+            trunk.merge("side")
+        for choice in chosen.values():
+            resolve(trunk.repository, "trunk", "analytics.chosen", choice, author="ann")
+        before = trunk.repository.branch("trunk").head
+        # What was seen of the row 7 isn't there any more, so nobody chose for what is.
+        trunk.sql("update chosen set v = 'later' where id = 7")
+        with pytest.raises(ConflictError, match="1 row changed differently"):
+            continue_merge(trunk.repository, "trunk", author="ann", engine=engine)
+        again = RowChoice(choice=Choice.OURS, key={"id": "7"})
+        resolve(trunk.repository, "trunk", "analytics.chosen", again, author="ann")
+        continue_merge(trunk.repository, "trunk", author="ann", engine=engine)
+        assert repairs == [0, 5, 5]
+        found = trunk.sql("select id, v from chosen").to_pylist()
+    assert trunk.repository.branch("trunk").head != before
+    expected = dict.fromkeys(range(100), "base")
+    expected |= dict.fromkeys(range(5, 20), "theirs") | dict.fromkeys(range(5), "ours")
+    expected |= {5: "given", 7: "later"}
+    del expected[8]
+    assert {row["id"]: row["v"] for row in found} == expected

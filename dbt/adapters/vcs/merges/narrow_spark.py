@@ -39,9 +39,6 @@ from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 CANDIDATES: Final = Limits(rows=1_000_000, bytes=64 * 2**20)
 """More rows than this, or a larger part of the files, are not read into this process."""
 
-CHOSEN: Final = Limits(rows=20_000_000, bytes=2 * 2**30)
-"""The same where single conflicts were decided, which only this process applies."""
-
 _KEYS: Final = "__vcs_keys"
 _STATES: Final = ("base", "ours", "theirs", "graft")
 

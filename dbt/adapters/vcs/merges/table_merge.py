@@ -17,7 +17,7 @@ from dbt.adapters.vcs.merges.by_engine.engine_repair import EngineRepairs
 from dbt.adapters.vcs.merges.common_base import Crossing
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, CHOSEN, Narrowing
+from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, Narrowing
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, SchemaConflictError
@@ -117,7 +117,7 @@ def merge_tables(
             fit in this process; without it such a merge is refused.
         limits: How many rows fit in this process.
         candidates: How many of the rows that an engine finds are read into this process. More
-            are decided by the engine. None for `CANDIDATES`, or `CHOSEN` with decisions.
+            are decided by the engine. None for `CANDIDATES`.
 
     Raises:
         TooLargeError: Both changed more of the same rows than can be examined one by one.
@@ -126,8 +126,7 @@ def merge_tables(
     read = repository.objects.snapshot
     engine = at_scale = None
     if sessions is not None:
-        usual = CHOSEN if work.decisions else CANDIDATES
-        narrow = Narrowing(repository.blobs, sessions, candidates or usual)
+        narrow = Narrowing(repository.blobs, sessions, candidates or CANDIDATES)
         at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
         engine = RowEngine(narrow=narrow, at_scale=at_scale)
     crossing = Crossing(repository=repository, limits=limits, engine=engine)

@@ -22,11 +22,17 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.diffs.diff_query import files_mount, tombstones_of
 from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.merges.by_engine.dead_places import dead_places
+from dbt.adapters.vcs.merges.by_engine.given_choices import given_choices
 from dbt.adapters.vcs.merges.by_engine.live_rows import LiveRows
 from dbt.adapters.vcs.merges.by_engine.open_conflicts import OpenConflicts
 from dbt.adapters.vcs.merges.by_engine.row_decisions import DELETE, INSERT, MADE, RowDecisions
 from dbt.adapters.vcs.merges.by_engine.staged_actions import StagedActions
-from dbt.adapters.vcs.merges.rowwise.repair import Question, mostly_deleted, without
+from dbt.adapters.vcs.merges.rowwise.repair import (
+    Question,
+    mostly_deleted,
+    unclear_row,
+    without,
+)
 from dbt.adapters.vcs.merges.rowwise.row_policy import key_table
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.footers import check_not_null, read_blocks
@@ -63,14 +69,15 @@ class EngineRepairs:
             folder: `data/<table id>`.
 
         Raises:
-            TooLargeError: There are decisions about single conflicts, or a condition that only
-                this process computes.
+            TooLargeError: Rows are picked by a condition that only this process computes.
+            InputError: Values were chosen for a key with several rows, or for other columns than
+                the table has now.
         """
         policy, triple = question.policy, question.triple
-        if policy.decisions or (policy.only is not None and policy.only.where is not None):
+        if policy.only is not None and policy.only.where is not None:
             raise TooLargeError(
-                "More rows were changed on both sides than can be decided one by one. Nothing was "
-                "changed. Merge with a mode: skip, accept or cell."
+                "More rows were changed on both sides than a condition can be looked up in. "
+                "Nothing was changed. Pick fewer rows, or name their keys."
             )
         session = self.sessions()
         state = without_overlaps(session, triple, state)
@@ -80,6 +87,7 @@ class EngineRepairs:
             mode=policy.mode,
             cells=policy.cells,
             picks=policy.only is not None,
+            choices=given_choices(session, policy, question.fields, question.by),
         )
         rows = LiveRows(session, question.files, (*triple[:3], state), triple.stones)
         by, fields = decisions.by, question.fields
@@ -92,6 +100,8 @@ class EngineRepairs:
         stage = f"{folder}/w={new_write_id()}"
         self._folders.append(stage)
         actions = StagedActions(session, decisions, query, stage)
+        if actions.totals.several:
+            raise unclear_row()
         return EngineRepair.of(self.blobs, question, state, actions)
 
     def forget(self) -> None:
@@ -143,6 +153,11 @@ class EngineRepair:
     def has_changes(self) -> bool:
         """Whether theirs differs from base in any of the picked rows, by content."""
         return self.actions.totals.changed > 0
+
+    @property
+    def given(self) -> int:
+        """How many keys were found whose rows were given by hand."""
+        return self.actions.totals.given
 
     @property
     def is_needed(self) -> bool:

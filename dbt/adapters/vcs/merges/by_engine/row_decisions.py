@@ -13,6 +13,8 @@ action:
 | `MADE`     | a row merged from columns of different rows                                   |
 | `CONFLICT` | a mark, once for each conflict, decided by the mode or not                    |
 | `CHANGED`  | a mark for each content that theirs has more or less often than base, if asked |
+| `GIVEN`    | a mark for each group for which somebody gave a row, whether that still holds  |
+| `SEVERAL`  | a mark for such a group that isn't one row on each side: it is not known which |
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.merges.by_engine.given_choices import GivenChoices
 from dbt.adapters.vcs.merges.by_engine.live_rows import STATES
-from dbt.adapters.vcs.merges.rowwise.decide import NOTHING, OURS, THEIRS, RowMode
+from dbt.adapters.vcs.merges.rowwise.decide import BASE, CUSTOM, NOTHING, OURS, THEIRS, RowMode
 from dbt.adapters.vcs.rows.equality_sql import canonical, equals
 from dbt.adapters.vcs.rows.quoting import quoted
 
@@ -33,6 +36,8 @@ INSERT: Final = 2
 MADE: Final = 3
 CONFLICT: Final = 4
 CHANGED: Final = 5
+GIVEN: Final = 6
+SEVERAL: Final = 7
 
 COUNTS: Final = ("ub", "uo", "ut")
 """How many rows like an `OPEN` one are live in base, ours and theirs."""
@@ -56,6 +61,7 @@ class RowDecisions:
         mode: What to do about conflicts.
         cells: Whether to merge rows in conflict column by column first.
         picks: Whether only groups of given keys are decided, and `CHANGED` is asked for.
+        choices: What somebody chose for single conflicts; None for nothing.
     """
 
     fields: Sequence[Field]
@@ -63,6 +69,7 @@ class RowDecisions:
     mode: RowMode
     cells: bool
     picks: bool = False
+    choices: GivenChoices | None = None
 
     @property
     def by(self) -> tuple[Field, ...]:
@@ -124,6 +131,7 @@ class RowDecisions:
             f"(select * from ({coded}) left semi join ({met}) using ({_CODE}))",
             self._units(),
             self._groups(),
+            *self._said(),
             self._chosen(),
             *(
                 self._cells()
@@ -157,22 +165,41 @@ class RowDecisions:
             f"max(case when {state} = 1 then unit end) over ({group}) n{state}" for state in "bot"
         )
         row = f"struct({', '.join(f'c{n}' for n in range(len(self.fields)))})"
-        sides = [
+        # Ours is compared with what it was when somebody chose.
+        wanted = "bot" if self.cells else "o" if self.choices else ""
+        kept = "".join(
             f", first(case when {state} = 1 then {row} end, true) over ({group}) row_{state}"
-            for state in "bot"
-        ]
-        kept = "".join(sides) if self.cells else ""
+            for state in wanted
+        )
         return f"select *, {single} single, {units}{kept} from {{}}"
+
+    def _said(self) -> list[str]:
+        """Return queries for what was chosen for each row's group, if that still holds."""
+        if self.choices is None:
+            return []
+        group = f"partition by {', '.join([_CODE, *self._keys])} order by id"
+        joined = self.choices.joined(self.fields, self.by)
+        void = self.choices.is_void(self.fields) if self.key else "false"
+        return [
+            f"select * from {{}} {joined}",
+            f"select *, row_number() over ({group}) nth, if({void}, null, said) holds from {{}}",
+        ]
 
     def _chosen(self) -> str:
         by_group = _CHOICE.format(b="nb", o="no", t="nt")
         by_unit = _CHOICE.format(b="ub", o="uo", t="ut")
         by_mode = THEIRS if self.mode == "accept" else OURS
         choice = f"if(single, {by_group}, {by_unit})"
+        by_hand = "false"
+        if self.choices is not None:
+            # A row given by hand takes the place of any row.
+            by_hand = f"(holds <=> {CUSTOM} or choice_ is null and holds is not null)"
+        said = "holds" if self.choices is not None else "null"
         return (
-            f"select *, coalesce(choice_, {by_mode}) choice, choice_ is null clash, "
-            "choice_ is null and single and no is not null and nt is not null mixes "
-            f"from (select *, {choice} choice_ from {{}})"
+            f"select *, if(by_hand, {said}, coalesce(choice_, {by_mode})) choice, "
+            "choice_ is null and not by_hand clash, choice_ is null and not by_hand and single "
+            "and no is not null and nt is not null mixes "
+            f"from (select *, {by_hand} by_hand from (select *, {choice} choice_ from {{}}))"
         )
 
     def _cells(self) -> list[str]:
@@ -205,7 +232,9 @@ class RowDecisions:
     def _wanted(self) -> str:
         still = "still" if self._mixes_cells else "clash"
         is_open = still if self.mode == "fail" else "false"
-        wanted = f"case final when {OURS} then uo when {THEIRS} then ut else 0 end"
+        wanted = (
+            f"case final when {OURS} then uo when {THEIRS} then ut when {BASE} then ub else 0 end"
+        )
         # Of a group that is one by its key, the unit of a side speaks for all.
         speaker = "coalesce(no, nt)"
         return (
@@ -222,6 +251,16 @@ class RowDecisions:
             f"array_repeat({MADE}, cast(made and rank = 1 and unit <=> no as int))",
             f"array_repeat({CONFLICT}, cast(conflict and speaks as int))",
         ]
+        if self.choices is not None:
+            first = {
+                MADE: f"final = {CUSTOM}",
+                GIVEN: f"said <=> {CUSTOM}",
+                SEVERAL: f"holds <=> {CUSTOM} and not single",
+            }
+            listed += [
+                f"array_repeat({action}, cast({which} and nth = 1 as int))"
+                for action, which in first.items()
+            ]
         if self.picks:
             listed.append(f"array_repeat({CHANGED}, cast(rank = 1 and ut <> ub as int))")
         values = ", ".join(self._value(n) for n in range(len(self.fields)))
@@ -233,11 +272,11 @@ class RowDecisions:
         )
 
     def _value(self, n: int) -> str:
-        made = f"when action = {MADE} then if(theirs{n}, row_t.c{n}, row_o.c{n}) "
-        return (
-            f"case when action in ({OPEN}, {DELETE}, {INSERT}) then c{n} "
-            f"{made if self._mixes_cells else ''}end c{n}"
-        )
+        made = f"if(theirs{n}, row_t.c{n}, row_o.c{n})" if self._mixes_cells else ""
+        if self.choices is not None:
+            made = f"if(final = {CUSTOM}, d{n}, {made or 'null'})"
+        made = f"when action = {MADE} then {made} " if made else ""
+        return f"case when action in ({OPEN}, {DELETE}, {INSERT}) then c{n} {made}end c{n}"
 
     @property
     def _keys(self) -> list[str]:

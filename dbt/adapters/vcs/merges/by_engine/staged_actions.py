@@ -15,9 +15,11 @@ from dbt.adapters.vcs.merges.by_engine.row_decisions import (
     CONFLICT,
     COUNTS,
     DELETE,
+    GIVEN,
     INSERT,
     MADE,
     OPEN,
+    SEVERAL,
     UNIT,
     RowDecisions,
 )
@@ -41,6 +43,8 @@ class Totals(NamedTuple):
     made: int
     conflicts: int
     changed: int
+    given: int
+    several: int
 
 
 class StagedActions:
@@ -86,7 +90,8 @@ class StagedActions:
     def totals(self) -> Totals:
         """How many rows there are of each kind."""
         counted = ", ".join(
-            f"count_if(action = {action})" for action in (OPEN, INSERT, MADE, CONFLICT, CHANGED)
+            f"count_if(action = {action})"
+            for action in (OPEN, INSERT, MADE, CONFLICT, CHANGED, GIVEN, SEVERAL)
         )
         return Totals(*self.session.query(f"select {counted} from {self.relation}").fetch()[0])
 

@@ -264,10 +264,15 @@ def _check_single(groups: Groups, chosen: Positions) -> None:
         InputError: Values were given for such a key.
     """
     if not groups.single[chosen].all():
-        raise InputError(
-            "Values were chosen for a key that stands for several rows on one side, so it is not "
-            "known which row they are of. Choose a side for it, or delete."
-        )
+        raise unclear_row()
+
+
+def unclear_row() -> InputError:
+    """Return the error for values that were given for a key with several rows on a side."""
+    return InputError(
+        "Values were chosen for a key that stands for several rows on one side, so it is not "
+        "known which row they are of. Choose a side for it, or delete."
+    )
 
 
 def _check_readable(fields: Sequence[Field]) -> None:

@@ -99,7 +99,7 @@ class RepairAtScale(Protocol):
             folder: `data/<table id>`.
 
         Raises:
-            TooLargeError: It takes choices of single rows, of which a process holds only so many.
+            TooLargeError: Rows are picked by a condition that only this process computes.
         """
 
 
@@ -273,9 +273,9 @@ class _Merging:
         mend: Repair | None = None,
         large: LargeRepair | None = None,
     ) -> MergeOutcome:
-        _check_given(self.policy, mend)
         none = Conflicts.none(self.definition.schema.fields, keyed=bool(self.key))
         found = mend or large
+        _check_given(self.policy, found)
         conflicts: ConflictRows = found.conflicts if found else none
         return MergeOutcome(
             repository=self.repository,
@@ -295,7 +295,7 @@ class _Merging:
         )
 
 
-def _check_given(policy: RowPolicy, mend: Repair | None) -> None:
+def _check_given(policy: RowPolicy, mend: Repair | LargeRepair | None) -> None:
     """Check that all values given by hand will be in the result.
 
     Raises:

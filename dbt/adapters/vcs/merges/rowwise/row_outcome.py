@@ -56,6 +56,10 @@ class LargeRepair(Protocol):
         """What both sides changed differently."""
 
     @property
+    def given(self) -> int:
+        """How many keys were found whose rows were given by hand."""
+
+    @property
     def is_needed(self) -> bool:
         """Whether there are rows to delete or to add."""
 

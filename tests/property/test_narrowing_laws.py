@@ -192,20 +192,30 @@ def test_an_engine_follows_the_same_choices(
 
 
 def choices(fork: Fork, keyed: bool, draw: Callable[..., Any]) -> Iterator[Decided]:
-    """Choose for some keys, also for those that nobody changed, and for some twice."""
+    """Choose for keys that both sides changed, for others too, and for some twice."""
     by, columns = fork.shape.key or fork.shape.columns, fork.shape.columns
     sides = [fork.world.rows(side) for side in (fork.base, fork.ours, fork.theirs)]
     every = [row for rows in sides for row in rows]
     if not every:
         return
-    for row in draw(st.lists(st.sampled_from(every), max_size=6)):
-        key = tuple(row[id] for id in by)
+
+    def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(row[id] for id in by)
+
+    def changed(row: dict[str, Any]) -> bool:
+        states = [sorted(repr(x) for x in rows if key_of(x) == key_of(row)) for rows in sides]
+        return states[0] not in states[1:] and states[1] != states[2]
+
+    met = [row for row in every if changed(row)]
+    for row in met + draw(st.lists(st.sampled_from(every), max_size=2)):
+        key = key_of(row)
         if not keyed:
             yield Decided(key, draw(st.sampled_from(SIDES_ONLY)))
             continue
         choice = draw(st.sampled_from([*SIDES_ONLY, Choice.DELETE, Choice.CUSTOM]))
-        own = [item for item in sides[1] if tuple(item[id] for id in by) == key]
-        seen = draw(st.sampled_from([None, Seen(None), *(Seen(item) for item in (*own, row))]))
+        own = [item for item in sides[1] if key_of(item) == key]
+        # Mostly what is there: other choices are void.
+        seen = draw(st.sampled_from([None, *map(Seen, own or [None]), Seen(row), Seen(None)]))
         # A value of another row fits the column's type.
         other = draw(st.sampled_from(every))
         given = {name: other[name] for name in columns if name not in by}

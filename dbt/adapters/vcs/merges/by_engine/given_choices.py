@@ -95,27 +95,37 @@ def _table(policy: RowPolicy, fields: Sequence[Field], by: Sequence[Field]) -> p
     places = _last_of_each(keys)
     keys = keys.take(pa.array(places))
     decided = [policy.decisions[place] for place in places.tolist()]
-    names = {field.name for field in fields}
-    seen = [None if item.seen is None else item.seen.row for item in decided]
-    voided = [row is not None and row.keys() != names for row in seen]
+    seen, voided = _seen(decided, fields)
+    given = _given(policy, places, decided, voided, fields, by)
     columns: dict[str, Any] = {
         "said": pa.array([CHOICES[item.choice] for item in decided], pa.int32()),
+        "voided": pa.array(voided, pa.bool_()),
         "checked": pa.array([item.seen is not None for item in decided], pa.bool_()),
-        "there": pa.array([row is not None for row in seen], pa.bool_()),
+        "there": pa.array([bool(item.seen and item.seen.row) for item in decided], pa.bool_()),
     }
     for n, field in enumerate(fields):
-        found = _values(seen, field)
+        columns |= {f"s{n}": seen[n], f"d{n}": given.column(field.id)}
+        if field in by:
+            columns[f"k{n}"] = keys.column(field.id)
+    return pa.table(columns)
+
+
+def _seen(
+    decided: Sequence[Decided], fields: Sequence[Field]
+) -> tuple[list[pa.Array], Sequence[bool]]:
+    """Return the columns of the rows of ours then, and which choices are void at once."""
+    rows = [None if item.seen is None else item.seen.row for item in decided]
+    names = {field.name for field in fields}
+    voided = [row is not None and row.keys() != names for row in rows]
+    columns = []
+    for field in fields:
+        found = _values(rows, field)
         if found is None:
             # The column had another type at that time.
             voided = [item.seen is not None for item in decided]
-        nulls = pa.nulls(len(decided), shown_type(field))
-        columns[f"s{n}"] = nulls if found is None else found
-        if field in by:
-            columns[f"k{n}"] = keys.column(field.id)
-    columns["voided"] = pa.array(voided, pa.bool_())
-    given = _given(policy, places, decided, voided, fields, by)
-    columns.update({f"d{n}": given.column(field.id) for n, field in enumerate(fields)})
-    return pa.table(columns)
+            found = pa.nulls(len(decided), shown_type(field))
+        columns.append(found)
+    return columns, voided
 
 
 def _last_of_each(keys: pa.Table) -> Positions:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -429,14 +430,20 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imported_by(path: Path) -> set[str]:
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imported_by(path: Path) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def rank(name: str, rows: tuple[set[str], ...]) -> int | None:
@@ -536,7 +543,7 @@ def test_no_two_public_classes_share_a_name() -> None:
     names = [
         node.name
         for path in SOURCES
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in parsed(path).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
     assert [name for name, count in Counter(names).items() if count > 1] == []
@@ -601,7 +608,7 @@ def complexity(function: ast.AST) -> int:
 def test_functions_stay_simple(path: Path) -> None:
     found = {
         node.name: complexity(node)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef)
     }
     assert {name: count for name, count in found.items() if count > MAX_COMPLEXITY} == {}

@@ -1,8 +1,8 @@
 {#- In a single statement: dbt's own has two, and the model, a temporary view that may read the
     table itself, would return different rows to the second one. The source's columns have their own
     names, so that incremental_predicates can use the table's column names as in a DELETE. Rows to
-    insert match no row of the table; they join on a random value, so that they don't all end up in
-    one task. -#}
+    insert match no row of the table; they join on a hash of their key, so that they don't all end
+    up in one task and the statement gives the same rows each time. -#}
 {% macro vcs__get_delete_insert_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
   {%- if not unique_key -%}
     {{ return(get_insert_into_sql(source, target)) }}
@@ -15,7 +15,7 @@
       {%- for column in dest_columns %}, null as dbt_value_{{ loop.index }}{% endfor %}
     from {{ source }} as DBT_INTERNAL_SOURCE
     union all
-    select concat('insert', int(rand() * 1000))
+    select concat('insert', pmod(hash({{ keys | join(", ") }}), 1000))
       {%- for key in keys %}, null{% endfor %}
       {%- for column in dest_columns %}, {{ column.quoted }}{% endfor %}
     from {{ source }} as DBT_INTERNAL_SOURCE

@@ -114,7 +114,10 @@ class FakeSession:
         rows = self._shown[RelationName(found[1], found[2])]
         return rows.slice(0, int(found[3]) if found[3] else None)
 
-    insert = is_repeatable = relation_columns = check_default = signed = redacted = _lacking
+    def is_repeatable(self, query_text: str) -> bool:
+        return False
+
+    insert = relation_columns = check_default = signed = redacted = _lacking
     mount_view = mount_files = mount_physical = mount_located = mount_version = _lacking
     mount_arrow = mount_deleted = unmount = mount_function = unmount_function = _lacking
     temporary_view = temporary_function = frames = cancel = _lacking

@@ -27,6 +27,9 @@ class VcsConfig(SparkConfig):
             rebuilt. Default: `full`.
         auto_optimize: Whether a run compacts the table when necessary. Default: the profile's
             setting.
+        reuse: Whether a result that was computed before is taken instead of computing it: `true`,
+            if it depends on nothing but what the model reads; `always`, in any case; `false`, not
+            at all. Default: `true`.
         partitions: Values, as SQL, of the partitions that `insert_overwrite` replaces, whether
             there are new rows in them or not. Default: those with new rows.
         merge_update_columns: Columns that `merge` updates in matching rows. Default: all except
@@ -46,5 +49,6 @@ class VcsConfig(SparkConfig):
     on_conflict: str | None = None
     write_mode: str | None = None
     rebuild: str | None = None
+    reuse: bool | str | None = None
     partitions: list[Any] | None = None
     merge_update_columns: list[str] | str | None = None  # type: ignore[assignment]

@@ -44,9 +44,9 @@ class Cursor:
         self._outcome = self._handle.execute(sql)
 
     @property
-    def affected(self) -> int | None:
-        """Number of rows that the statement wrote, if known."""
-        return self._outcome.affected
+    def outcome(self) -> Outcome:
+        """What the statement did."""
+        return self._outcome
 
     @property
     def description(self) -> list[tuple[Any, ...]]:
@@ -190,17 +190,20 @@ class VcsConnectionManager(SparkConnectionManager):
     @classmethod
     def get_response(cls, cursor: Any) -> AdapterResponse:
         """Return the response for a finished statement, with its row count if known."""
-        return _response(cursor.affected if isinstance(cursor, Cursor) else None)
+        return _response(cursor.outcome if isinstance(cursor, Cursor) else Outcome())
 
     @classmethod
     def response_of(cls, outcome: Outcome) -> AdapterResponse:
         """Return the response for finished work, as `get_response` does, and log its warnings."""
         for warning in outcome.warnings:
             logger.warning(warning)
-        return _response(outcome.affected)
+        return _response(outcome)
 
 
-def _response(affected: int | None) -> AdapterResponse:
+def _response(outcome: Outcome) -> AdapterResponse:
+    affected = outcome.affected
+    if outcome.reused is not None:
+        return AdapterResponse(_message=f"REUSED {outcome.reused}", rows_affected=affected)
     if affected is None:
         return AdapterResponse(_message="OK")
     return AdapterResponse(_message=f"OK {affected}", rows_affected=affected)

@@ -28,13 +28,13 @@ from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
-from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of, columns_of_temporary
+from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
 from dbt.adapters.vcs.project import dbt_catalog
+from dbt.adapters.vcs.project.building.python_models import relations_of, run_python_model
+from dbt.adapters.vcs.project.building.seeding import allow_long_values, load_seed
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.project.events import RunListener
 from dbt.adapters.vcs.project.freshness import loaded_at
-from dbt.adapters.vcs.project.python_models import relations_of, run_python_model
-from dbt.adapters.vcs.project.seeding import allow_long_values, load_seed
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.parser import split
@@ -237,11 +237,12 @@ class VcsAdapter(SparkAdapter):
         with self.connections.exception_handler(f"load of seed {relation}"):
             name = self._name_of(relation)
             zone = self.environment.time_zone
+            reuse = self.environment.reuse(handle.name)
             self.environment.change(
                 handle.inner,
                 handle.name,
                 lambda inner, overlay, origin: load_seed(
-                    inner, overlay, origin, name, table, time_zone=zone
+                    inner, overlay, origin, name, table, time_zone=zone, reuse=reuse
                 ),
             )
         return f"-- {len(table.rows)} rows loaded through Arrow"
@@ -274,11 +275,12 @@ class VcsAdapter(SparkAdapter):
         model = str(parsed_model["name"])
         reads = relations_of(parsed_model, self.get_macro_resolver())
         with self.connections.exception_handler(f"Python model {model}"):
+            reuse = self.environment.reuse(handle.name)
             outcome = self.environment.change(
                 handle.inner,
                 handle.name,
                 lambda inner, overlay, origin: run_python_model(
-                    inner, overlay, origin, compiled_code, model=model, reads=reads
+                    inner, overlay, origin, compiled_code, model=model, reads=reads, reuse=reuse
                 ),
             )
         return self.connections.response_of(outcome)
@@ -322,7 +324,8 @@ class VcsAdapter(SparkAdapter):
         return self.connections.handle().inner.temporaries.view(name)
 
     def _columns_of(self, relation: BaseRelation) -> list[VcsColumn]:
-        scope = self.connections.handle().inner.scope("", self._overlay(), Origin())
+        inner = self.connections.handle().inner
+        scope = inner.scope("", self._overlay(), Origin())
         name = self._name_of(relation)
         entry = scope.overlay.entry(name)
         temporary = self._temporary(relation)
@@ -331,7 +334,7 @@ class VcsAdapter(SparkAdapter):
         elif entry.noun == "function" if entry else name not in scope.externals:
             return []
         else:
-            found = columns_of(scope, name)
+            found = self.environment.columns(inner, self.connections.handle().name, name)
         return [
             VcsColumn(
                 table_schema=relation.schema,

@@ -43,6 +43,13 @@ def make_engine(
     )
 
 
+def answering_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings together with those that every session gets; nothing starts."""
+    from dbt.adapters.vcs.engines.dataframes.session_settings import session_defaults
+
+    return {**session_defaults(settings.get("spark.master", "local[*]")), **settings}
+
+
 def _spark_here(
     blobs: Blobs,
     *,

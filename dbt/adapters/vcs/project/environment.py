@@ -12,7 +12,8 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError
-from dbt.adapters.vcs.core.model import Origin
+from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
+from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import check_vacant
@@ -21,25 +22,26 @@ from dbt.adapters.vcs.core.store.opening import located, open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of
 from dbt.adapters.vcs.merges.protection import Rules, read_rules
 from dbt.adapters.vcs.project.advice import outdated_warning
+from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes, credentials_around
 from dbt.adapters.vcs.project.externals import externals_of
 from dbt.adapters.vcs.project.invocation import current_invocation
 from dbt.adapters.vcs.project.manifest import Project
-from dbt.adapters.vcs.project.publishing import Publishing
+from dbt.adapters.vcs.project.publishing import Publishing, RunMeans
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
+from dbt.adapters.vcs.project.target_branch import make_target
+from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.runs.run_branch import (
-    PREFIX,
     RunBranch,
     Status,
-    check_mergeable,
     runs,
     steps_of,
 )
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.mounts import Externals
 from dbt.adapters.vcs.storage_configs import check_storage
-from dbt.adapters.vcs.verbs.revision_names import check_free
 from dbt.adapters.vcs.workspace.direct import landed
 from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
@@ -135,6 +137,27 @@ class Environment:
         if life is None:
             return work(connection, self.overlay(name), origin)
         return life.change(name, lambda overlay: work(connection, overlay, origin))
+
+    def reuse(self, name: str) -> Reuse | None:
+        """Return the results that the named connection may take; None if it takes none."""
+        life = self._begun(name)
+        return None if life is None else life.reuse(name)
+
+    def columns(
+        self, connection: Connection, name: str, relation: RelationName
+    ) -> list[tuple[str, str, str | None]]:
+        """Return name, type and comment of a relation's columns, as the named connection sees it.
+
+        Raises:
+            NotFoundError: There is no such relation.
+        """
+        overlay = self.overlay(name)
+        scope = connection.scope("", overlay, Origin())
+        entry = overlay.entry(relation)
+        reusing = connection.reusing(self.reuse(name))
+        if reusing is None or isinstance(entry, TableEntry):
+            return columns_of(scope, relation)
+        return reusing.columns(scope, relation, lambda: columns_of(scope, relation))
 
     def overlay(self, name: str) -> Overlay:
         """Return what the named connection sees; not for changes."""
@@ -257,7 +280,7 @@ class Environment:
             why = f"dbt {invocation.command} only reads"
             line = PinnedLine(lambda: shown.head, why, branch=shown.name)
         elif invocation.is_direct:
-            self._make_target(repository)
+            make_target(repository, credentials, self.invocation.author, self._say)
             line = BranchLine(repository, credentials.branch, invocation.author)
         else:
             line = run_line = self._run_line(repository)
@@ -267,6 +290,7 @@ class Environment:
             lambda: self.make_engine(repository),
             schema=credentials.schema,
             externals=self.externals,
+            around=credentials_around(credentials),
         )
         if run_line is not None:
             self._life = RunLife(
@@ -274,16 +298,25 @@ class Environment:
                 run_line,
                 invocation,
                 self._project,
-                publishing=self._publishing(credentials.publish, credentials.branch),
-                upkeep=Upkeep(
-                    workspace,
-                    run_line,
-                    auto=credentials.auto_optimize,
-                    warn=logger.warning,
-                ),
+                means=self._means(workspace, run_line),
                 say=self._say,
             )
         return workspace
+
+    def _means(self, workspace: Workspace, run_line: RunLine) -> RunMeans:
+        credentials, invocation = self.credentials, self.invocation
+        return RunMeans(
+            publishing=self._publishing(credentials.publish, credentials.branch),
+            upkeep=Upkeep(
+                workspace, run_line, auto=credentials.auto_optimize, warn=logger.warning
+            ),
+            modes=ReuseModes(
+                Results(workspace.repository.blobs),
+                self._project.node,
+                said=invocation.reuse,
+                refreshes=invocation.refreshes,
+            ),
+        )
 
     @property
     def _only_reads(self) -> bool:
@@ -305,7 +338,7 @@ class Environment:
 
     def _run_line(self, repository: Repository) -> RunLine:
         credentials, invocation = self.credentials, self.invocation
-        self._make_target(repository)
+        make_target(repository, credentials, self.invocation.author, self._say)
         self.rules().apply(repository, credentials.branch, author=invocation.author)
         resumed = self._resumed(repository)
         if resumed is not None:
@@ -330,23 +363,6 @@ class Environment:
     def rules(self) -> Rules:
         """Return the rules in the project's vcs.yml for branches and merges."""
         return read_rules(self.invocation.project_root)
-
-    def _make_target(self, repository: Repository) -> None:
-        target, base = self.credentials.branch, self.credentials.base
-        if target.startswith(PREFIX):
-            raise InputError(
-                f"branch: {target} is the branch of a run, which dbt manages itself. Use a "
-                f"branch of your own; base: {target} starts it from the result of the run."
-            )
-        if repository.find_branch(target) is not None:
-            return
-        check_free(repository, "branch", target)
-        check_mergeable(repository, base)
-        author = self.invocation.author
-        repository.create_branch(
-            target, repository.branch(base).head, author=author, note=f"from {base}"
-        )
-        self._say(f"Created branch {target} from {base}.")
 
     def _resumed(self, repository: Repository) -> RunBranch | None:
         """Return the run to resume: the one to retry, or the one that is waiting for its tests."""

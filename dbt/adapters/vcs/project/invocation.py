@@ -46,6 +46,8 @@ class Invocation:
         author: The author of its changes.
         dbt_version: Version of dbt-core.
         runs_hooks: False if dbt's flag `source_freshness_run_project_hooks` is, for that command.
+        refreshes: True with `--full-refresh`.
+        reuse: What dbt's variable `vcs_reuse` says; None if it isn't set.
     """
 
     id: str
@@ -56,6 +58,8 @@ class Invocation:
     author: str
     dbt_version: str
     runs_hooks: bool = True
+    refreshes: bool = False
+    reuse: Any = None
 
     @property
     def is_direct(self) -> bool:
@@ -133,7 +137,16 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         author=os.environ.get(variables.AUTHOR) or _user(),
         dbt_version=_dbt_version(),
         runs_hooks=bool(getattr(flags, "source_freshness_run_project_hooks", True)),
+        refreshes=bool(getattr(flags, "FULL_REFRESH", False)),
+        reuse=_variables(config).get("vcs_reuse"),
     )
+
+
+def _variables(config: AdapterRequiredConfig) -> Mapping[str, Any]:
+    """Return dbt's variables for the whole project, those of the command line last."""
+    project: Any = getattr(config, "vars", None)
+    found = dict(project.to_dict()) if project is not None else {}
+    return {**found, **(getattr(config, "cli_vars", None) or {})}
 
 
 def _previous_run(config: AdapterRequiredConfig, state: Any) -> Mapping[str, Any]:

@@ -29,6 +29,10 @@ class Project:
         found: Mapping[str, Any] = getattr(self._manifest(), "sources", {})
         return found
 
+    def node(self, id: str) -> Any:
+        """Return a node by its unique id, None if there is none."""
+        return self._nodes.get(id)
+
     def origin(self, id: str, invocation: str) -> Origin:
         """Return the origin of a statement, from its connection's name."""
         node = self._nodes.get(id)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.export_rules import ExportRule
+from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
+from dbt.adapters.vcs.workspace.upkeep import Upkeep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,3 +39,18 @@ class Publishing:
         """Return why a run that succeeded is not published yet, and the next command."""
         step = "dbt test" if self.mode == "after_tests" else f"dbt-vcs merge {run} {target}"
         return f"publish: {self.mode}", step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMeans:
+    """What a run works with.
+
+    Attributes:
+        publishing: Decides when the target branch moves.
+        upkeep: Maintains the tables that each node wrote.
+        modes: Decides which results a node may take.
+    """
+
+    publishing: Publishing
+    upkeep: Upkeep
+    modes: ReuseModes

@@ -10,22 +10,25 @@ from typing import Any
 import msgspec
 
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.core.model import Input, NodeRun, Origin, Run, TableEntry
+from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.branch_landing import land_work
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
+from dbt.adapters.vcs.project.building.node_step import NodeStep
+from dbt.adapters.vcs.project.building.savings import Savings
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
 from dbt.adapters.vcs.project.published import published
-from dbt.adapters.vcs.project.publishing import Publishing
+from dbt.adapters.vcs.project.publishing import RunMeans
+from dbt.adapters.vcs.reuse.reuser import Reuse
+from dbt.adapters.vcs.reuse.taken_versions import settle_history
 from dbt.adapters.vcs.runs.run_branch import Status, steps_of
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.mounts import relation_of
 from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.run_line import RunLine
-from dbt.adapters.vcs.workspace.upkeep import Upkeep
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 _NODES = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
@@ -57,27 +60,27 @@ class RunLife:
         invocation: Invocation,
         project: Project,
         *,
-        publishing: Publishing,
-        upkeep: Upkeep,
+        means: RunMeans,
         say: Callable[[str], None],
     ) -> None:
         """`say` writes a line to dbt's log.
 
-        `publishing` decides when the target branch moves; `upkeep` maintains the tables that
-        each node wrote.
+        `means` decides when the target branch moves, and what nodes take and leave.
         """
         self.workspace = workspace
         self.line = line
         self.invocation = invocation
         self.is_ended = False
         self._project = project
-        self._publishing = publishing
-        self._upkeep = upkeep
+        self._publishing = means.publishing
+        self._upkeep = means.upkeep
+        self._modes = means.modes
+        self._saved = Savings()
         self._say = say
         self._lock = threading.Lock()
         self._landing = threading.Lock()
         self._is_interrupted = False
-        self._steps: dict[str, _Step] = {}
+        self._steps: dict[str, NodeStep] = {}
         self._nodes: list[NodeRun] = []
         self._failed_hooks: list[str] = []
 
@@ -102,12 +105,14 @@ class RunLife:
         if is_node(name):
             step = self._step(name)
             with step.lock:
-                outcome = connection.execute(text, step.overlay(self.workspace), origin=origin)
+                overlay = step.overlay(self.workspace)
+                outcome = connection.execute(text, overlay, origin=origin, reuse=step.reuse)
                 step.note(outcome.inputs)
                 return outcome
-        overlay = self.workspace.begin()
-        outcome = connection.execute(text, overlay, origin=origin)
+        overlay, reuse = self.workspace.begin(), self._modes.reuse(name, self.line.branch)
+        outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
         self.land(overlay, name)
+        self._remember(reuse)
         return outcome
 
     def change(self, name: str, work: Callable[[Overlay], Outcome]) -> Outcome:
@@ -121,6 +126,12 @@ class RunLife:
         self.land(overlay, name)
         return outcome
 
+    def reuse(self, name: str) -> Reuse:
+        """Return the results that the named connection may take."""
+        if is_node(name):
+            return self._step(name).reuse
+        return self._modes.reuse(name, self.line.branch)
+
     def overlay(self, name: str) -> Overlay:
         """Return what the named connection sees now; not for changes."""
         if is_node(name):
@@ -129,6 +140,7 @@ class RunLife:
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> None:
         """Commit an overlay to the run branch, unless it has no changes."""
+        settle_history(overlay)
         if not overlay.is_empty:
             self.line.land(overlay, message, run)
 
@@ -139,6 +151,7 @@ class RunLife:
             overlay = step.take()
             if self._is_interrupted:
                 return
+            node = self._saved.noted(node, step.reuse.tally)
             if overlay is not None and node.status not in UNDONE:
                 node = msgspec.structs.replace(
                     node,
@@ -149,6 +162,8 @@ class RunLife:
             if node.id.startswith("test."):
                 node = msgspec.structs.replace(node, inputs=step.read())
             self._nodes.append(node)
+            if node.status not in UNDONE or node.id.startswith("test."):
+                self._remember(step.reuse)
         if overlay is not None and node.status not in UNDONE:
             self._upkeep.look(overlay)
 
@@ -165,6 +180,11 @@ class RunLife:
         """
         self.is_ended = True
         self._upkeep.tell()
+        self._end(success, seconds)
+        if (line := self._saved.line()) is not None:
+            self._say(line)
+
+    def _end(self, success: bool, seconds: float) -> None:
         if not self.line.has_changes and any(node.inputs for node in self._nodes):
             self._record_tests(success)
         elif not success and not self._publishes_part():
@@ -345,40 +365,21 @@ class RunLife:
             head=run.head,
         )
 
-    def _step(self, name: str) -> _Step:
+    def _remember(self, reuse: Reuse) -> None:
+        """Remember what was computed, now that it has landed; without it, it's computed again."""
+        try:
+            reuse.remember()
+        except VcsError as error:
+            self._say(f"Results were not kept for other runs: {error}")
+
+    def _step(self, name: str) -> NodeStep:
         with self._lock:
-            return self._steps.setdefault(name, _Step())
+            if name not in self._steps:
+                self._steps[name] = NodeStep(self._modes.reuse(name, self.line.branch))
+            return self._steps[name]
 
 
 def _rows(overlay: Overlay, relation: str | None) -> int | None:
     """Return the row count of the table that a node built; None if it built none."""
     entry = overlay.relations.get(relation_of(relation)) if relation else None
     return overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else None
-
-
-class _Step:
-    """The changes of one node so far; the lock serializes the node's parallel batches."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self._inputs: dict[tuple[str, str], Input] = {}
-        self._overlay: Overlay | None = None
-
-    def overlay(self, workspace: Workspace) -> Overlay:
-        with self.lock:
-            if self._overlay is None:
-                self._overlay = workspace.begin()
-            return self._overlay
-
-    def note(self, inputs: Iterable[Input]) -> None:
-        """Record what it read: a diff reads two versions of one relation."""
-        for item in inputs:
-            self._inputs[item.relation, item.version] = item
-
-    def read(self) -> tuple[Input, ...]:
-        """Return the versions that it read, by relation name."""
-        return tuple(self._inputs[key] for key in sorted(self._inputs))
-
-    def take(self) -> Overlay | None:
-        overlay, self._overlay = self._overlay, None
-        return overlay

@@ -24,6 +24,8 @@ class Outcome:
         affected: Rows that it wrote, or None if it wrote none or the number isn't known.
         warnings: What the user should know although the statement succeeded.
         inputs: The versions that it read, by relation name.
+        reused: Where its result was computed before, and the time saved; None if it was
+            computed.
     """
 
     rows: Rows | None = None
@@ -31,6 +33,7 @@ class Outcome:
     affected: int | None = None
     warnings: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
+    reused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class Scope:
         text: The statement.
         calls: Names in the statement that may be function calls.
         warnings: What the user should know although the statement succeeded.
+        derivation: The key of what the statement computes; None if nobody can know it.
     """
 
     overlay: Overlay
@@ -47,6 +48,7 @@ class Scope:
     calls: tuple[Name, ...] = ()
     inputs: dict[str, Input] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    derivation: str | None = None
 
     @property
     def session(self) -> Session:
@@ -173,4 +175,6 @@ class Scope:
         """Return the origin of a snapshot that this statement makes."""
         inputs = tuple(self.inputs[key] for key in sorted(self.inputs))
         digest = self.origin.sql_sha256 or hashlib.sha256(self.text.encode()).hexdigest()
-        return msgspec.structs.replace(self.origin, inputs=inputs, sql_sha256=digest)
+        return msgspec.structs.replace(
+            self.origin, inputs=inputs, sql_sha256=digest, derivation=self.derivation
+        )

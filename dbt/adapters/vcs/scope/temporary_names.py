@@ -12,6 +12,7 @@ from dbt.adapters.vcs.engines.temporaries import (
     SessionTemporaries,
     TemporaryDefinition,
 )
+from dbt.adapters.vcs.scope.deferred_views import Deferred, DeferredView
 from dbt.adapters.vcs.statements.families.alter import (
     AddCheck,
     AddColumns,
@@ -81,15 +82,39 @@ class Temporaries:
         session: Callable[[], SessionTemporaries],
         has_session: Callable[[], bool],
         frames: Frames,
+        deferred: Deferred,
     ) -> None:
-        """Take functions that open the session and report whether it may have temporary names."""
+        """Take functions that open the session and report whether it may have temporary names.
+
+        `deferred` has the views of a session that is not open.
+        """
         self._session = session
         self._has_session = has_session
         self._frames = frames
+        self._deferred = deferred
 
     def views(self) -> frozenset[str]:
         """Return the temporary views, lower case, global ones as `global_temp.v`."""
-        return self._session().temporary_views() if self._has_session() else frozenset()
+        if self._has_session():
+            return self._session().temporary_views()
+        return frozenset(self._deferred.views)
+
+    def deferred(self, view: str) -> DeferredView | None:
+        """Return a view of a session that is not open yet; None for any other."""
+        return None if self._has_session() else self._deferred.views.get(view)
+
+    def definition(self, view: str) -> TemporaryDefinition | None:
+        """Return the definition of a view; None if there is none, or SQL didn't make it."""
+        if view in self._frames:
+            return None
+        deferred = self.deferred(view)
+        if deferred is not None:
+            return deferred.definition
+        return self._session().temporary_view(view) if self._has_session() else None
+
+    def has_functions(self) -> bool:
+        """Return whether the session has temporary functions."""
+        return self._has_session() and bool(self._session().temporary_functions())
 
     def view(self, name: Name) -> str | None:
         """Return the temporary view that a name in a statement refers to, or None."""
@@ -114,12 +139,35 @@ class Temporaries:
 
     def followed(self, views: Iterable[str] = (), functions: Iterable[str] = ()) -> Followed:
         """Return what temporary views and functions read and call, followed recursively."""
-        walk = _Walk(self._session(), self._frames)
+        session: SessionTemporaries = (
+            self._session() if self._has_session() else _Unopened(self._deferred)
+        )
+        walk = _Walk(session, self._frames)
         for view in views:
             walk.view(view)
         for function in functions:
             walk.function(function)
         return Followed(tuple(walk.relations), tuple(walk.calls))
+
+
+class _Unopened:
+    """The temporary names of a session that is not open."""
+
+    def __init__(self, deferred: Deferred) -> None:
+        self._deferred = deferred
+
+    def temporary_views(self) -> frozenset[str]:
+        return frozenset(self._deferred.views)
+
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
+        view = self._deferred.views.get(name)
+        return None if view is None else view.definition
+
+    def temporary_functions(self) -> frozenset[str]:
+        return frozenset()
+
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
+        return None
 
 
 class Followed(NamedTuple):

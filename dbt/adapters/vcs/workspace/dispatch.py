@@ -9,6 +9,7 @@ from dbt.adapters.vcs.handlers.catalog import missing
 from dbt.adapters.vcs.handlers.contents import conflict_edits
 from dbt.adapters.vcs.handlers.handler_registry import Handler, handler_of
 from dbt.adapters.vcs.handlers.versions import time_travel
+from dbt.adapters.vcs.reuse.attempt import Reusing
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.parser import for_spark, read
@@ -25,7 +26,12 @@ from dbt.adapters.vcs.workspace import (
 
 
 def execute(
-    scope: Scope, *, read_only: bool, before_rows: Callable[[], None], pinned: bool = False
+    scope: Scope,
+    *,
+    read_only: bool,
+    before_rows: Callable[[], None],
+    pinned: bool = False,
+    reusing: Reusing | None = None,
 ) -> Outcome:
     """Carry out the statement of a scope, and put its changes into the overlay.
 
@@ -34,6 +40,7 @@ def execute(
         read_only: True to refuse statements that change something.
         before_rows: Called before rows are computed and written; raises if they can't land.
         pinned: True if nothing can land, so that statements that write elsewhere are refused, too.
+        reusing: Takes results that are known instead of computing them; None to compute.
 
     Raises:
         InputError: The statement can't be carried out as written.
@@ -46,6 +53,9 @@ def execute(
     scope.text = computed_names.written_out(scope)
     scope.text = computed_times.written_out(scope)
     statement, scope.calls = read(scope.text)
+    waits = None if reusing is None else reusing.deferred(scope, statement)
+    if waits is not None:
+        return waits
     if scope.temporaries.is_about(statement):
         outside_writes.check_target(statement, scope.schema)
         statement = for_spark(scope.text)
@@ -65,7 +75,7 @@ def execute(
         )
     written = error_places.own_text(written, statement, scope.origin)
     with missing.named(scope), error_places.counted_in(written):
-        outcome = _handled(scope, statement, handler)
+        outcome = _handled(scope, statement, handler, reusing)
     return error_places.with_places(outcome, written)
 
 
@@ -83,9 +93,17 @@ def may_change(text: str) -> bool:
     return statement.changes
 
 
-def _handled(scope: Scope, statement: Statement, handler: Handler) -> Outcome:
-    settled = time_travel.settled(scope, statement)
+def _handled(
+    scope: Scope, statement: Statement, handler: Handler, reusing: Reusing | None
+) -> Outcome:
     kept = conflict_edits.merge_kept_by(scope) if statement.changes else None
-    if kept is not None:
-        return conflict_edits.edit_conflicts(scope, kept, settled)
-    return handler(scope, settled)
+
+    def carry() -> tuple[Statement, Outcome]:
+        settled = time_travel.settled(scope, statement)
+        if kept is not None:
+            return settled, conflict_edits.edit_conflicts(scope, kept, settled)
+        return settled, handler(scope, settled)
+
+    if reusing is None or kept is not None:
+        return carry()[1]
+    return reusing.carried_out(scope, statement, carry)

@@ -11,6 +11,9 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine, Session
+from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
+from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.mounts import Externals, Mounts
@@ -36,13 +39,18 @@ class Workspace:
         *,
         schema: str,
         externals: Callable[[], Externals] = dict,
+        around: Surroundings | None = None,
     ) -> None:
-        """Take a line, a function that makes the engine, and the schema of unqualified names."""
+        """Take a line, a function that makes the engine, and the schema of unqualified names.
+
+        `around` is what results depend on besides the branch; None if none are taken.
+        """
         self.repository = repository
         self.line = line
         self.schema = schema.lower()
         self.mounts = Mounts()
         self.externals = externals
+        self.around = around
         self._make_engine = engine
         self._engine: Engine | None = None
         self._lock = threading.Lock()
@@ -98,8 +106,9 @@ class Connection:
         self._is_stopped = False
         self._schema = workspace.schema
         self.frames: dict[str, tuple[RelationName, ...]] = {}
+        self._state = SessionState()
         self.temporaries = Temporaries(
-            self.session, lambda: self._session is not None, self.frames
+            self.session, self._has_session, self.frames, self._state.deferred
         )
 
     @property
@@ -120,6 +129,7 @@ class Connection:
             if self._schema != "default":
                 self._session.ensure_schema(self._schema)
                 self._session.query(f"use {quoted(self._schema)}")
+            self._catch_up()
             return self.session()
         return self._session
 
@@ -137,9 +147,17 @@ class Connection:
         )
 
     def execute(
-        self, text: str, overlay: Overlay, *, origin: Origin, read_only: bool = False
+        self,
+        text: str,
+        overlay: Overlay,
+        *,
+        origin: Origin,
+        read_only: bool = False,
+        reuse: Reuse | None = None,
     ) -> Outcome:
         """Carry out one statement, and put its changes into the overlay.
+
+        `reuse` has the results that may be taken instead; None to compute.
 
         Raises:
             InputError: The statement can't be carried out as written, or something was made in
@@ -158,11 +176,42 @@ class Connection:
                 read_only=read_only,
                 before_rows=self.workspace.line.check_open,
                 pinned=not self.workspace.line.author,
+                reusing=self.reusing(reuse),
             )
         finally:
             self._post(overlay)
         self._schema = scope.schema
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
+
+    def reusing(self, reuse: Reuse | None) -> Reusing | None:
+        """Return what takes results on this connection; None if none are taken."""
+        around = self.workspace.around
+        if reuse is None or around is None:
+            return None
+        return Reusing(
+            reuse=reuse,
+            state=self._state,
+            around=replace(
+                around,
+                facts=self._state.facts,
+                is_always=reuse.is_always,
+                own_text=reuse.own_text,
+            ),
+            has_session=self._has_session,
+        )
+
+    def doubt(self, why: str) -> None:
+        """Take no more results in this session: something in it isn't known."""
+        self._state.facts.doubt = self._state.facts.doubt or why
+
+    def _has_session(self) -> bool:
+        return self._session is not None
+
+    def _catch_up(self) -> None:
+        """Send the session what it has not been sent before it was open."""
+        for waiting in self._state.deferred.take():
+            scope = self.scope(waiting.text, waiting.overlay, waiting.origin)
+            execute(scope, read_only=False, before_rows=lambda: None)
 
     def open(self) -> None:
         """Open the session now, so that others who share its catalog see the branch."""
@@ -190,4 +239,5 @@ class Connection:
         if self._session is not None:
             self._session.close()
             self._session = None
+        self._state.clear()
         self.frames.clear()

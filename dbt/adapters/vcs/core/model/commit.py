@@ -20,6 +20,9 @@ class NodeRun(Value, frozen=True, kw_only=True):
             snapshots tell.
         file_checksum: dbt's checksum of the file that says what it is, on a run's own branch: a
             retry knows by it what changed since; None where it is published.
+        reused: Where all of its results were computed before; None if it computed any.
+        saved: Seconds that those results took when they were computed.
+        refused: Why a result of it could not be looked up; None if all could.
     """
 
     id: str
@@ -29,6 +32,9 @@ class NodeRun(Value, frozen=True, kw_only=True):
     relation: str | None = None
     inputs: tuple[Input, ...] = ()
     file_checksum: str | None = None
+    reused: str | None = None
+    saved: float = 0.0
+    refused: str | None = None
 
 
 class Run(Value, frozen=True, kw_only=True):

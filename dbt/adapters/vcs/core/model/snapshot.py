@@ -42,12 +42,14 @@ class Origin(Value, frozen=True, kw_only=True):
         invocation: dbt's invocation id, or None outside dbt.
         sql_sha256: SHA-256 (hex) of the statement that was run.
         inputs: What it read, by relation name.
+        derivation: The key of what it was computed from; None if that can't be known.
     """
 
     node: str | None = None
     invocation: str | None = None
     sql_sha256: str | None = None
     inputs: tuple[Input, ...] = ()
+    derivation: str | None = None
 
 
 class Snapshot(Value, frozen=True, kw_only=True):

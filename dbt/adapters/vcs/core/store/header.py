@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 
 PATH: Final = "vcs.json"
 _OURS: Final = frozenset(
-    {PATH, "objects", "refs", "data", "turns", "leases", "damaged", "rewritten"}
+    {PATH, "objects", "refs", "data", "turns", "leases", "damaged", "rewritten", "results"}
 )
 
 

@@ -168,6 +168,9 @@ def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | 
 
     `view` is a name from `Temporaries.view`.
     """
+    deferred = scope.temporaries.deferred(view)
+    if deferred is not None:
+        return list(deferred.columns)
     name = relation_of_view(view)
     with scope.shown(scope.temporary_reads([view])):
         return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]

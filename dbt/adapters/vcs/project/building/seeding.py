@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
-from dbt.adapters.vcs.project.seed_rows import seed_rows
+from dbt.adapters.vcs.project.building.seed_rows import seed_rows
+from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.workspace.line_workspace import Connection
 from dbt.adapters.vcs.worktree.overlay import Overlay
@@ -38,12 +39,13 @@ def load_seed(
     table: agate.Table,
     *,
     time_zone: str,
+    reuse: Reuse | None = None,
 ) -> Outcome:
     """Write a seed's rows into its table, which dbt just created empty.
 
     The rows' digest is stored as the snapshot's `sql_sha256`. If the table that the seed replaces
     has the same columns and digest, it is kept, with the column comments that dbt adds after
-    loading a seed.
+    loading a seed. Rows that were loaded before, on any branch, are not written again.
 
     Raises:
         InputError: A value doesn't fit its column's type.
@@ -61,7 +63,11 @@ def load_seed(
             overlay.put(name, before)
             return Outcome(relation=name, affected=0)
     origin = msgspec.structs.replace(origin, sql_sha256=digest)
-    return append_arrow(connection.scope("", overlay, origin), name, rows)
+    scope = connection.scope("", overlay, origin)
+    reusing = connection.reusing(reuse)
+    if reusing is None:
+        return append_arrow(scope, name, rows)
+    return reusing.made(scope, name, ("seed", digest), lambda: append_arrow(scope, name, rows))
 
 
 def _definition(snapshot: Snapshot) -> tuple[Any, ...]:

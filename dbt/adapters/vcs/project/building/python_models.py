@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import linecache
+import platform
 import re
 import traceback
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,7 +17,11 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.engines.model_frames import Frames
+from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
+from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.statements.families.table import CreateTable
+from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.names import Name, split_name
 from dbt.adapters.vcs.workspace.line_workspace import Connection
 from dbt.adapters.vcs.worktree.overlay import Overlay
@@ -30,10 +37,61 @@ FRAME: Final = "__vcs_frame"
 """The name of the frame in that statement."""
 
 _LINES: Final = 3
+_POSTFIX: Final = "# This part is user provided model code"
+"""How dbt's own code begins, which it adds to every model."""
+
 _CALL: Final = re.compile(r"\b(?:(\w+)`?\.`?)?\b(\w+)`?\(")
 
 
 def run_python_model(
+    connection: Connection,
+    overlay: Overlay,
+    origin: Origin,
+    code: str,
+    *,
+    model: str,
+    reads: Sequence[RelationName],
+    reuse: Reuse | None = None,
+) -> Outcome:
+    """Take what a compiled model gave before for what it reads, or run it.
+
+    A model may be taken if its text shows nothing that depends on the moment, on chance, or on
+    what dbt doesn't know of (`python_purity`). `reads` begins with its own relation; the other
+    arguments and the errors are those of `_run`.
+    """
+    reusing = connection.reusing(reuse)
+    scope = connection.scope(code, overlay, origin)
+    scope.calls = _calls(code)
+    itself, *others = reads
+
+    def is_known(name: RelationName) -> bool:
+        return overlay.entry(name) is not None or name in scope.externals
+
+    def compute() -> Outcome:
+        known = [name for name in reads if is_known(name)]
+        outcome = _run(connection, overlay, origin, code, model=model, reads=known)
+        connection.doubt(f"the Python model {model} ran in this session")
+        return outcome
+
+    if reusing is None:
+        return compute()
+    own = code.partition(MODEL)[2].partition(_POSTFIX)[0]
+    why = None if reusing.reuse.is_always else unrepeatable(own)
+    if why is not None:
+        reusing.reuse.refuse(f"Python: {why}")
+        return compute()
+    needed = [*others, itself] if reads_itself(own) else others
+    return reusing.made(
+        scope,
+        _target_of(code, connection.schema),
+        ("python", code, *platform.python_version_tuple()[:2]),
+        compute,
+        reads=filter(is_known, needed),
+        depends_on_target=False,
+    )
+
+
+def _run(
     connection: Connection,
     overlay: Overlay,
     origin: Origin,
@@ -54,7 +112,7 @@ def run_python_model(
         origin: The origin of its changes.
         code: dbt's compiled code, followed by the statement.
         model: Its name, for errors.
-        reads: The relations that it depends on, and its own.
+        reads: The relations to show it.
 
     Raises:
         EngineError: The user's code failed; the message has its last lines.
@@ -65,10 +123,9 @@ def run_python_model(
     frames = session.frames()
     if frames is None:
         raise InputError(f"{model} is a Python model, which needs method: session.")
-    known = [name for name in reads if overlay.entry(name) is not None or name in scope.externals]
     scope.calls = _calls(code)
-    scope.show(known)
-    read = dict.fromkeys(known)
+    scope.show(reads)
+    read = dict.fromkeys(reads)
 
     def load(text: str) -> Any:
         name = _name_of(text)
@@ -93,7 +150,7 @@ def run_python_model(
 
 
 def relations_of(parsed_model: Mapping[str, Any], manifest: Any) -> tuple[RelationName, ...]:
-    """Return what a model depends on, and its own relation."""
+    """Return a model's own relation, and what it depends on."""
     nodes = {**getattr(manifest, "nodes", {}), **getattr(manifest, "sources", {})}
     found = [(parsed_model["schema"], parsed_model["alias"])]
     for id in parsed_model["depends_on"]["nodes"]:
@@ -102,6 +159,16 @@ def relations_of(parsed_model: Mapping[str, Any], manifest: Any) -> tuple[Relati
             identifier = getattr(node, "identifier", None) or getattr(node, "alias", node.name)
             found.append((node.schema, identifier))
     return tuple(RelationName(schema.lower(), identifier.lower()) for schema, identifier in found)
+
+
+def _target_of(code: str, schema: str) -> RelationName:
+    """Return the table that the statement at the end of a model's code creates."""
+    *_, last = ast.parse(code.partition(MODEL)[2]).body
+    assert isinstance(last, ast.Assign) and isinstance(last.value, ast.Call)
+    text = json.loads(ast.literal_eval(last.value.args[0]))
+    statement = parse(text)
+    assert isinstance(statement, CreateTable)
+    return statement.target.name.relation(schema)
 
 
 def _executed(code: str, model: str, frames: Frames) -> dict[str, Any]:

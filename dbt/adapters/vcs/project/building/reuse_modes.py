@@ -1,0 +1,96 @@
+"""Reuse modes: whether a node may take results, by its config, dbt's flags and a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.origins.results import Results
+from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.engines.server_address import REMOTE
+from dbt.adapters.vcs.reuse.circumstances import Circumstances
+from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.reuse.reuser import Reuse, ReuseMode
+
+VARIABLE: Final = "vcs_reuse"
+"""dbt's variable that decides for all nodes: `verify`, `always`, `true` or `false`."""
+
+_MODES: Final[dict[str, ReuseMode]] = {
+    "true": "auto",
+    "auto": "auto",
+    "always": "always",
+    "false": "never",
+    "never": "never",
+    "verify": "verify",
+}
+
+
+class ReuseModes:
+    """What nodes may take.
+
+    | said                             | what a node does                          |
+    |----------------------------------|-------------------------------------------|
+    | nothing, or `reuse: true`        | takes results of repeatable statements    |
+    | `reuse: always`                  | takes any                                 |
+    | `reuse: false`, `--full-refresh` | computes                                  |
+    | `--vars '{vcs_reuse: verify}'`   | computes and compares                     |
+
+    What the variable says counts for all nodes; `reuse: false` of a node counts more.
+    """
+
+    def __init__(
+        self, results: Results, node_of: Callable[[str], Any], *, said: Any, refreshes: bool
+    ) -> None:
+        """Take the repository's results, dbt's nodes by id, the variable, and dbt's flag.
+
+        Raises:
+            InputError: The variable has no such value.
+        """
+        self._results = results
+        self._node_of = node_of
+        self._said = None if said is None else mode_of(said, f"The variable {VARIABLE}")
+        self._refreshes = refreshes
+
+    def reuse(self, name: str, branch: str) -> Reuse:
+        """Return what the node of a connection may take, or what runs outside of nodes.
+
+        Raises:
+            InputError: The node's config has no such value.
+        """
+        node = self._node_of(name)
+        kind = str(getattr(node, "resource_type", "")) if node is not None else ""
+        own_text = getattr(node, "compiled_code", None) if kind == "snapshot" else None
+        return Reuse(self._results, mode=self._mode(node, name), own_text=own_text, branch=branch)
+
+    def _mode(self, node: Any, name: str) -> ReuseMode:
+        config = getattr(node, "config", None)
+        asked = config.get("reuse") if config is not None else None
+        own = None if asked is None else mode_of(asked, f"reuse of {name}")
+        if own == "never" or self._refreshes or getattr(config, "full_refresh", None):
+            return "never"
+        return self._said or own or "auto"
+
+
+def mode_of(value: Any, what: str) -> ReuseMode:
+    """Return the mode that a person means.
+
+    Raises:
+        InputError: There is no such mode.
+    """
+    found = _MODES.get(str(value).strip().lower())
+    if found is None:
+        raise InputError(
+            f"{what} is {value!r}; expected true, false, always or verify. Correct it."
+        )
+    return found
+
+
+def credentials_around(credentials: VcsCredentials) -> Surroundings:
+    """Return what results depend on besides a branch, as a profile says it."""
+    server = credentials.host or credentials.engine_settings.get(REMOTE, "")
+    is_there = credentials.method == "connect"
+    return Surroundings(
+        circumstances=Circumstances.of(credentials.spark_config, server if is_there else ""),
+        storage_options=credentials.storage_options,
+    )

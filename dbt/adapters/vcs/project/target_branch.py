@@ -1,0 +1,36 @@
+"""The target branch of a profile, which the first run creates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.runs.run_branch import PREFIX, check_mergeable
+from dbt.adapters.vcs.verbs.revision_names import check_free
+
+
+def make_target(
+    repository: Repository, credentials: VcsCredentials, author: str, say: Callable[[str], None]
+) -> None:
+    """Create the target branch from its base, unless it exists; `say` tells the user.
+
+    Raises:
+        InputError: The name is that of a run's branch, or not allowed.
+        NotFoundError: There is no base.
+    """
+    target, base = credentials.branch, credentials.base
+    if target.startswith(PREFIX):
+        raise InputError(
+            f"branch: {target} is the branch of a run, which dbt manages itself. Use a "
+            f"branch of your own; base: {target} starts it from the result of the run."
+        )
+    if repository.find_branch(target) is not None:
+        return
+    check_free(repository, "branch", target)
+    check_mergeable(repository, base)
+    repository.create_branch(
+        target, repository.branch(base).head, author=author, note=f"from {base}"
+    )
+    say(f"Created branch {target} from {base}.")

@@ -1,0 +1,291 @@
+"""Attempts: one statement, taken from what is known or else carried out and remembered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.model import Entry, RelationName
+from dbt.adapters.vcs.engines.port import Column, Rows
+from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
+from dbt.adapters.vcs.reuse.audit import check_answer, check_table
+from dbt.adapters.vcs.reuse.derivation_key import (
+    DerivationKey,
+    KeyMaker,
+    NotReusableError,
+    Surroundings,
+)
+from dbt.adapters.vcs.reuse.repeatable_statement import is_repeatable
+from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns, watched
+from dbt.adapters.vcs.reuse.same_rows import keep_same_rows
+from dbt.adapters.vcs.reuse.session_facts import SessionFacts, setting_of
+from dbt.adapters.vcs.reuse.statement_keys import columns_key, statement_key
+from dbt.adapters.vcs.scope.answer import Listing, Outcome
+from dbt.adapters.vcs.scope.deferred_views import Deferred, DeferredStatement, DeferredView
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.scope.temporary_names import relation_of_view
+from dbt.adapters.vcs.statements.families.show import ShowTableProperties
+from dbt.adapters.vcs.statements.families.table import (
+    CreateTable,
+    CreateTemporaryView,
+    DropRelation,
+)
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
+from dbt.adapters.vcs.statements.syntax.query import Query
+
+_ColumnText = tuple[str, str, str | None]
+
+Carry = Callable[[], tuple[Statement, Outcome]]
+"""Carries a statement out; returns it with versions resolved, and its outcome."""
+
+
+@dataclass(slots=True)
+class SessionState:
+    """What a connection knows of its session.
+
+    Attributes:
+        facts: What statements did to it.
+        deferred: What it has not been sent yet.
+    """
+
+    facts: SessionFacts = field(default_factory=SessionFacts)
+    deferred: Deferred = field(default_factory=Deferred)
+
+    def clear(self) -> None:
+        """Forget everything: the session is closed."""
+        self.facts.clear()
+        self.deferred.take()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reusing:
+    """Reuse on one connection.
+
+    Attributes:
+        reuse: The results that may be taken.
+        state: What the connection knows of its session.
+        around: What keys depend on.
+        has_session: Returns whether the session is open.
+    """
+
+    reuse: Reuse
+    state: SessionState
+    around: Surroundings
+    has_session: Callable[[], bool]
+
+    def carried_out(self, scope: Scope, statement: Statement, carry: Carry) -> Outcome:
+        """Take a statement's result, or carry it out and note what it gave."""
+        key = self._key(scope, statement)
+        if key is None:
+            self.state.facts.follow(statement)
+            return carry()[1]
+        is_temporary = isinstance(statement, CreateTemporaryView)
+        if not (is_temporary and self.has_session()):
+            taken = self.reuse.take(scope, key, lambda: _rows(carry()[1]))
+            if taken is not None:
+                if is_temporary:
+                    self._defer_view(scope, statement, key)
+                return taken
+        return self._computed(scope, key, carry)
+
+    def made(
+        self,
+        scope: Scope,
+        name: RelationName,
+        told: tuple[str, ...],
+        compute: Callable[[], Outcome],
+        *,
+        reads: Iterable[RelationName] = (),
+        depends_on_target: bool = True,
+    ) -> Outcome:
+        """Take a table that no statement makes, such as a seed's, or compute and note it.
+
+        Args:
+            scope: The scope that computes it.
+            name: The table.
+            told: Texts that decide what it becomes.
+            compute: Makes it.
+            reads: What it is made from.
+            depends_on_target: False if it replaces what the table was.
+        """
+        try:
+            maker = KeyMaker(scope, self.around)
+            maker.fact(*told)
+            maker.calls(scope.calls)
+            for read in reads:
+                maker.relation(read)
+            if depends_on_target:
+                maker.present(name)
+            key = maker.made("table", name)
+        except NotReusableError as error:
+            self.reuse.refuse(f"{told[0]}: {error}")
+            return compute()
+        taken = self.reuse.take(scope, key, lambda: _rows(compute()))
+        if taken is not None:
+            return taken
+        return self._computed(scope, key, lambda: (Statement(), compute()))
+
+    def columns(
+        self, scope: Scope, name: RelationName, compute: Callable[[], list[_ColumnText]]
+    ) -> list[_ColumnText]:
+        """Return name, type and comment of a relation's columns, computed only if unknown."""
+        try:
+            key = columns_key(scope, name, self.around)
+        except NotReusableError:
+            return compute()
+        result = self.reuse.find(key)
+        if result is None or self.reuse.mode == "verify":
+            found = compute()
+            columns = [Column(name=name, type=type, comment=note) for name, type, note in found]
+            self.reuse.note(scope, key, columns=result_columns(columns))
+            return found
+        return [(column.name, column.type, column.comment) for column in result.columns]
+
+    def deferred(self, scope: Scope, statement: Statement) -> Outcome | None:
+        """Defer a statement that only changes the state of a session that isn't open."""
+        if self.has_session() or self.reuse.mode == "never":
+            return None
+        waiting = DeferredStatement(text=scope.text, overlay=scope.overlay, origin=scope.origin)
+        setting = setting_of(statement)
+        if setting is not None:
+            self.state.facts.follow(statement)
+            self.state.deferred.put(waiting, None)
+            return Outcome(rows=Listing.of(("key", "value"), [setting]))
+        if isinstance(statement, DropRelation) and statement.kind != "function":
+            view = scope.temporaries.view(statement.target.name)
+            if view is not None and scope.temporaries.deferred(view) is not None:
+                self.state.deferred.drop(view, waiting)
+                return Outcome()
+        return None
+
+    def _key(self, scope: Scope, statement: Statement) -> DerivationKey | None:
+        kinds = Query, CreateTemporaryView, ShowTableProperties
+        if not (statement.changes or isinstance(statement, kinds)):
+            return None
+        try:
+            return statement_key(scope, statement, self.around)
+        except NotReusableError as error:
+            if statement.changes or isinstance(statement, Query):
+                self.reuse.refuse(f"`{excerpt(scope.text, 40)}`: {error}")
+            return None
+
+    def _defer_view(self, scope: Scope, statement: Statement, key: DerivationKey) -> None:
+        assert isinstance(statement, CreateTemporaryView) and statement.query is not None
+        result = self.reuse.find(key)
+        assert result is not None
+        known = frozenset(self.state.deferred.views)
+        view = DeferredView(
+            definition=TemporaryDefinition(
+                text=statement.query.text,
+                schema=scope.schema,
+                views=known,
+                functions=frozenset(),
+            ),
+            columns=tuple((c.name, c.type, c.comment) for c in result.columns),
+        )
+        self.state.deferred.put(
+            DeferredStatement(text=scope.text, overlay=scope.overlay, origin=scope.origin),
+            (statement.target.name.identifier.lower(), view),
+        )
+
+    def _computed(self, scope: Scope, key: DerivationKey, carry: Carry) -> Outcome:
+        scope.derivation = key.id
+        started = time.perf_counter()
+        before = _shown_before(scope, key)
+        settled, outcome = carry()
+        self.reuse.computed()
+        run = _Run(self, scope, key, settled, started)
+        if key.kind == "answer":
+            return run.answered(outcome)
+        if key.kind == "columns":
+            run.made_temporary()
+        else:
+            run.changed(outcome, before)
+        return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A statement that was carried out."""
+
+    using: Reusing
+    scope: Scope
+    key: DerivationKey
+    settled: Statement
+    started: float
+
+    def answered(self, outcome: Outcome) -> Outcome:
+        """Watch the rows of a query, which are computed when they are fetched."""
+        if outcome.rows is None:
+            return outcome
+        columns = result_columns(outcome.rows.columns)
+
+        def tell(text: str, seconds: float) -> None:
+            if self.using.reuse.mode == "verify":
+                check_answer(self.using.reuse.known(self.key), text)
+            if self._is_repeatable():
+                self.using.reuse.note(
+                    self.scope, self.key, columns=columns, rows=text, seconds=seconds
+                )
+
+        rows = watched(outcome.rows, tell, self._seconds)
+        return Outcome(rows=rows, warnings=outcome.warnings)
+
+    def made_temporary(self) -> None:
+        """Note the columns of a temporary view."""
+        assert isinstance(self.settled, CreateTemporaryView)
+        name = self.settled.target.name.identifier.lower()
+        if self.using.reuse.find(self.key) is None:
+            columns = self.scope.session.relation_columns(relation_of_view(name))
+            self.using.reuse.note(self.scope, self.key, columns=result_columns(columns))
+
+    def changed(self, outcome: Outcome, before: Entry | None) -> None:
+        """Note the version that a statement made, if another run of it would make the same."""
+        assert self.key.target is not None
+        seconds = self._seconds()
+        is_rebuild = isinstance(self.settled, CreateTable)
+        keep_same_rows(self.scope, self.key.target, before, is_rebuild=is_rebuild)
+        entry = self.scope.overlay.entry(self.key.target)
+        if entry is None:
+            return
+        if self.using.reuse.mode == "verify":
+            check_table(self.scope, self.using.reuse.known(self.key), entry)
+        is_same = entry == before
+        if self.key.moment is not None and not is_same and not self.using.reuse.is_always:
+            return
+        if self._is_repeatable():
+            version = "" if is_same else entry.version
+            self.using.reuse.note(
+                self.scope,
+                self.key,
+                version=version,
+                affected=outcome.affected,
+                seconds=seconds,
+            )
+
+    def _is_repeatable(self) -> bool:
+        if self.using.reuse.is_always:
+            return True
+        try:
+            return is_repeatable(self.scope, self.settled, self.using.around.own_text)
+        except VcsError:
+            # The engine can't tell, so nobody can.
+            return False
+
+    def _seconds(self) -> float:
+        return round(time.perf_counter() - self.started, 3)
+
+
+def _shown_before(scope: Scope, key: DerivationKey) -> Entry | None:
+    """Return what the target showed, even if the node dropped it to make it again."""
+    if key.target is None:
+        return None
+    return scope.overlay.entry(key.target) or scope.overlay.before(key.target)
+
+
+def _rows(outcome: Outcome) -> Rows:
+    assert outcome.rows is not None
+    return outcome.rows

@@ -1,0 +1,104 @@
+"""Circumstances: the settings of an engine on which the results of statements depend."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from typing import Final
+
+from dbt.adapters.vcs.engines.factory import answering_settings
+
+SEMANTICS: Final = 1
+"""Raised when a version of dbt-vcs computes something in another way than the one before."""
+
+_SQL: Final = "spark.sql."
+_ANSWERING: Final = (_SQL, "spark.redaction.")
+_OF_SPEED: Final = (
+    "adaptive.",
+    "autoBroadcastJoinThreshold",
+    "broadcastTimeout",
+    "catalogImplementation",
+    "cbo.",
+    "codegen.",
+    "debug.",
+    "execution.arrow.",
+    "files.",
+    "inMemoryColumnarStorage.",
+    "join.preferSortMergeJoin",
+    "maxMetadataStringLength",
+    "parquet.compression.codec",
+    "parquet.enableVectorizedReader",
+    "repl.",
+    "shuffle.partitions",
+    "sources.commitProtocolClass",
+    "statistics.",
+    "streaming.",
+    "ui.",
+    "warehouse.dir",
+)
+"""Settings below `spark.sql.` that change how long a statement takes, and never its rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """What an engine is like, as far as results depend on it; known before it starts.
+
+    Attributes:
+        settings: The settings of a profile.
+        engine_version: `major.minor` of Spark.
+        server: The address of a server that computes; empty for this process.
+    """
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    engine_version: str
+    server: str = ""
+
+    @classmethod
+    def of(cls, settings: Mapping[str, str], server: str = "") -> Circumstances:
+        """Return those of the Spark that is installed here, with the settings of a profile."""
+        return cls(
+            settings=settings,
+            engine_version=".".join(version("pyspark").split(".")[:2]),
+            server=server,
+        )
+
+    @cached_property
+    def _shown(self) -> Mapping[str, str]:
+        return answering_settings(self.settings)
+
+    def setting(self, key: str) -> str | None:
+        """Return the value of a setting, None if it is Spark's own default."""
+        return self._shown.get(key)
+
+    def digest(self, changed: Mapping[str, str]) -> str:
+        """Return one text for everything that counts, with settings that a session changed."""
+        return hashlib.sha256(repr(self.counted(changed)).encode()).hexdigest()[:32]
+
+    def counted(self, changed: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Return the names and values that count, sorted."""
+        settings = {**self._shown, **changed}
+        found = [
+            (key, value)
+            for key, value in settings.items()
+            if key.startswith(_ANSWERING) and not key.removeprefix(_SQL).startswith(_OF_SPEED)
+        ]
+        return sorted(
+            [
+                *found,
+                ("dbt-vcs", str(SEMANTICS)),
+                ("server", self.server),
+                ("spark", self.engine_version),
+            ]
+        )
+
+
+def user_name() -> str:
+    """Return who carries out statements, for those that ask."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

@@ -1,0 +1,215 @@
+"""Reuse: statements whose results are known are not carried out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.origins.results import Result, ResultColumn, Results
+from dbt.adapters.vcs.engines.port import Column, Rows
+from dbt.adapters.vcs.reuse.answer_rows import (
+    KeptRows,
+    WatchedRows,
+    decoded_rows,
+    encoded_rows,
+)
+from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
+from dbt.adapters.vcs.reuse.taken_versions import GoneError, put_taken
+from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.syntax.canonical import without_margins
+
+ReuseMode: TypeAlias = Literal["auto", "always", "never", "verify"]
+"""Whether results are looked up: where they are repeatable, in any case, not at all, or only to
+compare them with what is computed."""
+
+
+class Taken(NamedTuple):
+    """A result that was taken instead of computing it.
+
+    Attributes:
+        key: Its key.
+        result: The result.
+    """
+
+    key: str
+    result: Result
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was taken and computed for one node, in order.
+
+    Attributes:
+        taken: Results that were taken.
+        refused: Why results could not be looked up, by the statement's first words.
+        pending: Results that were computed, and what is to be remembered of them.
+        computed: How many statements were carried out.
+    """
+
+    taken: list[Taken] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    pending: list[tuple[str, Result, bool]] = field(default_factory=list)
+    computed: int = 0
+
+    @property
+    def seconds_saved(self) -> float:
+        """Seconds that the taken results took when they were computed."""
+        return sum(item.result.seconds for item in self.taken)
+
+
+class Reuse:
+    """The results that one node, or what runs outside of nodes, may take.
+
+    What it computes is remembered only by `remember`, once its commit has landed: a result whose
+    version nobody can see would not be held.
+
+    Attributes:
+        mode: Whether results are looked up.
+        tally: What was taken and computed.
+        own_text: The text of the node to search for moments; None for the statements' own.
+    """
+
+    def __init__(
+        self,
+        results: Results,
+        *,
+        mode: ReuseMode = "auto",
+        own_text: str | None = None,
+        branch: str = "",
+    ) -> None:
+        """Take the repository's results and the branch that is worked for."""
+        self.mode: ReuseMode = mode
+        self.tally = Tally()
+        self.own_text = own_text
+        self._results = results
+        self._branch = branch
+        self._lock = threading.Lock()
+
+    @property
+    def is_always(self) -> bool:
+        """True if what depends on the moment or on chance is taken, too."""
+        return self.mode == "always"
+
+    def find(self, key: DerivationKey) -> Result | None:
+        """Return the result of a key; None if there is none or none may be taken."""
+        return None if self.mode == "never" else self._results.find(key.id)
+
+    def known(self, key: DerivationKey) -> Result | None:
+        """Return the result of a key, whatever the mode."""
+        return self._results.find(key.id)
+
+    def take(self, scope: Scope, key: DerivationKey, again: Callable[[], Rows]) -> Outcome | None:
+        """Take the result of a key, if there is one; return the statement's outcome.
+
+        `again` computes the rows of an answer, for those who need more than they show.
+        """
+        result = self.find(key)
+        if result is None or self.mode == "verify":
+            return None
+        try:
+            outcome = self._taken(scope, key, result, again)
+        except GoneError:
+            # It was collected; what is computed now takes its place.
+            return None
+        with self._lock:
+            self.tally.taken.append(Taken(key.id, result))
+        for item in key.inputs:
+            scope.note(item)
+        return outcome
+
+    def refuse(self, why: str) -> None:
+        """Write down why a statement's result could not be looked up."""
+        with self._lock:
+            self.tally.refused.append(why)
+
+    def computed(self) -> None:
+        """Count a statement that was carried out."""
+        with self._lock:
+            self.tally.computed += 1
+
+    def note(self, scope: Scope, key: DerivationKey, **facts: Any) -> None:
+        """Keep what a statement gave, to be remembered once it has landed."""
+        result = Result(
+            kind=key.kind,
+            made_at=Micros(scope.now),
+            node=scope.origin.node,
+            invocation=scope.origin.invocation,
+            branch=self._branch,
+            statement=without_margins(scope.text),
+            schema=scope.schema,
+            target=str(key.target) if key.target is not None else "",
+            inputs=key.inputs,
+            ingredients=dict(key.ingredients),
+            **facts,
+        )
+        with self._lock:
+            self.tally.pending.append((key.id, result, self._results.find(key.id) is not None))
+
+    def remember(self) -> None:
+        """Store what was computed.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        with self._lock:
+            pending, self.tally.pending = self.tally.pending, []
+        for key, result, is_gone in pending:
+            self._results.put(key, result, replace=is_gone)
+
+    def forget(self) -> None:
+        """Drop what was computed: the node failed."""
+        with self._lock:
+            self.tally.pending.clear()
+
+    def _taken(
+        self, scope: Scope, key: DerivationKey, result: Result, again: Callable[[], Rows]
+    ) -> Outcome:
+        if key.kind == "answer":
+            if result.rows is None:
+                raise GoneError("its rows were not kept")
+            return Outcome(
+                rows=KeptRows(columns_of_result(result), decoded_rows(result.rows), again),
+                reused=_told(result),
+            )
+        if key.kind == "columns":
+            return Outcome(reused=_told(result))
+        scope.derivation = key.id
+        put_taken(scope, key, result)
+        return Outcome(relation=key.target, affected=result.affected, reused=_told(result))
+
+
+def _told(result: Result) -> str:
+    """Return where a result comes from, and what it saves."""
+    where = f"from {result.branch}" if result.branch else "from an earlier statement"
+    return f"{where}, {result.seconds:.1f} s saved"
+
+
+def columns_of_result(result: Result) -> tuple[Column, ...]:
+    """Return the columns of an answer."""
+    return tuple(
+        Column(name=c.name, type=c.type, nullable=c.nullable, comment=c.comment)
+        for c in result.columns
+    )
+
+
+def result_columns(columns: Sequence[Column]) -> tuple[ResultColumn, ...]:
+    """Return columns as a result stores them."""
+    return tuple(
+        ResultColumn(name=c.name, type=c.type, nullable=c.nullable, comment=c.comment)
+        for c in columns
+    )
+
+
+def watched(rows: Rows, tell: Callable[[str, float], None], seconds: Callable[[], float]) -> Rows:
+    """Return rows that are told as text, with the seconds that they took, once all are known."""
+
+    def known(found: Sequence[tuple[Any, ...]]) -> None:
+        text = encoded_rows(found)
+        if text is not None:
+            tell(text, seconds())
+
+    return WatchedRows(rows, known)

@@ -1,0 +1,214 @@
+"""Statement keys: the derivation key of each family of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model.tree import Entry
+from dbt.adapters.vcs.core.origins.results import ResultKind
+from dbt.adapters.vcs.reuse.derivation_key import (
+    DerivationKey,
+    KeyMaker,
+    NotReusableError,
+    Surroundings,
+    facts_of,
+)
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.families.alter import (
+    AddCheck,
+    AddColumns,
+    AlterColumn,
+    CommentOnTable,
+    DropColumns,
+    DropConstraint,
+    RenameColumn,
+    SetProperties,
+    UnsetProperties,
+)
+from dbt.adapters.vcs.statements.families.function_statement import CreateFunction
+from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.families.show import ShowTableProperties
+from dbt.adapters.vcs.statements.families.table import (
+    CreateTable,
+    CreateTemporaryView,
+    CreateView,
+    Truncate,
+)
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns, choice_in
+from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.writes.rebuild import REBUILD
+
+_ALTERS: Final = (
+    AddCheck,
+    AddColumns,
+    AlterColumn,
+    CommentOnTable,
+    DropColumns,
+    DropConstraint,
+    RenameColumn,
+    SetProperties,
+    Truncate,
+    UnsetProperties,
+)
+_CHANGES: Final = (Insert, Update, Delete, Merge)
+
+
+def statement_key(scope: Scope, statement: Statement, around: Surroundings) -> DerivationKey:
+    """Return the key of a statement; no engine is needed.
+
+    Raises:
+        NotReusableError: Its result has to be computed.
+    """
+    maker = _MAKERS.get(type(statement))
+    if maker is None:
+        raise NotReusableError("results of such statements are not kept")
+    return maker(scope, statement, around)
+
+
+def columns_key(scope: Scope, name: Any, around: Surroundings) -> DerivationKey:
+    """Return the key of the columns of a relation.
+
+    Raises:
+        NotReusableError: They have to be computed.
+    """
+    maker = KeyMaker(scope, around, shapes=True)
+    maker.relation(name)
+    maker.fact("columns")
+    return maker.made("columns")
+
+
+def _answer(scope: Scope, query: Query, around: Surroundings) -> DerivationKey:
+    maker = KeyMaker(scope, around, shapes=asks_for_columns(query.text))
+    _add_query(scope, maker, query)
+    return maker.made("answer")
+
+
+def _properties(
+    scope: Scope, statement: ShowTableProperties, around: Surroundings
+) -> DerivationKey:
+    name = scope.name(statement.target.name)
+    if scope.overlay.entry(name) is None:
+        raise NotReusableError(f"{name} does not exist")
+    maker = KeyMaker(scope, around, shapes=True)
+    maker.fact("show tblproperties", facts_of(statement, frozenset({"target"})))
+    maker.present(name)
+    return maker.made("answer")
+
+
+def _table(scope: Scope, statement: CreateTable, around: Surroundings) -> DerivationKey:
+    if statement.query is None:
+        raise NotReusableError("it computes no rows")
+    name = scope.name(statement.target.name)
+    existing = scope.overlay.entry(name)
+    if existing is not None and not (statement.replace and isinstance(existing, TableEntry)):
+        raise NotReusableError(f"{name} exists")
+    maker = KeyMaker(scope, around)
+    _add_query(scope, maker, statement.query)
+    left = frozenset({"target", "query", "replace", "if_not_exists"})
+    maker.fact("create table", facts_of(statement, left))
+    if statement.properties.get(REBUILD, "").strip().lower() == "delta":
+        maker.present(name)
+    return maker.made("table", name)
+
+
+def _change(
+    scope: Scope, statement: Insert | Update | Delete | Merge, around: Surroundings
+) -> DerivationKey:
+    name = scope.name(statement.target.name)
+    if not isinstance(scope.overlay.entry(name), TableEntry):
+        raise NotReusableError(f"{name} is not a table")
+    if not isinstance(statement, Insert) and not around.is_always:
+        word = choice_in(statement.text)
+        if word is not None:
+            raise NotReusableError(f"it may give another result each time: {word}")
+    maker = KeyMaker(scope, around)
+    maker.text(statement.text, statement.reads, statement.diffs, target=statement.target)
+    if isinstance(statement, Insert):
+        maker.files(statement.query.files)
+    maker.calls(scope.calls)
+    maker.fact(type(statement).__name__)
+    maker.present(name)
+    return maker.made("table", name)
+
+
+def _alter(scope: Scope, statement: Any, around: Surroundings) -> DerivationKey:
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.entry(name)
+    if entry is None:
+        raise NotReusableError(f"{name} does not exist")
+    maker = KeyMaker(scope, around, shapes=True)
+    maker.fact(type(statement).__name__, facts_of(statement, frozenset({"target"})))
+    maker.present(name)
+    return maker.made(_kind(entry), name)
+
+
+def _view(scope: Scope, statement: CreateView, around: Surroundings) -> DerivationKey:
+    name = scope.name(statement.target.name)
+    existing = scope.overlay.entry(name)
+    if existing is not None and not (statement.replace and isinstance(existing, ViewEntry)):
+        raise NotReusableError(f"{name} exists")
+    maker = KeyMaker(scope, around, shapes=True)
+    _add_query(scope, maker, statement.query)
+    left = frozenset({"target", "query", "replace", "if_not_exists"})
+    maker.fact("create view", statement.query.text, facts_of(statement, left))
+    maker.schema()
+    return maker.made("view", name)
+
+
+def _temporary(
+    scope: Scope, statement: CreateTemporaryView, around: Surroundings
+) -> DerivationKey:
+    query = statement.query
+    if query is None or statement.global_:
+        raise NotReusableError("only a temporary view that a query makes can wait")
+    if query.diffs or query.files or any(read.at is not None for read in query.reads):
+        raise NotReusableError("a temporary view that names versions or files can't wait")
+    maker = KeyMaker(scope, around, shapes=True)
+    maker.text(statement.text, query.reads, target=statement.target, shift=statement.query_start)
+    maker.calls(scope.calls)
+    maker.fact("temporary view")
+    return maker.made("columns")
+
+
+def _function(scope: Scope, statement: CreateFunction, around: Surroundings) -> DerivationKey:
+    name = scope.name(statement.target.name)
+    existing = scope.overlay.entry(name)
+    if existing is not None and not (statement.replace and existing.noun == "function"):
+        raise NotReusableError(f"{name} exists")
+    maker = KeyMaker(scope, around, shapes=True)
+    if statement.language == "sql":
+        _add_query(scope, maker, statement.body)
+    left = frozenset({"target", "body", "replace", "if_not_exists"})
+    maker.fact("create function", statement.body.text, facts_of(statement, left))
+    maker.schema()
+    return maker.made("function", name)
+
+
+def _add_query(scope: Scope, maker: KeyMaker, query: Query) -> None:
+    maker.text(query.text, query.reads, query.diffs)
+    maker.files(query.files)
+    maker.calls(scope.calls)
+
+
+def _kind(entry: Entry) -> ResultKind:
+    if isinstance(entry, TableEntry):
+        return "table"
+    return "view" if isinstance(entry, ViewEntry) else "function"
+
+
+_Maker = Callable[[Scope, Any, Surroundings], DerivationKey]
+
+_MAKERS: Final[dict[type[Statement], _Maker]] = {
+    Query: _answer,
+    ShowTableProperties: _properties,
+    CreateTable: _table,
+    CreateView: _view,
+    CreateTemporaryView: _temporary,
+    CreateFunction: _function,
+    **dict.fromkeys(_CHANGES, _change),
+    **dict.fromkeys(_ALTERS, _alter),
+}

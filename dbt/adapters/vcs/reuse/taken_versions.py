@@ -1,0 +1,168 @@
+"""Taken versions: a version that was computed elsewhere, put where it would have been computed.
+
+| what the branch has                                    | what is put                            |
+|--------------------------------------------------------|----------------------------------------|
+| the version itself                                     | nothing                                |
+| nothing, or an ancestor, and the same names were read  | the version                            |
+| a version that was made from it                        | the version, until the node ends; then |
+|                                                        | what the row below says                |
+| anything else with the same columns                    | a new version of the same files, whose |
+|                                                        | parents are the branch's and the taken |
+
+So the history of the table on this branch is kept, and a merge finds its base. No file is written
+or read.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, ViewId
+from dbt.adapters.vcs.core.model import (
+    FunctionEntry,
+    Input,
+    RelationName,
+    Schema,
+    Snapshot,
+    TableEntry,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.origins.results import Result
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
+from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.versions import previous
+
+_DEPTH: Final = 1_000
+"""Versions up to which an ancestor is looked for."""
+
+
+class GoneError(Exception):
+    """A result's version isn't held any more, or doesn't fit the branch."""
+
+
+def put_taken(scope: Scope, key: DerivationKey, result: Result) -> None:
+    """Put the version of a result where its statement would have put one.
+
+    Raises:
+        GoneError: It isn't held any more, or its columns aren't those of the branch's table.
+    """
+    name = key.target
+    assert name is not None
+    if not result.version:
+        return
+    try:
+        if result.kind == "table":
+            _put_table(scope, name, SnapshotId(result.version), key)
+        elif result.kind == "view":
+            view = ViewId(result.version)
+            scope.overlay.view(view)
+            scope.overlay.put(name, ViewEntry(view=view))
+        else:
+            function = FunctionId(result.version)
+            scope.overlay.function(function)
+            scope.overlay.put(name, FunctionEntry(function=function))
+    except (DamagedError, NotFoundError, RetryError) as error:
+        raise GoneError(str(error)) from error
+
+
+def _put_table(scope: Scope, name: RelationName, id: SnapshotId, key: DerivationKey) -> None:
+    overlay = scope.overlay
+    taken = overlay.snapshot(id)
+    before = previous(overlay, name)
+    if before is not None and before[0] == id:
+        overlay.put(name, TableEntry(snapshot=id))
+        return
+    _hold(scope, id)
+    is_near = (
+        before is None
+        or _is_ancestor(overlay, before[0], id)
+        or _is_ancestor(overlay, id, before[0])
+    )
+    if is_near and _is_own(scope, taken, key):
+        overlay.put(name, TableEntry(snapshot=id))
+        return
+    version = msgspec.structs.replace(
+        taken, parents=(id,), created_at=scope.now, origin=scope.made_by()
+    )
+    if before is not None:
+        version = msgspec.structs.replace(
+            version,
+            table=before[1].table,
+            schema=_on_branch(before[1].schema, taken.schema),
+            parents=(before[0], id),
+            operation="rebuild" if taken.operation == "create" else taken.operation,
+        )
+    overlay.put_table(name, version)
+
+
+def _hold(scope: Scope, id: SnapshotId) -> None:
+    """Keep a version from being collected until the branch names it."""
+    overlay = scope.overlay
+    hold(overlay.repository, None, [id], author=overlay.author, known=overlay.base)
+
+
+def settle_history(overlay: Overlay) -> None:
+    """Put a new version where an overlay would take a table back to an ancestor of its version.
+
+    Going back by itself would hide from a merge that the branch had another version in between.
+    """
+    for name, entry in list(overlay.relations.items()):
+        before = overlay.before(name)
+        if not (isinstance(entry, TableEntry) and isinstance(before, TableEntry)):
+            continue
+        if _is_ancestor(overlay, entry.snapshot, before.snapshot):
+            version = msgspec.structs.replace(
+                overlay.snapshot(entry.snapshot),
+                parents=(before.snapshot, entry.snapshot),
+                operation="rebuild",
+                created_at=overlay.repository.clock(),
+            )
+            overlay.put_table(name, version)
+
+
+def _is_ancestor(overlay: Overlay, before: SnapshotId, id: SnapshotId) -> bool:
+    """Return whether a version was made from another one, by first parents."""
+    for _ in range(_DEPTH):
+        parents = _parents(overlay, id)
+        if not parents:
+            return False
+        if before in parents:
+            return True
+        id = parents[0]
+    return False
+
+
+def _parents(overlay: Overlay, id: SnapshotId) -> tuple[SnapshotId, ...]:
+    try:
+        return overlay.snapshot(id).parents
+    except DamagedError:
+        # Of what is that old, nobody has to know more.
+        return ()
+
+
+def _is_own(scope: Scope, taken: Snapshot, key: DerivationKey) -> bool:
+    """Return whether a version says of itself what this statement would say of it."""
+    origin = taken.origin
+    return origin.node == scope.origin.node and _names(origin.inputs) >= _names(key.inputs)
+
+
+def _names(inputs: tuple[Input, ...]) -> frozenset[str]:
+    return frozenset(item.relation for item in inputs)
+
+
+def _on_branch(before: Schema, taken: Schema) -> Schema:
+    """Return the taken columns as a rebuild of the branch's table would have them.
+
+    Raises:
+        GoneError: Their files name them otherwise.
+    """
+    rebuilt = before.rebuilt(taken.fields)
+    if [field.id for field in rebuilt.fields] != [field.id for field in taken.fields]:
+        raise GoneError("its columns have other ids than those of the branch's table")
+    retired = tuple(sorted({*rebuilt.retired, *taken.retired}))
+    return msgspec.structs.replace(taken, retired=retired)

@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import hypothesis
 import pytest
+from dbt_common.tests import enable_test_caching
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.connect.connect_engine import ConnectEngine
@@ -17,6 +18,10 @@ from .connect_server import connect_server
 
 # For every Spark that a test starts, in a process of its own, too.
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark"))
+
+# As dbt's own suite does: the macros of dbt and of this package are parsed once a process, and not
+# for each new project, where they take most of the time of the first command.
+enable_test_caching()
 
 SPARK_SETTINGS = {
     "spark.master": "local[2]",

@@ -248,7 +248,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"narrow_spark"},
         {"common_base", "conflicts"},
         {"protection", "table_merge"},
-        {"table_merges"},
+        {"consumed_sides", "table_merges"},
         {"trees"},
         {"merge_plan"},
         {"required_tests"},

@@ -81,6 +81,20 @@ def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = 
     return Roots(commits=commits | names.origins, whole=whole, versions=versions)
 
 
+def consumed_versions(repository: Repository, names: NamedRoots) -> set[SnapshotId]:
+    """Return the versions of inputs that tables with a name account for.
+
+    A collection keeps their rows, too: without them the next build of such a table could not tell
+    what changed. One that is gone is left out. That is no damage, since a table that was restored
+    from old history may name what nothing kept.
+    """
+    read = repository.objects
+    shown = {version for id in names.live for version in versions_of(read, read.commit(id).tree)}
+    consumptions = (read.snapshot(id).consumption for id in shown | names.versions)
+    inputs = {item.snapshot for found in consumptions if found for item in found.inputs}
+    return {SnapshotId(id) for id in inputs if id and read.with_prefix("snapshot", id)}
+
+
 def names_of(
     repository: Repository,
     cutoff: Micros,

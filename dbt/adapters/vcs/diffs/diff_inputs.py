@@ -19,7 +19,13 @@ from dbt.adapters.vcs.rows.limits import LIMITS, Limits
 from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference, DiffShape, TwoWayShape
 from dbt.adapters.vcs.worktree.overlay import Overlay
-from dbt.adapters.vcs.worktree.points import Point, TableText, find_points, without_merge_base
+from dbt.adapters.vcs.worktree.points import (
+    Point,
+    TableText,
+    find_point,
+    find_points,
+    without_merge_base,
+)
 
 _ZONE: Final = "spark.sql.session.timeZone"
 
@@ -93,13 +99,13 @@ class Shaped:
 
 def find_difference(
     overlay: Overlay,
-    before: TableText,
+    before: TableText | None,
     after: TableText,
     columns: tuple[str, ...],
     shape: DiffShape,
     zone: Callable[[], str],
 ) -> Shaped:
-    """Return the difference of two versions, seen from a branch.
+    """Return the difference of two versions, seen from a branch; None is a table without rows.
 
     A three-way difference finds the base itself: there `s.t@main...` means main's version.
 
@@ -108,6 +114,9 @@ def find_difference(
         InputError: One is a view; or, in a three-way difference, one doesn't exist or there is no
             common base.
     """
+    if before is None:
+        new = find_point(overlay, *after, zone)
+        return shaped_of(overlay, (Point(after.relation, None), new), columns, shape)
     if shape == "three_way":
         before, after = without_merge_base(before), without_merge_base(after)
     points = find_points(overlay, before, after, zone)
@@ -143,20 +152,29 @@ def diff_in_view(
         InputError: A table is named without its schema, or as for any difference.
     """
     check_in_view(item)
-    old, new = (TableText(name.relation(""), at) for name, at in (item.before, item.after))
+    old, new = (
+        side and TableText(side.name.relation(""), side.at) for side in (item.before, item.after)
+    )
+    assert new is not None
     found = find_difference(overlay, old, new, item.columns, item.shape, lambda: zone_of(session))
     text = filtered(f"({found.by_engine(session)})", item.where)
     return text, found.inputs
 
 
 def check_in_view(item: DiffReference) -> None:
-    """Check that a difference in a view means the same in every schema.
+    """Check that a difference in a view means the same in every schema and is for no table.
 
     Raises:
-        InputError: A table is named without its schema.
+        InputError: A table is named without its schema, or the difference is for a table.
     """
-    for name, _ in (item.before, item.after):
-        if name.schema is None:
+    if item.reader is not None:
+        raise InputError(
+            f"Expected snapshot_diff(...) without a reader in a view, found reader => "
+            f"'{item.reader}'. A view is not built, so it consumes nothing: leave it out."
+        )
+    for side in (item.before, item.after):
+        name = None if side is None else side.name
+        if name is not None and name.schema is None:
             raise InputError(
                 f"Expected snapshot_diff('schema.table...', ...) in a view, found '{name}' "
                 "without a schema. Write it: a view may be read from any schema."

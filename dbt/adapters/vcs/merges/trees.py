@@ -15,9 +15,11 @@ from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.merges.consumed_sides import whole_side
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt
 from dbt.adapters.vcs.merges.table_merges import TableMerges
+from dbt.adapters.vcs.rows.compare.row_bases import best_bases
 
 _SHOWN: Final = 20
 _WHOLE: Final[Mapping[Mode, Choice]] = {
@@ -166,6 +168,13 @@ class _Work:
             return
         assert isinstance(triple.ours, TableEntry)
         assert isinstance(triple.theirs, TableEntry)
+        base = triple.base.snapshot if isinstance(triple.base, TableEntry) else None
+        objects, tips = self.repository.objects, (triple.ours.snapshot, triple.theirs.snapshot)
+        bases = best_bases(objects, *tips) or ([base] if base else [])
+        side = whole_side(objects, bases, *tips)
+        if side is not None:
+            self._derived(name, triple.theirs if side == "theirs" else None, mode)
+            return
         if not theirs.primary_key and self._both_rebuilt(triple):
             # A row-wise merge would keep all rows of both rebuilds, as rows that each side added.
             self._whole(name, triple, mode, _REBUILT)
@@ -173,7 +182,7 @@ class _Work:
         found = self.tables.merge(
             TableMerge(
                 name=name,
-                base=triple.base.snapshot if isinstance(triple.base, TableEntry) else None,
+                base=base,
                 ours=triple.ours.snapshot,
                 theirs=triple.theirs.snapshot,
                 mode=mode,
@@ -198,6 +207,14 @@ class _Work:
                 conflicts=found.conflicts,
             )
         )
+
+    def _derived(self, name: RelationName, theirs: Entry | None, mode: Mode) -> None:
+        """Take a side of a table that both built from changes; None to keep ours."""
+        self._check_no_values(name)
+        if theirs is not None:
+            self.relations[name] = theirs
+        how: How = "up_to_date" if theirs is None else "fast_forward"
+        self.merged.append(Merged(name=name, mode=mode, how=how))
 
     def _both_rebuilt(self, triple: Sides[Entry]) -> bool:
         """Return whether both sides have rebuilt the whole table since the base."""

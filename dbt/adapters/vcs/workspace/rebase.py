@@ -7,6 +7,11 @@ import msgspec
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.origins.consumption import (
+    Consumptions,
+    adds_up,
+    merged_consumption,
+)
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.checks import checks_of
@@ -69,7 +74,7 @@ def _appended(
     change = delta(base, ours, overlay.repository.objects.segment)
     if change.removed or change.deleted or change.restored:
         return None
-    if _facts(ours) != _facts(base) or not _takes(head, base):
+    if _facts(ours) != _facts(base) or not _takes(head, base, ours):
         return None
     theirs = delta(base, head, overlay.repository.objects.segment)
     if {block.path for block in change.added} & {block.path for block in theirs.added}:
@@ -83,18 +88,26 @@ def _appended(
         operation=ours.operation,
         created_at=ours.created_at,
         origin=ours.origin,
+        consumption=merged_consumption(_consumed(base, head, ours)),
     )
     if may_clash(overlay.repository, version, head):
         return None
     return TableEntry(snapshot=SnapshotId(overlay.repository.objects.put(version)))
 
 
-def _takes(head: Snapshot, base: Snapshot) -> bool:
+def _takes(head: Snapshot, base: Snapshot, ours: Snapshot) -> bool:
     """Return whether rows that were written and checked for one version fit another."""
     if head.schema != base.schema or head.partition_by != base.partition_by:
         return False
+    if not adds_up(_consumed(base, head, ours)):
+        # Both built it from changes: the merge takes one of them.
+        return False
     # The rows were not checked against a new constraint of the head.
     return checks_of(head.properties).items() <= checks_of(base.properties).items()
+
+
+def _consumed(base: Snapshot, head: Snapshot, ours: Snapshot) -> Consumptions:
+    return base.consumption, head.consumption, ours.consumption
 
 
 def _only_inserts(overlay: Overlay, before: TableEntry, after: TableEntry) -> bool:

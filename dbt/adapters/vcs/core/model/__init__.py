@@ -7,7 +7,13 @@ from dbt.adapters.vcs.core.model.function import Function, Parameter
 from dbt.adapters.vcs.core.model.ref import RefMove
 from dbt.adapters.vcs.core.model.schema import Field, Schema
 from dbt.adapters.vcs.core.model.segment import Derivation, Replacement, Segment, SegmentRef
-from dbt.adapters.vcs.core.model.snapshot import Input, Origin, Snapshot
+from dbt.adapters.vcs.core.model.snapshot import (
+    Consumed,
+    Consumption,
+    Input,
+    Origin,
+    Snapshot,
+)
 from dbt.adapters.vcs.core.model.tombstone import Tombstone
 from dbt.adapters.vcs.core.model.tree import (
     Absent,
@@ -28,6 +34,8 @@ __all__ = [
     "Block",
     "ColumnStats",
     "Commit",
+    "Consumed",
+    "Consumption",
     "Derivation",
     "Entry",
     "Field",

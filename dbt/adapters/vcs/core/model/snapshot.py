@@ -52,6 +52,30 @@ class Origin(Value, frozen=True, kw_only=True):
     derivation: str | None = None
 
 
+class Consumed(Value, frozen=True, kw_only=True):
+    """An input of a table and the version of it whose rows the table accounts for.
+
+    Attributes:
+        relation: The input, `schema.identifier`.
+        snapshot: The version; None if the table accounts for no row of it yet.
+    """
+
+    relation: str
+    snapshot: str | None = None
+
+
+class Consumption(Value, frozen=True, kw_only=True):
+    """What a table that is built from changes has consumed.
+
+    Attributes:
+        reader: The table's name when it was built; a clone keeps that of the other table.
+        inputs: Its inputs, by relation name.
+    """
+
+    reader: str
+    inputs: tuple[Consumed, ...] = ()
+
+
 class Snapshot(Value, frozen=True, kw_only=True):
     """One version of a table.
 
@@ -69,6 +93,8 @@ class Snapshot(Value, frozen=True, kw_only=True):
         comment: Free text, or None.
         properties: Table properties.
         origin: Lineage.
+        consumption: What its rows account for, if it is built from changes. Versions made by hand
+            keep it, and a table that is made again has none.
     """
 
     table: TableId
@@ -83,6 +109,7 @@ class Snapshot(Value, frozen=True, kw_only=True):
     comment: str | None = None
     properties: dict[str, str] = {}
     origin: Origin = Origin()
+    consumption: Consumption | None = None
 
     @property
     def key(self) -> tuple[Field, ...]:

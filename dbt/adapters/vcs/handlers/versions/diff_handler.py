@@ -19,6 +19,7 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.versioning import SnapshotDiff
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference, DiffShape
 from dbt.adapters.vcs.statements.syntax.names import TableAt
+from dbt.adapters.vcs.worktree.increments import check_reader
 from dbt.adapters.vcs.worktree.points import TableText
 
 _ALONE: Final = "__vcs_diff"
@@ -34,11 +35,13 @@ def diff_relations(
 
     Raises:
         NotFoundError: There is no such version; the message names similar ones.
-        InputError: One version is a view, or there is no such column.
+        InputError: One version is a view, there is no such column, or the table that a diff is for
+            has consumed another version.
         UnsupportedError: A column has types that can't be compared.
     """
     found: dict[DiffReference, str] = {}
     for number, item in enumerate(diffs):
+        check_reader(scope.overlay, item, lambda: zone_of(scope.session))
         difference = _difference(scope, item.before, item.after, item.columns, item.shape)
         difference = difference.showing(named_columns(scope.text, item.where or ""))
         name = None if keep else f"__vcs_diff_{number}"
@@ -131,15 +134,20 @@ def _counted(scope: Scope, relation: str, statement: SnapshotDiff, counted: str)
 
 
 def _difference(
-    scope: Scope, before: TableAt, after: TableAt, columns: tuple[str, ...], shape: DiffShape
+    scope: Scope,
+    before: TableAt | None,
+    after: TableAt,
+    columns: tuple[str, ...],
+    shape: DiffShape,
 ) -> Shaped:
-    for name, _ in (before, after):
-        if scope.is_temporary(name):
+    for side in (before, after):
+        if side is not None and scope.is_temporary(side.name):
             raise InputError(
-                f"{name} is a temporary view, which has no versions. Compare the tables that it "
-                "reads."
+                f"{side.name} is a temporary view, which has no versions. Compare the tables that "
+                "it reads."
             )
-    old, new = (TableText(scope.name(name), at) for name, at in (before, after))
+    old, new = (side and TableText(scope.name(side.name), side.at) for side in (before, after))
+    assert new is not None
     found = find_difference(
         scope.overlay, old, new, columns, shape, lambda: zone_of(scope.session)
     )

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
-from dbt.adapters.vcs.core.model import Block, Field, Origin, Snapshot, Tombstone
+from dbt.adapters.vcs.core.model import Block, Consumption, Field, Origin, Snapshot, Tombstone
+from dbt.adapters.vcs.core.origins.consumption import merged_consumption
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import State, Triple
@@ -191,9 +192,17 @@ class MergeOutcome:
             comment=definition.comment,
             properties=dict(definition.properties),
             origin=origin or Origin(),
+            consumption=self._consumption(is_whole=len(parents) > 1),
         )
         verify(self.repository, self.ours, result, self.triple, self.repair, blocks)
         return result
+
+    def _consumption(self, *, is_whole: bool) -> Consumption | None:
+        """Return what the merged rows account for; picked rows are a change by hand."""
+        if not is_whole:
+            return self.ours.consumption
+        base = self.base.consumption if self.base else None
+        return merged_consumption((base, self.ours.consumption, self.theirs.consumption))
 
     def forget(self, write: WriteId) -> None:
         """Delete the files of a version that was put, and is not wanted any more."""

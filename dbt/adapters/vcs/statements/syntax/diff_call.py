@@ -14,7 +14,7 @@ from dbt.adapters.vcs.statements.syntax.names import At, Name, TableAt, split_na
 DiffShape: TypeAlias = Literal["wide", "signed", "changes", "three_way"]
 TwoWayShape: TypeAlias = Literal["wide", "signed", "changes"]
 DIFF_FUNCTION: Final = "snapshot_diff"
-_OPTIONS: Final = ("shape", "columns", "where")
+_OPTIONS: Final = ("shape", "columns", "where", "reader")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,20 +22,23 @@ class DiffReference:
     """One place in a text where a diff is read.
 
     Attributes:
-        before: The first version.
+        before: The first version; None for a table without rows.
         after: The second version.
         shape: How rows represent changes.
         columns: The columns to compare; empty for all.
         where: SQL text of a condition on the rows of the shape, or None.
+        reader: The table that is built from the diff, and accounts for the first version only; or
+            None.
         start: Offset of its first character.
         end: Offset after its closing parenthesis; an alias may follow.
     """
 
-    before: TableAt
+    before: TableAt | None
     after: TableAt
     shape: DiffShape = "wide"
     columns: tuple[str, ...] = ()
     where: str | None = None
+    reader: Name | None = None
     start: int
     end: int
 
@@ -64,12 +67,16 @@ def read_diff(tokens: Sequence[Token], index: int) -> tuple[DiffReference, int]:
         given.take(name, literal)
         index += 2
     before, after = given.both_tables()
+    shape = given.shape()
+    if before is None and shape == "three_way":
+        _fail("found shape => 'three_way' for a table without rows, which has no base")
     reference = DiffReference(
         before=before,
         after=after,
-        shape=given.shape(),
+        shape=shape,
         columns=given.columns(),
         where=given.options.get("where"),
+        reader=given.reader(),
         start=start,
         end=tokens[index - 1].end,
     )
@@ -80,7 +87,7 @@ class _Arguments:
     """The arguments of one call while they are read: tables in order, then options by name."""
 
     def __init__(self) -> None:
-        self.tables: list[TableAt] = []
+        self.tables: list[TableAt | None] = []
         self.options: dict[str, str] = {}
 
     def option(self, name: Token) -> str:
@@ -96,13 +103,24 @@ class _Arguments:
         elif self.options or len(self.tables) == 2:
             _fail(f"found the further table {literal.text}")
         else:
-            self.tables.append(table_at(decode(literal.text)))
+            text = decode(literal.text)
+            self.tables.append(table_at(text) if text or self.tables else None)
 
-    def both_tables(self) -> tuple[TableAt, TableAt]:
-        if len(self.tables) != 2:
+    def both_tables(self) -> tuple[TableAt | None, TableAt]:
+        before, after = [*self.tables, None, None][:2]
+        if after is None:
             count = len(self.tables)
             _fail(f"found {count or 'no'} table{'s' if count != 1 else ''}")
-        return self.tables[0], self.tables[1]
+        return before, after
+
+    def reader(self) -> Name | None:
+        text = self.options.get("reader")
+        if text is None:
+            return None
+        name = _name(text)
+        if name.schema is None:
+            _fail(f"found reader => {text!r}, which has no schema")
+        return name
 
     def shape(self) -> DiffShape:
         shape = self.options.get("shape", "wide").lower()
@@ -146,6 +164,6 @@ def _fail(found: str) -> NoReturn:
     raise InputError(
         f"Expected {DIFF_FUNCTION}('schema.table@revision', 'schema.table@revision'[, shape => "
         "'wide' | 'signed' | 'changes' | 'three_way'][, columns => 'a, b']"
-        "[, where => '<condition>']), "
+        "[, where => '<condition>'][, reader => 'schema.table']), "
         f"{found}. Correct the arguments; each is one string literal."
     )

@@ -23,6 +23,7 @@ from dbt.adapters.vcs.merges.branch_landing import land_plan
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.consumed_sides import whole_side
 from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.merges.trees import Combination
@@ -157,6 +158,10 @@ def _rows_undone(
         and isinstance(theirs, TableEntry)
     ):
         return f"{name} (created, dropped, or not a table)"
+    if whole_side(repository.objects, [base.snapshot], ours.snapshot, theirs.snapshot):
+        # A table that is built from changes: what it accounts for is what its rows say, and the
+        # next build reads what the revert changes in its inputs.
+        return ours
     found = merge_tables(
         repository,
         TableMerge(

@@ -204,8 +204,11 @@ def _versions(
         return [SnapshotId(forwards.of(parent)) for parent in objects.snapshot(id).parents]
 
     def sources(id: SnapshotId) -> list[SnapshotId]:
-        inputs = objects.snapshot(id).origin.inputs
-        read = (SnapshotId(forwards.of(item.snapshot)) for item in inputs if item.snapshot)
+        version = objects.snapshot(id)
+        named = [item.snapshot for item in version.origin.inputs]
+        if version.consumption is not None:
+            named += (item.snapshot for item in version.consumption.inputs)
+        read = (SnapshotId(forwards.of(item)) for item in named if item)
         return [*parents(id), *(item for item in read if item in known)]
 
     every = ordered(starts, parents)

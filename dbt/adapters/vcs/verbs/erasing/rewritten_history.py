@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.codec import encode
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId
 from dbt.adapters.vcs.core.model import (
     Commit,
+    Consumption,
     Forwarding,
     Input,
     NodeRun,
@@ -92,7 +93,13 @@ class History:
             refs = tuple(ref for ref in found if ref is not None)
         parents = tuple(map(self._snapshot, old.parents))
         origin = msgspec.structs.replace(old.origin, inputs=self._inputs(old.origin.inputs))
-        new = msgspec.structs.replace(old, segments=refs, parents=parents, origin=origin)
+        new = msgspec.structs.replace(
+            old,
+            segments=refs,
+            parents=parents,
+            origin=origin,
+            consumption=self._consumption(old.consumption),
+        )
         self.snapshots[id] = id if new == old else SnapshotId(self.put(new))
 
     def rewrite_commit(self, id: CommitId) -> None:
@@ -129,6 +136,17 @@ class History:
             else msgspec.structs.replace(item, snapshot=self.of(item.snapshot))
             for item in inputs
         )
+
+    def _consumption(self, old: Consumption | None) -> Consumption | None:
+        if old is None:
+            return None
+        inputs = tuple(
+            item
+            if item.snapshot is None
+            else msgspec.structs.replace(item, snapshot=self.of(item.snapshot))
+            for item in old.inputs
+        )
+        return msgspec.structs.replace(old, inputs=inputs)
 
     def _tree(self, id: TreeId) -> TreeId:
         if id not in self.trees:

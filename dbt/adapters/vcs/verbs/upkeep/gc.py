@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dbt.adapters.vcs.core.collection import EXPIRED, NamedRoots, SeenRefs, names_of, roots_of
+from dbt.adapters.vcs.core.collection import (
+    EXPIRED,
+    NamedRoots,
+    SeenRefs,
+    consumed_versions,
+    names_of,
+    roots_of,
+)
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NoSpaceError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
@@ -262,6 +269,7 @@ def _needed(repository: Repository, horizon: Micros, names: NamedRoots) -> Neede
     roots = roots_of(repository, horizon, names)
     shown = exported_versions(repository.blobs) - set(roots.versions)
     known = {id for id in shown if _is_known(repository, id)}
+    known |= consumed_versions(repository, names)
     try:
         return needed(replace(roots, versions={*roots.versions, *known}), repository.objects)
     except DamagedError as error:

@@ -5,6 +5,9 @@
     {{ vcs_write_python(temporary, relation, compiled_code) }}
   {%- else -%}
     {%- do adapter.vcs_check_query(compiled_code) -%}
+    {%- if vcs_applies_changes() -%}
+      {%- set compiled_code = vcs_rows_of_changes(relation, compiled_code) -%}
+    {%- endif -%}
     {{ vcs_sql_header() }}
     {{ spark__create_table_as(temporary, relation, compiled_code, language) }}
   {%- endif -%}

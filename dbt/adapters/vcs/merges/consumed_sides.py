@@ -47,13 +47,18 @@ def whole_side(
     sides: Consumptions = next(iter(given)), our.consumption, their.consumption
     nearest = bases[0] if bases else None
     rebuilt = is_rebuilt(objects, ours, nearest), is_rebuilt(objects, theirs, nearest)
-    is_bag_of_both = adds_up(sides) and not all(rebuilt)
-    if len(given) == 1 and has_name(sides) and (our.primary_key or is_bag_of_both):
+    is_by_row = has_name(sides) if our.primary_key else adds_up(sides) and not all(rebuilt)
+    if is_by_row and len(given) == 1:
         return None
-    if our.consumption == their.consumption or their.consumption is None:
+    return _further(objects, sides, rebuilt)
+
+
+def _further(objects: ObjectStore, sides: Consumptions, rebuilt: tuple[bool, bool]) -> Side:
+    _, ours, theirs = sides
+    if ours == theirs or theirs is None:
         return "ours"
-    if our.consumption is None:
+    if ours is None:
         return "theirs"
     if rebuilt[0] != rebuilt[1]:
         return "ours" if rebuilt[0] else "theirs"
-    return "theirs" if is_at_or_before(objects, *sides[1:]) else "ours"
+    return "theirs" if is_at_or_before(objects, ours, theirs) else "ours"

@@ -22,7 +22,6 @@ from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.points import (
     Point,
     TableText,
-    find_point,
     find_points,
     without_merge_base,
 )
@@ -114,10 +113,7 @@ def find_difference(
         InputError: One is a view; or, in a three-way difference, one doesn't exist or there is no
             common base.
     """
-    if before is None:
-        new = find_point(overlay, *after, zone)
-        return shaped_of(overlay, (Point(after.relation, None), new), columns, shape)
-    if shape == "three_way":
+    if shape == "three_way" and before is not None:
         before, after = without_merge_base(before), without_merge_base(after)
     points = find_points(overlay, before, after, zone)
     return shaped_of(overlay, points, columns, shape)

@@ -43,6 +43,7 @@ from dbt.adapters.vcs.statements.syntax.canonical import (
 )
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.statements.syntax.names import Name, Reference, TableAt, Target
+from dbt.adapters.vcs.worktree.increments import check_reader
 from dbt.adapters.vcs.worktree.pins import query_of_body
 from dbt.adapters.vcs.worktree.points import TableText, find_points
 
@@ -269,9 +270,9 @@ class KeyMaker:
     def _diff(self, diff: DiffReference, shift: int) -> Meant:
         """Return a difference; of three versions, the third depends on history, so ids count."""
         try:
-            points = find_points(
-                self._scope.overlay, self._at(diff.before), self._at(diff.after), self._zone
-            )
+            check_reader(self._scope.overlay, diff, self._zone)
+            before = None if diff.before is None else self._at(diff.before)
+            points = find_points(self._scope.overlay, before, self._at(diff.after), self._zone)
         except VcsError as error:
             raise NotReusableError(str(error)) from error
         if diff.where is not None:
@@ -282,7 +283,7 @@ class KeyMaker:
         ids = [point.id for point in points]
         meaning = digest_of("difference", ids, diff.shape, diff.columns, diff.where)
         self._shown[f"difference {points[0].relation}, {points[1].relation}"] = meaning
-        return Meant(diff.start + shift, diff.end + shift, diff.before.name, meaning)
+        return Meant(diff.start + shift, diff.end + shift, diff.after.name, meaning)
 
     def _at(self, table: TableAt) -> TableText:
         return TableText(self._scope.name(table.name), table.at)

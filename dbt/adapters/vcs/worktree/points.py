@@ -68,19 +68,21 @@ def without_merge_base(text: TableText) -> TableText:
 
 
 def find_points(
-    overlay: Overlay, before: TableText, after: TableText, zone: Callable[[], str]
+    overlay: Overlay, before: TableText | None, after: TableText, zone: Callable[[], str]
 ) -> tuple[Point, Point]:
     """Return the two versions to compare, as seen from a branch.
 
     Args:
         overlay: The branch at hand.
-        before: The first version.
+        before: The first version; None for a table without rows.
         after: The second one.
         zone: Gives the time zone for times without an offset. Raises:
         NotFoundError: There is no such table or version; the message names near matches.
         InputError: It is a view, the text means several versions, or the branches that are to
             have met never did.
     """
+    if before is None:
+        return Point(after.relation, None), find_point(overlay, *after, zone)
     # Of two tables, one that isn't there is a name that was misspelt.
     may_lack = before.relation == after.relation
     old, new = (find_point(overlay, *side, zone, may_lack=may_lack) for side in (before, after))

@@ -28,7 +28,10 @@ sources:
 """
 ORDERS = "source('shop', 'orders')"
 APPLIED = config(
-    materialized="incremental", incremental_strategy="apply_changes", unique_key=["id"]
+    materialized="incremental",
+    incremental_strategy="apply_changes",
+    unique_key=["id"],
+    on_schema_change="append_new_columns",
 )
 LARGE = f"{APPLIED}select _change_type, id, amount * 2 as twice from {{{{ changes({ORDERS}) }}}} "
 LARGE += "where amount > 5"
@@ -323,3 +326,31 @@ def test_refusals(make_project) -> None:
         assert text in told[name], f"{name}: {told[name]}"
     edges = project.json("manifest.json")["parent_map"]
     assert edges["model.shop.of_view"] == ["model.shop.shown"]
+
+
+UNIT_TEST = """
+unit_tests:
+  - name: doubled
+    model: large
+    overrides: {macros: {is_incremental: false}}
+    given:
+      - input: source('shop', 'orders')
+        rows: [{id: 1, amount: 6}, {id: 2, amount: 1}]
+    expect:
+      rows: [{_change_type: insert, id: 1, twice: 12}]
+"""
+
+
+def test_a_unit_test_gives_inserts_and_new_columns_are_added(shop: Project) -> None:
+    shop.dbt("run")
+    shop.write({"models/unit.yml": UNIT_TEST})
+    assert shop.dbt("test").statuses == {"doubled": "pass"}
+    shop.remove("models/unit.yml")
+    shop.write({"models/large.sql": LARGE.replace("as twice", "as twice, customer as who")})
+    shop.sql("update analytics.orders set amount = 9 where id = 1")
+    shop.dbt("run")
+    assert shop.rows("select id, twice, who from analytics.large") == [
+        (1, 18, "ann"),
+        (3, 14, None),
+    ]
+    assert [field.name for field in shop.snapshot("large").schema.fields] == ["id", "twice", "who"]

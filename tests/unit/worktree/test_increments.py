@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
+from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
@@ -57,7 +58,8 @@ def built(
     overlay, reader = begin(tables), RelationName("shop", name)
     step = increment_of(overlay, reader, ORDERS, whole=whole)
     before = f"shop.orders@{step.before}" if step.before else ""
-    text = f"select * from snapshot_diff('{before}', 'shop.orders@{step.after}', reader => '{reader}')"
+    points = f"'{before}', 'shop.orders@{step.after}'"
+    text = f"select * from snapshot_diff({points}, reader => '{reader}')"
     record(overlay, reader, text, Origin(node="model.m"), lambda: "UTC", advance=advance)
     entry = overlay.entry(reader)
     assert isinstance(entry, TableEntry)
@@ -72,7 +74,7 @@ def increment(tables: Tables, name: str = "model") -> Increment:
 def test_what_was_read_is_not_read_again(tables: Tables) -> None:
     first = write(tables, {1: "ann"})
     model = write(tables, {1: "ann"}, "model")
-    with pytest.raises(InputError, match="doesn't record which version of shop.orders"):
+    with pytest.raises(InputError, match=r"doesn't record which version of shop\.orders"):
         increment(tables)
     version = built(tables, whole=True)
     assert (version.operation, version.parents) == ("consume", (model,))
@@ -84,6 +86,23 @@ def test_what_was_read_is_not_read_again(tables: Tables) -> None:
     assert increment(tables) == Increment(ORDERS, first, second)
     built(tables)
     assert increment(tables) == Increment(ORDERS, second, second)
+
+
+def test_a_build_that_changes_no_row_records_what_else_it_read(tables: Tables) -> None:
+    write(tables, {1: "ann"})
+    write(tables, {5: "eur"}, "rates")
+    rates = begin(tables).entry(RelationName("shop", "rates"))
+    assert isinstance(rates, TableEntry)
+    made = tables.entry([tables.block({1: "ann"})], inputs={"shop.rates": rates})
+    tables.put(model=made)
+    built(tables, whole=True)
+    latest = write(tables, {5: "usd"}, "rates"), write(tables, {2: "bob"})
+    read = built(tables).origin.inputs
+    assert {item.snapshot for item in read} == set(latest)
+    assert stale_tables(tables.warehouse.repository, begin(tables).tree) == []
+    write(tables, {5: "gbp"}, "rates")
+    stale = stale_tables(tables.warehouse.repository, begin(tables).tree)
+    assert [item.relation for item in stale] == [MODEL]
 
 
 def test_a_table_that_reads_no_changes_has_no_record(tables: Tables) -> None:

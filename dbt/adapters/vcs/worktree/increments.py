@@ -12,11 +12,13 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
     Consumed,
     Consumption,
+    FunctionEntry,
     Input,
     Origin,
     RelationName,
     Snapshot,
     TableEntry,
+    ViewEntry,
 )
 from dbt.adapters.vcs.core.origins.consumption import last_read
 from dbt.adapters.vcs.core.plan.delta import delta
@@ -142,7 +144,7 @@ def record(
         return
     made = old.origin
     if overlay.before(reader) == entry:
-        made = origin
+        made = msgspec.structs.replace(origin, inputs=_shown(overlay, reader, made.inputs))
         new = msgspec.structs.replace(
             new,
             parents=(entry.snapshot,),
@@ -150,6 +152,27 @@ def record(
             created_at=overlay.repository.clock(),
         )
     overlay.put_table(reader, msgspec.structs.replace(new, origin=_read_too(made, inputs)))
+
+
+def _shown(overlay: Overlay, reader: RelationName, inputs: Iterable[Input]) -> tuple[Input, ...]:
+    """Return inputs of a version at the versions that the branch shows, for a build of the same.
+
+    A build that changed no row leaves no record of what it read beside changes, and it read what
+    the one before did.
+    """
+    found: dict[str, Input] = {}
+    for item in inputs:
+        schema, _, identifier = item.relation.partition(".")
+        name = RelationName(schema, identifier)
+        entry = overlay.entry(name)
+        if entry is not None and name != reader and not item.pinned:
+            found[item.relation] = Input(
+                relation=item.relation,
+                snapshot=entry.version if isinstance(entry, TableEntry) else None,
+                view=entry.version if isinstance(entry, ViewEntry) else None,
+                function=entry.version if isinstance(entry, FunctionEntry) else None,
+            )
+    return tuple(found.values())
 
 
 def _read_too(origin: Origin, consumed: Iterable[Consumed]) -> Origin:

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.model import RelationName, ViewEntry
 from dbt.adapters.vcs.scope.mounts import Externals
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
-_KEEPS_ROWS: Final = frozenset({"alter", "clone", "optimize"})
+_KEEPS_ROWS: Final = frozenset({"alter", "clone", "consume", "optimize"})
 """Operations that leave a table's rows unchanged, or take them from another table."""
 
 _HOW: Final = (
@@ -22,7 +22,8 @@ _HOW: Final = (
 def loaded_at(overlay: Overlay, name: RelationName, externals: Externals) -> Micros:
     """Return when the rows of a table were last written.
 
-    Compaction, cloning and changes of columns, comments and properties don't count.
+    Compaction, cloning, builds that change no row, and changes of columns, comments and properties
+    don't count.
 
     Raises:
         NotFoundError: There is no such relation.

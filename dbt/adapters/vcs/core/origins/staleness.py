@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, Ta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeReader
 
-_SAME_ROWS: Final = frozenset({"optimize"})
+_SAME_ROWS: Final = frozenset({"optimize", "consume"})
 """Operations whose version has the rows and columns of the one that it was made from."""
 
 _AFRESH: Final = frozenset({"create", "overwrite", "truncate", "rebuild"})

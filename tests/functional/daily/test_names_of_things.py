@@ -61,7 +61,8 @@ def test_branches_of_all_names_hold_their_own(seeds):
     assert found == list(range(2, len(BRANCHES) + 2))
     assert [block.stats["id"].min for block in seeds.blocks("raw")] == [1]
     assert sorted(path for path in seeds.root.parent.iterdir()) == outside
-    assert {path.name for path in seeds.root.iterdir()} == {"vcs.json", "objects", "refs", "data"}
+    found = {path.name for path in seeds.root.iterdir()}
+    assert found == {"vcs.json", "objects", "refs", "data", "results"}
 
 
 @pytest.mark.parametrize("branch", REFUSED)

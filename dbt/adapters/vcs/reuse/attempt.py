@@ -21,18 +21,18 @@ from dbt.adapters.vcs.reuse.repeatable_statement import is_repeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns, watched
 from dbt.adapters.vcs.reuse.same_rows import keep_same_rows
 from dbt.adapters.vcs.reuse.session_facts import SessionFacts, setting_of
-from dbt.adapters.vcs.reuse.statement_keys import columns_key, statement_key
+from dbt.adapters.vcs.reuse.statement_keys import columns_key, has_key, statement_key
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.deferred_views import Deferred, DeferredStatement, DeferredView
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.scope.temporary_names import relation_of_view
-from dbt.adapters.vcs.statements.families.show import ShowTableProperties
 from dbt.adapters.vcs.statements.families.table import (
     CreateTable,
     CreateTemporaryView,
     DropRelation,
 )
 from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns, without_margins
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.statements.syntax.query import Query
 
@@ -162,14 +162,12 @@ class Reusing:
         return None
 
     def _key(self, scope: Scope, statement: Statement) -> DerivationKey | None:
-        kinds = Query, CreateTemporaryView, ShowTableProperties
-        if not (statement.changes or isinstance(statement, kinds)):
+        if not has_key(statement):
             return None
         try:
             return statement_key(scope, statement, self.around)
         except NotReusableError as error:
-            if statement.changes or isinstance(statement, Query):
-                self.reuse.refuse(f"`{excerpt(scope.text, 40)}`: {error}")
+            self.reuse.refuse(f"`{excerpt(without_margins(scope.text), 40)}`: {error}")
             return None
 
     def _defer_view(self, scope: Scope, statement: Statement, key: DerivationKey) -> None:
@@ -231,6 +229,10 @@ class _Run:
                     self.scope, self.key, columns=columns, rows=text, seconds=seconds
                 )
 
+        if isinstance(self.settled, Query) and asks_for_columns(self.settled.text):
+            # Whoever asks for columns may fetch no rows.
+            tell("[]", self._seconds())
+            return outcome
         rows = watched(outcome.rows, tell, self._seconds)
         return Outcome(rows=rows, warnings=outcome.warnings)
 

@@ -57,6 +57,11 @@ _ALTERS: Final = (
 _CHANGES: Final = (Insert, Update, Delete, Merge)
 
 
+def has_key(statement: Statement) -> bool:
+    """Return whether there are keys for statements of its kind: those that may need an engine."""
+    return type(statement) in _MAKERS
+
+
 def statement_key(scope: Scope, statement: Statement, around: Surroundings) -> DerivationKey:
     """Return the key of a statement; no engine is needed.
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from dbt.adapters.vcs.core.codec import encode_record
-from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.errors import DamagedError, VcsError
 from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import (
     Entry,
@@ -149,9 +149,18 @@ class NameContents:
 
     def _table(self, name: RelationName, id: SnapshotId) -> str:
         self.inputs[str(name)] = Input(relation=str(name), snapshot=id)
-        snapshot = self._overlay.snapshot(id)
         if self._shapes:
-            return digest_of("shape", _schema(snapshot.schema))
+            return digest_of("shape", _schema(self._overlay.snapshot(id).schema))
+        return self._rows(id)
+
+    def _rows(self, id: SnapshotId) -> str:
+        """Return the digest of a version's rows, however they were compacted since."""
+        snapshot = self._overlay.snapshot(id)
+        while snapshot.operation == "optimize" and snapshot.parents:
+            try:
+                snapshot = self._overlay.snapshot(snapshot.parents[0])
+            except DamagedError:
+                break
         return rows_digest(snapshot)
 
     def _view(self, name: RelationName, id: ViewId) -> str:
@@ -198,7 +207,7 @@ class NameContents:
             raise UnknownContentsError(str(error)) from error
         id = found.snapshot
         self.inputs[f"{relation}@{id}"] = Input(relation=str(relation), snapshot=id, pinned=True)
-        return rows_digest(self._overlay.snapshot(id))
+        return self._rows(id)
 
     def _no_engine(self) -> Any:
         return _Zone(self._zone)

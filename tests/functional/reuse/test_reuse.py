@@ -253,6 +253,25 @@ def test_a_version_that_was_made_elsewhere_keeps_the_history_of_the_branch(make_
     assert shop.snapshot("m").segments == shop.repository.objects.snapshot(made).segments
 
 
+def test_rows_that_stayed_the_same_are_a_result_for_other_tables(make_project):
+    text = config(materialized="table") + "select id from range(3)"
+    shop = make_project({"models/m.sql": text})
+    shop.dbt("run")
+    shop.write({"models/m.sql": TABLE + "select id + 0 as id from range(3)"})
+    shop.dbt("run")
+    # The version was kept when this text was computed, and there is nothing to keep for others.
+    shop.write({"models/twin.sql": TABLE + "select id + 0 as id from range(3)"})
+    assert reused(shop.dbt("run")) == {"m", "twin"}
+    assert shop.rows("twin") == shop.rows("m") == [(0,), (1,), (2,)]
+    shop.output["branch"] = "dev"
+    shop.configure()
+    shop.write({"models/m.sql": TABLE + "select id * 2 as id from range(3)"})
+    shop.dbt("run")
+    shop.write({"models/m.sql": TABLE + "select id + 0 as id from range(3)"})
+    assert "m" in reused(shop.dbt("run"))
+    assert shop.rows("m", "dev") == [(0,), (1,), (2,)]
+
+
 def test_snapshots_and_python_models_and_functions_are_taken(make_project, no_spark):
     shop = make_project(
         {

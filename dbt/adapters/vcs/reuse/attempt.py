@@ -192,7 +192,7 @@ class Reusing:
     def _computed(self, scope: Scope, key: DerivationKey, carry: Carry) -> Outcome:
         scope.derivation = key.id
         started = time.perf_counter()
-        before = _shown_before(scope, key)
+        shown = None if key.target is None else scope.overlay.entry(key.target)
         settled, outcome = carry()
         self.reuse.computed()
         run = _Run(self, scope, key, settled, started)
@@ -201,7 +201,7 @@ class Reusing:
         if key.kind == "columns":
             run.made_temporary()
         else:
-            run.changed(outcome, before)
+            run.changed(outcome, shown)
         return outcome
 
 
@@ -244,10 +244,15 @@ class _Run:
             columns = self.scope.session.relation_columns(relation_of_view(name))
             self.using.reuse.note(self.scope, self.key, columns=result_columns(columns))
 
-    def changed(self, outcome: Outcome, before: Entry | None) -> None:
-        """Note the version that a statement made, if another run of it would make the same."""
+    def changed(self, outcome: Outcome, shown: Entry | None) -> None:
+        """Note the version that a statement made, if another run of it would make the same.
+
+        `shown` is what its target was right before it.
+        """
         assert self.key.target is not None
         seconds = self._seconds()
+        # A node may have dropped what it makes again.
+        before = shown or self.scope.overlay.before(self.key.target)
         is_rebuild = isinstance(self.settled, CreateTable)
         keep_same_rows(self.scope, self.key.target, before, is_rebuild=is_rebuild)
         entry = self.scope.overlay.entry(self.key.target)
@@ -255,11 +260,12 @@ class _Run:
             return
         if self.using.reuse.mode == "verify":
             check_table(self.scope, self.using.reuse.known(self.key), entry)
-        is_same = entry == before
+        is_same = entry == shown
         if self.key.moment is not None and not is_same and not self.using.reuse.is_always:
             return
         if self._is_repeatable():
-            version = "" if is_same else entry.version
+            # "Nothing" is a result only for the table that it was computed for.
+            version = "" if is_same and "target" in self.key.ingredients else entry.version
             self.using.reuse.note(
                 self.scope,
                 self.key,
@@ -279,13 +285,6 @@ class _Run:
 
     def _seconds(self) -> float:
         return round(time.perf_counter() - self.started, 3)
-
-
-def _shown_before(scope: Scope, key: DerivationKey) -> Entry | None:
-    """Return what the target showed, even if the node dropped it to make it again."""
-    if key.target is None:
-        return None
-    return scope.overlay.entry(key.target) or scope.overlay.before(key.target)
 
 
 def _rows(outcome: Outcome) -> Rows:

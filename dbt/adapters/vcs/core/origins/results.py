@@ -42,7 +42,8 @@ class Result(Value, frozen=True, kw_only=True):
     Attributes:
         kind: A version of a `table`, `view` or `function`; the `columns` of a relation; or an
             `answer`, the rows of a query.
-        version: The version's id; empty for columns and answers.
+        version: The version's id; empty for columns and answers, and for a statement that left the
+            table as it was.
         columns: The columns, of columns and answers.
         rows: The rows of an answer, encoded; None for all others.
         affected: Rows that the statement wrote, if it knows.

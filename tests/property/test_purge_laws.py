@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot, TableEntry
+from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
@@ -196,9 +197,12 @@ def test_merging_new_branches_gives_the_old_merge_without_the_rows(
 @given(st.data())
 def test_no_file_holds_what_was_erased(data: st.DataObject) -> None:
     lines = Lines(data)
-    lines.erase(f"v = '{JANE}'")
     blobs = lines.world.blobs
-    for folder in ("objects", "refs", "data", "rewritten"):
+    text = f"select '{JANE}'"
+    for number in range(data.draw(st.integers(0, 3))):
+        Results(blobs).put(f"{number:064x}", Result(kind="answer", rows=JANE, statement=text))
+    lines.erase(f"v = '{JANE}'")
+    for folder in ("objects", "refs", "data", "rewritten", "results"):
         for info in blobs.walk(folder):
             stored = blobs.get(info.path)
             if stored.startswith(b"\x28\xb5\x2f\xfd"):

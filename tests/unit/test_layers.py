@@ -301,6 +301,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "catalog_client",
             "copy_view",
             "data_check",
+            "old_results",
             "optimize",
             "sighting",
             "status",

@@ -17,7 +17,15 @@ from dbt.adapters.vcs.core.errors import (
     VcsError,
 )
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
-from dbt.adapters.vcs.core.model import ColumnStats, Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.model import (
+    ColumnStats,
+    Entry,
+    NodeRun,
+    RelationName,
+    Run,
+    TableEntry,
+)
+from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store import BlobInfo, MemoryBlobs
@@ -71,7 +79,7 @@ def shown(repository: Repository, revision: str, name: str = "a") -> dict[int, s
 def holding(repository: Repository, text: str) -> list[str]:
     """The files of a repository that hold a text, as it is or compressed."""
     found = []
-    for folder in ("objects", "refs", "data", "rewritten", "damaged", "turns"):
+    for folder in ("objects", "refs", "data", "rewritten", "damaged", "turns", "results"):
         for info in repository.blobs.walk(folder):
             data = repository.blobs.get(info.path)
             if data.startswith(b"\x28\xb5\x2f\xfd"):
@@ -591,3 +599,28 @@ def test_rows_of_a_dropped_column_are_found_by_the_versions_that_have_it(tables:
     entry = again(tables).tree(again(tables).resolve("main")).entry(RelationName("shop", "a"))
     assert isinstance(entry, TableEntry)
     assert again(tables).objects.snapshot(entry.snapshot).rows == 1
+
+
+def test_nothing_that_was_remembered_of_statements_is_left(tables: Tables) -> None:
+    history(tables)
+    results = Results(tables.warehouse.blobs)
+    text = f"select * from shop.a where name = '{JANE}'"
+    results.put("ab" * 32, Result(kind="answer", rows=f'[["{JANE}"]]', statement=text))
+    results.put("cd" * 32, Result(kind="answer", rows="[]"))
+    assert erase(tables, dry_run=True).results == results.count() == 2
+    assert erase(tables).results == 2
+    assert holding(tables.warehouse.repository, JANE) == []
+    # A purge that died before it forgot them is completed by the next one.
+    results.put("ab" * 32, Result(kind="answer", rows=f'[["{JANE}"]]', statement=text))
+    assert erase(tables).results == 1
+    assert results.count() == 0
+
+
+def test_why_a_node_was_computed_is_redacted_and_reported(tables: Tables) -> None:
+    history(tables)
+    nodes = (NodeRun(id="model.x.y", status="success", refused=f"`select '{JANE}'`: a moment"),)
+    tables.warehouse.put(n="1", run=Run(invocation="i", command="run", nodes=nodes))
+    assert any(place.startswith("the run of commit") for place in erase(tables).mentions)
+    request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'", redact=[JANE])
+    assert purge(again(tables), request, author="bob").mentions == ()
+    assert holding(again(tables), JANE) == []

@@ -11,6 +11,8 @@ from dbt.adapters.vcs.core.errors import (
     RetryError,
     StorageError,
 )
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.retention import (
     DAY,
@@ -19,7 +21,9 @@ from dbt.adapters.vcs.core.retention import (
     read_retention,
 )
 from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.text.upkeep_text import gc_text
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.promote import promote
@@ -409,3 +413,65 @@ def test_a_shorter_retention_says_what_it_takes_away(tables: Tables) -> None:
     assert before - files(tables) >= found.files
     with pytest.raises(NotFoundError):
         restore_relation(repository, "shop.a", "main~1", **MAIN)
+
+
+def remembered(tables: Tables) -> Results:
+    """Results: a version that is shown, one that was replaced, a view, and an answer."""
+    replaced(tables)
+    repository, results = tables.warehouse.repository, Results(tables.warehouse.blobs)
+    view = tables.warehouse.view("select 1 as id")
+    tables.warehouse.put(v=view)
+    for number, at in enumerate(("main", "main~2")):
+        entry = repository.tree(repository.resolve(at)).entry(RelationName("shop", "a"))
+        assert isinstance(entry, TableEntry)
+        results.put(f"{number:064x}", Result(kind="table", version=entry.snapshot))
+    results.put(f"{2:064x}", Result(kind="view", version=view.version))
+    results.put(f"{3:064x}", Result(kind="answer", rows="[[1]]"))
+    results.put(f"{4:064x}", Result(kind="view", version="0" * 64))
+    return results
+
+
+def numbers(results: Results) -> list[int]:
+    return sorted(int(stored.key, 16) for stored in results.all())
+
+
+def test_results_whose_versions_are_gone_are_forgotten(tables: Tables) -> None:
+    results = remembered(tables)
+    repository = tables.warehouse.repository
+    assert collect(repository, author="gc").results == 0
+    later(tables, 2)
+    # The rows that were replaced are still kept; nothing shows the second view.
+    assert collect(repository, author="gc", dry_run=True).results == 1
+    assert numbers(results) == [0, 1, 2, 3, 4]
+    assert collect(repository, author="gc").results == 1
+    later(tables, 8)
+    report = collect(repository, author="gc")
+    assert (report.results, numbers(results)) == (2, [0, 2])
+    assert "2 remembered results" in "\n".join(plain_lines(gc_text(report)))
+    assert check_repository(repository).problems == ()
+
+
+def test_a_result_keeps_nothing_from_being_collected(tables: Tables) -> None:
+    remembered(tables)
+    later(tables, 9)
+    assert collect(tables.warehouse.repository, author="gc").files == 1
+
+
+def test_damaged_results_are_forgotten_and_harm_nobody(tables: Tables) -> None:
+    results = remembered(tables)
+    tables.warehouse.blobs.create(f"results/ff/{'ff' * 32}", b"no record")
+    assert results.find("ff" * 32) is None
+    repository = tables.warehouse.repository
+    assert check_repository(repository).problems == ()
+    later(tables, 2)
+    assert collect(repository, author="gc").results == 2
+    assert results.find("ff" * 32) is None and f"{0:064x}" in {r.key for r in results.all()}
+
+
+def test_a_repository_that_never_remembered_anything_is_as_before(tables: Tables) -> None:
+    replaced(tables)
+    later(tables, 9)
+    report = collect(tables.warehouse.repository, author="gc")
+    assert (report.results, report.files) == (0, 1)
+    assert "remembered" not in "\n".join(plain_lines(gc_text(report)))
+    assert Results(tables.warehouse.blobs).count() == 0

@@ -29,6 +29,12 @@ def purge_text(report: PurgeReport) -> Iterator[Block]:
         yield line(Span(f"A text of the condition is also in {place}.", "bad"))
     if len(report.mentions) > _SHOWN:
         yield line(f"... and in {len(report.mentions) - _SHOWN} more places; --json lists all.")
+    if report.results:
+        would = "Would forget" if report.dry_run else "Forgot"
+        yield line(
+            f"{would} {counted(report.results, 'remembered result')}: the next build computes "
+            "again what it needs."
+        )
     if report.dry_run:
         return
     if report.deleted_files or report.deleted_objects:

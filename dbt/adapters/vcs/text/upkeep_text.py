@@ -27,6 +27,8 @@ def gc_text(report: GcReport) -> Iterator[Block]:
         )
     verb = "Would delete" if report.dry_run else "Deleted"
     more = f", {counted(report.metadata, 'file')} for other engines" if report.metadata else ""
+    if report.results:
+        more += f", {counted(report.results, 'remembered result')}"
     yield line(
         f"{verb} {counted(report.files, 'data file')} and "
         f"{counted(report.objects, 'manifest')}{more}, {size(report.bytes)}."

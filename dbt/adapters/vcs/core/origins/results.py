@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model.snapshot import Input
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.each import each
 
 FOLDER: Final = "results"
 
@@ -122,6 +123,16 @@ class Results:
             found = _PATH.fullmatch(info.path)
             if found is not None:
                 yield StoredResult(found[1], info.bytes, info.modified_at)
+
+    def count(self) -> int:
+        """Return how many are stored."""
+        return sum(1 for _ in self.all())
+
+    def drop_all(self) -> int:
+        """Forget all results, and return how many there were."""
+        found = list(self._blobs.walk(FOLDER))
+        each(lambda info: self._blobs.delete(info.path), found)
+        return len(found)
 
     def drop(self, key: str) -> None:
         """Forget a result; nothing happens if there is none."""

@@ -29,8 +29,8 @@ def left_mentions(
     """
     left = [text for text in texts if history.redacted(text) == text]
     for id in reached.commits:
-        if mentions(objects.commit(id), left):
-            yield f"the message of commit {history.commits[id][:12]}"
+        if (part := mentions(objects.commit(id), left)) is not None:
+            yield f"the {part} of commit {history.commits[id][:12]}"
     yield from (where for where, note in reached.notes if _has(note, left))
     for entry, name in reached.texts.items():
         if _has(_text(objects, entry), texts):

@@ -22,6 +22,7 @@ from dbt.adapters.vcs.core.model import (
     RelationName,
     Snapshot,
 )
+from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.forwards import Forwards
@@ -72,9 +73,10 @@ def purge(
 ) -> PurgeReport:
     """Erase rows from every version of a table on every branch, tag and named snapshot.
 
-    Every commit from the first that changes gets another id. Names move to the new commits, and
-    the old files are deleted. A name that somebody else moves meanwhile is taken up again. What
-    can't be reached: copies of the repository, and what readers hold.
+    Every commit from the first that changes gets another id. Names move to the new commits. The old
+    files are deleted, and so is everything that is remembered of statements. A name that somebody
+    else moves meanwhile is taken up again. What can't be reached: copies of the repository, and
+    what readers hold.
 
     Args:
         repository: The repository.
@@ -107,15 +109,17 @@ def purge(
             planned = work.plan()
             _check_open(repository, planned.moves, guard)
             if request.dry_run:
-                return planned.report
+                return replace(planned.report, results=Results(repository.blobs).count())
             if not planned.is_needed:
                 break
             work.carry_out(planned, author)
         stay()
+        # Answers and the texts of statements hold values, and what is lost is computed again.
+        results = Results(repository.blobs).drop_all()
         swept = sweep(repository, planned.reached, planned.versions, forwards)
     last = planned.report
     done = replace(work.done, mentions=last.mentions, unread_versions=last.unread_versions)
-    return with_swept(done, swept)
+    return with_swept(replace(done, results=results), swept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

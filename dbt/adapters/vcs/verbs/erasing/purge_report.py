@@ -37,6 +37,7 @@ class PurgeReport:
         mentions: Where texts of the condition are still written: messages, notes, views.
         deleted_files: Number of data files deleted.
         deleted_objects: Number of manifests deleted.
+        results: Number of remembered results of statements deleted: all that there are.
         young: Number of files without a use that may belong to a running writer.
         young_until: When `gc` deletes the last of these, in UTC; None if there are none.
     """
@@ -53,6 +54,7 @@ class PurgeReport:
     mentions: tuple[str, ...] = ()
     deleted_files: int = 0
     deleted_objects: int = 0
+    results: int = 0
     young: int = 0
     young_until: str | None = None
 

@@ -127,7 +127,8 @@ class History:
         return msgspec.structs.replace(old, head=head, nodes=nodes)
 
     def _node(self, old: NodeRun) -> NodeRun:
-        return msgspec.structs.replace(old, inputs=self._inputs(old.inputs))
+        refused = None if old.refused is None else self.redacted(old.refused)
+        return msgspec.structs.replace(old, inputs=self._inputs(old.inputs), refused=refused)
 
     def _inputs(self, inputs: Sequence[Input]) -> tuple[Input, ...]:
         return tuple(
@@ -195,7 +196,14 @@ def _changed(ids: Mapping[_Id, _Id]) -> dict[str, str]:
     return {str(old): str(new) for old, new in ids.items() if old != new}
 
 
-def mentions(commit: Commit, texts: Sequence[str]) -> bool:
-    """Return whether what people wrote with a commit has one of some texts in it."""
-    written = [commit.message, *commit.metadata.values()]
-    return any(text in part for text in texts for part in written)
+def mentions(commit: Commit, texts: Sequence[str]) -> str | None:
+    """Return which part of a commit has one of some texts in it; None if none has."""
+    nodes = commit.run.nodes if commit.run is not None else ()
+    parts = {
+        "message": [commit.message, *commit.metadata.values()],
+        "run": [node.refused or "" for node in nodes],
+    }
+    for name, written in parts.items():
+        if any(text in part for text in texts for part in written):
+            return name
+    return None

@@ -18,6 +18,7 @@ from dbt.adapters.vcs.core.collection import (
 )
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NoSpaceError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.origins.results import Results, StoredResult
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import (
@@ -33,6 +34,7 @@ from dbt.adapters.vcs.core.store.lease import LOOKED, Lease
 from dbt.adapters.vcs.iceberg.export_folder import exported_versions
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
 from dbt.adapters.vcs.runs.run_branch import is_expired, runs
+from dbt.adapters.vcs.verbs.upkeep.old_results import old_results
 from dbt.adapters.vcs.verbs.upkeep.sighting import record, recorded, sight
 from dbt.adapters.vcs.verbs.upkeep.stale_metadata import is_stale
 
@@ -58,6 +60,7 @@ class GcReport:
         objects: Number of manifests deleted.
         files: Number of data files deleted.
         metadata: Number of files deleted that were made for other engines.
+        results: Number of remembered results deleted.
         bytes: Their total size.
         young: Number of files that are not needed, but too young to be deleted.
         kept_objects: Number of manifests kept.
@@ -72,6 +75,7 @@ class GcReport:
     objects: int
     files: int
     metadata: int
+    results: int
     bytes: int
     young: int
     kept_objects: int
@@ -104,6 +108,7 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
         garbage = _marked(repository, found, lease.now)
         lease.check()
         is_written = _write_down(repository, garbage, author)
+        _forget(repository, garbage, lease)
         report = _report(found, expired, garbage, set(_swept(repository, garbage, lease)))
         if not is_written and not _write_down(repository, garbage, author):
             raise NoSpaceError(_FULL.format(report.bytes, repository.uri))
@@ -168,6 +173,7 @@ class _Garbage:
         objects: Manifests and pins that are garbage.
         files: Data files that are garbage.
         metadata: Files for other engines that are garbage.
+        results: Remembered results that are garbage.
         young: Number of files that are not needed, but too young.
     """
 
@@ -179,6 +185,7 @@ class _Garbage:
     objects: tuple[BlobInfo, ...]
     files: tuple[BlobInfo, ...]
     metadata: tuple[BlobInfo, ...]
+    results: tuple[StoredResult, ...]
     young: int
 
 
@@ -224,6 +231,7 @@ def _marked(repository: Repository, found: Retention, now: Micros) -> _Garbage:
         objects=(*old, *pins),
         files=tuple(done),
         metadata=tuple(info for info in stale if info.modified_at < before),
+        results=tuple(old_results(repository.blobs, kept, before=before, horizon=horizon)),
         young=young,
     )
 
@@ -301,12 +309,22 @@ def _report(
         objects=len(objects),
         files=len(files),
         metadata=len(metadata),
-        bytes=sum(info.bytes for info in (*files, *objects, *metadata)),
+        results=len(garbage.results),
+        bytes=sum(info.bytes for info in (*files, *objects, *metadata, *garbage.results)),
         young=garbage.young,
         kept_objects=len(garbage.needed.objects),
         kept_files=len(garbage.needed.files),
         kept_bytes=garbage.needed.bytes,
     )
+
+
+def _forget(repository: Repository, garbage: _Garbage, lease: Lease) -> None:
+    """Delete results; whoever is taking one of them computes instead."""
+    results = Results(repository.blobs)
+    for start in range(0, len(garbage.results), _BATCH):
+        lease.check()
+        for stored in garbage.results[start : start + _BATCH]:
+            results.drop(stored.key)
 
 
 def _swept(repository: Repository, garbage: _Garbage, lease: Lease) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.ids import Micros, SnapshotId, TableId
+from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, TableId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.model import (
     Input,
     RelationName,
     Schema,
+    SegmentRef,
     Snapshot,
     TableEntry,
 )
@@ -38,6 +39,7 @@ class Branch:
         shown: The version of each table.
         read: For each version that was ever made, the versions that it was made from, by name.
         rows: For each version, the version that has its rows.
+        files: For each version, its files.
     """
 
     repository: Repository = field(
@@ -46,21 +48,30 @@ class Branch:
     shown: dict[str, SnapshotId] = field(default_factory=dict)
     read: dict[SnapshotId, dict[str, SnapshotId]] = field(default_factory=dict)
     rows: dict[SnapshotId, SnapshotId] = field(default_factory=dict)
+    files: dict[SnapshotId, SegmentRef] = field(default_factory=dict)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def put(
-        self, name: str, operation: str, reads: dict[str, SnapshotId], *, pinned: bool = False
+        self,
+        name: str,
+        operation: str,
+        reads: dict[str, SnapshotId],
+        *,
+        pinned: bool = False,
+        files: SegmentRef | None = None,
     ) -> SnapshotId:
         before = self.shown.get(name)
         inputs = tuple(
             Input(relation=f"s.{other}", snapshot=id, pinned=pinned)
             for other, id in sorted(reads.items())
         )
+        number = next(self.numbers)
+        files = files or SegmentRef(id=SegmentId(f"{number:064x}"), blocks=1, rows=1, bytes=1)
         snapshot = Snapshot(
             table=TableId("t"),
             schema=SCHEMA,
-            segments=(),
-            created_at=Micros(next(self.numbers)),
+            segments=(files,),
+            created_at=Micros(number),
             operation=operation,
             parents=(before,) if before else (),
             origin=Origin(inputs=inputs),
@@ -68,6 +79,7 @@ class Branch:
         id = SnapshotId(self.repository.objects.put(snapshot))
         self.show(name, TableEntry(snapshot=id))
         self.shown[name] = self.rows[id] = id
+        self.files[id] = files
         self.read[id] = {} if pinned else {k: v for k, v in reads.items() if k != name}
         return id
 
@@ -111,6 +123,13 @@ class Branch:
             id = self.put(name, "optimize", {})
             self.read[id], self.rows[id] = self.read[old], self.rows[old]
 
+    def take(self, name: str, others: set[str]) -> None:
+        """Take over the files that a statement wrote, as a version of another branch has them."""
+        old = self.shown.get(name)
+        if old is not None and self.files[old] == self.files[self.rows[old]]:
+            id = self.put(name, "create", self.read[old], files=self.files[old])
+            self.rows[id] = self.rows[old]
+
     def drop(self, name: str, others: set[str]) -> None:
         """Drop a table."""
         if self.shown.pop(name, None):
@@ -133,7 +152,14 @@ class Branch:
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
-            [Branch.build, Branch.increment, Branch.look_back, Branch.optimize, Branch.drop]
+            [
+                Branch.build,
+                Branch.increment,
+                Branch.look_back,
+                Branch.optimize,
+                Branch.take,
+                Branch.drop,
+            ]
         ),
         st.sampled_from(NAMES),
         st.sets(st.sampled_from(NAMES), max_size=3),

@@ -251,7 +251,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"consumed_sides", "table_merges"},
         {"trees"},
         {"merge_plan"},
-        {"required_tests"},
+        {"required_tests", "stale_by_merge"},
         {"branch_landing"},
     ),
     "handlers": (

@@ -182,10 +182,10 @@ def act_first(monkeypatch: pytest.MonkeyPatch, others: Callable[[], object]) -> 
     """Let somebody else act between a merge's checks and its landing, once."""
     left, plain = [others], branch_landing._put
 
-    def put(*arguments: Any) -> Any:
+    def put(*arguments: Any, **options: Any) -> Any:
         while left:
             left.pop()()
-        return plain(*arguments)
+        return plain(*arguments, **options)
 
     monkeypatch.setattr(branch_landing, "_put", put)
 

@@ -29,7 +29,7 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 
 NO_FACTS: Final[Mapping[str, str]] = {}
-DEMANDS: Final = ("tests",)
+DEMANDS: Final = ("tests", "fresh")
 """What a protected branch can require."""
 
 RENAMED: Final = "renamed to "
@@ -47,7 +47,8 @@ class Protection(NamedTuple):
     """The requirements of a protected branch.
 
     Attributes:
-        require: `tests`: every changed version was read by tests that passed.
+        require: `tests`: every changed version was read by tests that passed. `fresh`: no table
+            becomes stale.
     """
 
     require: tuple[str, ...] = ()

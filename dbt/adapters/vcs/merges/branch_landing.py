@@ -7,9 +7,9 @@ on the branch. If another writer was first, plan again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -22,9 +22,14 @@ from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work, plan_merge
 from dbt.adapters.vcs.merges.required_tests import check_required_tests
+from dbt.adapters.vcs.merges.stale_by_merge import check_fresh
 from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.runs.run_record import record_of
+
+Judge: TypeAlias = Callable[[MergePlan], Mapping[str, str]]
+"""Looks at a plan before it lands or its conflicts are kept: raises, or returns what the commit
+records of it, as metadata."""
 
 
 class Arrival(NamedTuple):
@@ -49,8 +54,11 @@ def land_work(
     *,
     author: str,
     sessions: Rewriters,
+    judge: Judge | None = None,
 ) -> Arrival:
     """Merge work into a branch; keep undecided conflicts for somebody to resolve.
+
+    What `judge` accepted is what lands: it judges each plan, and again after every lost race.
 
     Raises:
         NotFoundError: There is no such branch, or rows of the work have been collected.
@@ -67,7 +75,7 @@ def land_work(
         return plan_merge(repository, work, branch, tables)
 
     what = f"merge {work.source!r} into {target!r}"
-    arrival = land_plan(repository, target, plan, terms, author=author, what=what)
+    arrival = land_plan(repository, target, plan, terms, author=author, what=what, judge=judge)
     _close(repository, work, target, author)
     return arrival
 
@@ -80,6 +88,7 @@ def land_plan(
     *,
     author: str,
     what: str,
+    judge: Judge | None = None,
 ) -> Arrival:
     """Plan against a branch's head and land the result; `what` names the verb in errors.
 
@@ -92,9 +101,11 @@ def land_plan(
             plan = plan_for(branch)
             held = terms.on(branch)
             check_terms(repository, plan, held)
+            told = judge(plan) if judge is not None else {}
             if plan.how == "conflict":
                 _keep(repository, plan, held, author)
-            moved = _put(repository, plan, terms, author)
+            recorded = replace(terms, metadata={**terms.metadata, **told})
+            moved = _put(repository, plan, recorded, author, is_judged=judge is not None)
             if moved is not None:
                 return Arrival(plan, *moved)
     raise AssertionError("attempts raises when it ends")
@@ -106,13 +117,15 @@ def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
     Raises:
         ConflictError: It must be a fast-forward and is not; or values were chosen for rows that it
             does not merge; or tests are required, and not all of them passed on exactly the
-            versions that would be published.
+            versions that would be published; or fresh tables are, and some would be stale.
     """
     plan.check_values()
     if terms.ff_only:
         plan.check_fast_forward()
     if "tests" in terms.require:
         check_required_tests(repository, plan)
+    if "fresh" in terms.require and plan.how != "conflict":
+        check_fresh(repository, plan)
 
 
 def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) -> NoReturn:
@@ -145,7 +158,7 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
 
 
 def _put(
-    repository: Repository, plan: MergePlan, terms: Terms, author: str
+    repository: Repository, plan: MergePlan, terms: Terms, author: str, *, is_judged: bool
 ) -> tuple[CommitId, CommitId] | None:
     """Return the target's head before and after; None if another plan is needed."""
     work, target = plan.work, plan.target
@@ -177,7 +190,7 @@ def _put(
                 action=work.action,
                 promotes=terms.promotes,
                 # Land only what was checked, on a branch that still has the same requirements.
-                after=target.ref if terms.is_checked else None,
+                after=target.ref if terms.is_checked or is_judged else None,
             )
         )
     except (BranchMovedError, TreeConflictError):

@@ -34,6 +34,8 @@ class Work:
         decisions: Decisions about single conflicts, by relation.
         record: The record of the run; None to use the one of its branch.
         undoes: True for a revert, so the commit does not become a parent of the result.
+        base: The commit of the target that a run was put on after it began; None for where it
+            began.
     """
 
     source: str
@@ -43,6 +45,7 @@ class Work:
     decisions: Mapping[RelationName, Decisions] = field(default_factory=dict)
     record: Run | None = None
     undoes: bool = False
+    base: CommitId | None = None
 
     @property
     def joins(self) -> bool:
@@ -169,7 +172,7 @@ def planned_changes(repository: Repository, plan: MergePlan) -> tuple[ChangeSumm
 
 def _base(repository: Repository, work: Work, target: Branch) -> CommitId:
     if work.run is not None:
-        return work.run.fork
+        return work.base or work.run.fork
     found = repository.merge_base(work.commit, target.head)
     if found is None:
         raise InputError(

@@ -11,6 +11,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import DEMANDS, Protection, Repository
+from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.export_rules import ExportRule, read_exports
 from dbt.adapters.vcs.yaml_text import check_keys, load_yaml, mapping_at
@@ -21,6 +22,9 @@ FILE: Final = "vcs.yml"
 TOP: Final[Mapping[str, str]] = {
     "on_conflict": "What merges do if both sides changed a row and nothing more specific is "
     "set: `fail` (default), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
+    "on_stale": "What publishing a run does if its target moved, so that a table which the run "
+    "built no longer follows from what the target shows: `warn` (default) publishes and says so, "
+    "`fail` keeps the run, `heal` computes these tables again on what the target shows.",
     "relations": "Rules for single relations, by `schema.table`.",
     "export": "Branches whose tables other engines read from files, by name or pattern, each with "
     "the format, `iceberg`, or with what is below.",
@@ -36,8 +40,8 @@ OF_RELATION: Final[Mapping[str, str]] = {
 
 OF_BRANCH: Final[Mapping[str, str]] = {
     "protected": "`true`: the branch accepts only promotions.",
-    "require": "What a promotion requires: `[tests]`, tests that passed on exactly the promoted "
-    "versions. Needs `protected: true`.",
+    "require": "What a promotion requires, a list of: `tests`, tests that passed on exactly the "
+    "promoted versions; `fresh`, no table that becomes stale. Needs `protected: true`.",
 }
 """What it may say of branches."""
 
@@ -58,11 +62,13 @@ class Rules:
         policy: Modes of merges.
         branches: Protections; the first that matches a branch's name applies.
         exports: How branches are exported whenever they move; the first that fits applies.
+        on_stale: What publishing does about tables that no longer follow from what is shown.
     """
 
     policy: Policy = field(default_factory=Policy)
     branches: tuple[BranchRule, ...] = ()
     exports: tuple[ExportRule, ...] = ()
+    on_stale: OnStale = OnStale.WARN
 
     def export_of(self, branch: str) -> ExportRule | None:
         """Return how other engines read a branch from files; None if they don't."""
@@ -120,6 +126,7 @@ def read_rules(folder: Path) -> Rules:
         policy=_policy(top, path),
         branches=_branches(top.get("branches"), path),
         exports=read_exports(top.get("export"), str(path)),
+        on_stale=OnStale.of(top.get("on_stale", "warn"), f"on_stale in {path}"),
     )
 
 

@@ -14,8 +14,8 @@ from dbt.adapters.vcs.core.errors import DamagedError, EngineError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result
+from dbt.adapters.vcs.core.origins.row_digests import rows_digest
 from dbt.adapters.vcs.reuse.answer_rows import decoded_rows
-from dbt.adapters.vcs.reuse.contents import rows_digest
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.worktree.table_version import Version

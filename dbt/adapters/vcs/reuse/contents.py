@@ -7,7 +7,6 @@ and everything below it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -21,11 +20,11 @@ from dbt.adapters.vcs.core.model import (
     FunctionEntry,
     Input,
     RelationName,
-    Schema,
     Snapshot,
     TableEntry,
     ViewEntry,
 )
+from dbt.adapters.vcs.core.origins.row_digests import digest_of_values, rows_digest, schema_text
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.reuse.outside_files import UnknownFilesError, files_digest
 from dbt.adapters.vcs.scope.mounts import External, Externals, relation_of
@@ -38,15 +37,9 @@ class UnknownContentsError(Exception):
     """What a name means is not known without an engine; the text says why."""
 
 
-def rows_digest(snapshot: Snapshot) -> str:
-    """Return a digest of the columns and rows of a table's version."""
-    refs = [ref.id for ref in snapshot.segments]
-    return digest_of(_schema(snapshot.schema), refs, snapshot.partition_by)
-
-
 def table_digest(snapshot: Snapshot) -> str:
     """Return a digest of everything that a statement that changes a table can depend on."""
-    return digest_of(
+    return digest_of_values(
         rows_digest(snapshot),
         snapshot.primary_key,
         snapshot.cluster_by,
@@ -62,15 +55,6 @@ def entry_digest(overlay: Overlay, entry: Entry | None) -> str:
     if isinstance(entry, TableEntry):
         return table_digest(overlay.snapshot(entry.snapshot))
     return f"{entry.noun} {entry.version}"
-
-
-def digest_of(*parts: Any) -> str:
-    """Return a digest of plain values."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
-
-
-def _schema(schema: Schema) -> str:
-    return encode_record(schema).decode()
 
 
 class NameContents:
@@ -150,7 +134,7 @@ class NameContents:
     def _table(self, name: RelationName, id: SnapshotId) -> str:
         self.inputs[str(name)] = Input(relation=str(name), snapshot=id)
         if self._shapes:
-            return digest_of("shape", _schema(self._overlay.snapshot(id).schema))
+            return digest_of_values("shape", schema_text(self._overlay.snapshot(id).schema))
         return self._rows(id)
 
     def _rows(self, id: SnapshotId) -> str:
@@ -171,7 +155,7 @@ class NameContents:
         if query.diffs or query.files:
             raise UnknownContentsError(f"{name} reads a difference or files")
         columns = [column.name for column in view.columns]
-        return digest_of(
+        return digest_of_values(
             "view",
             view.text,
             columns,
@@ -192,7 +176,7 @@ class NameContents:
             pins = self._pins(body.reads)
         below = self._below((*function.reads, *function.calls))
         plain = msgspec.structs.replace(function, comment=None)
-        return digest_of("function", encode_record(plain), below, pins)
+        return digest_of_values("function", encode_record(plain), below, pins)
 
     def _below(self, names: Iterable[str]) -> list[tuple[str, str]]:
         return [(name, self.of(relation_of(name))) for name in names]
@@ -215,7 +199,7 @@ class NameContents:
     def _external(self, name: RelationName, external: External) -> str:
         self.inputs[str(name)] = Input(relation=str(name), external=external.location)
         options = sorted(external.options.items())
-        return digest_of("files", external.format, options, self._listed(external.location))
+        return digest_of_values("files", external.format, options, self._listed(external.location))
 
     def _listed(self, location: str) -> str:
         try:

@@ -22,12 +22,12 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import FunctionEntry, Input, RelationName
 from dbt.adapters.vcs.core.origins.results import ResultKind
+from dbt.adapters.vcs.core.origins.row_digests import digest_of_values
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.reuse.circumstances import Circumstances, user_name
 from dbt.adapters.vcs.reuse.contents import (
     NameContents,
     UnknownContentsError,
-    digest_of,
     entry_digest,
 )
 from dbt.adapters.vcs.reuse.session_facts import SessionFacts
@@ -209,7 +209,7 @@ class KeyMaker:
             id=hashlib.sha256(told).hexdigest(),
             kind=kind,
             target=target,
-            ingredients={"text": digest_of(self._plain), **self._shown},
+            ingredients={"text": digest_of_values(self._plain), **self._shown},
             inputs=tuple(self._contents.inputs.values()),
             moment=moment,
         )
@@ -265,7 +265,7 @@ class KeyMaker:
                 meaning = self._read(name.relation(definition.schema))
             places[read.start] = Meant(read.start, read.end, name, meaning)
         self.calls((call.name for call in calls_of(definition.text)), definition.schema)
-        return digest_of("temporary", canonical(definition.text, places))
+        return digest_of_values("temporary", canonical(definition.text, places))
 
     def _diff(self, diff: DiffReference, shift: int) -> Meant:
         """Return a difference; of three versions, the third depends on history, so ids count."""
@@ -281,7 +281,7 @@ class KeyMaker:
             if (item := point.input()) is not None:
                 self._contents.inputs[f"{item.relation}@{item.version}"] = item
         ids = [point.id for point in points]
-        meaning = digest_of("difference", ids, diff.shape, diff.columns, diff.where)
+        meaning = digest_of_values("difference", ids, diff.shape, diff.columns, diff.where)
         self._shown[f"difference {points[0].relation}, {points[1].relation}"] = meaning
         return Meant(diff.start + shift, diff.end + shift, diff.after.name, meaning)
 

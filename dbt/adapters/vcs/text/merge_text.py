@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.diffs.change_summary import rows_text
 from dbt.adapters.vcs.layout.styled import Span, counted, line, short
@@ -12,6 +12,8 @@ from dbt.adapters.vcs.text.change_text import changes_text
 if TYPE_CHECKING:
     from dbt.adapters.vcs.layout.styled import Block
     from dbt.adapters.vcs.verbs.changing.merge import MergeReport
+
+_SHOWN: Final = 10
 
 
 def merge_text(report: MergeReport) -> Iterator[Block]:
@@ -35,3 +37,9 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
     yield from changes_text(report.changes)
     relations = sum(1 for change in report.changes if change.kind != "schema")
     yield line(f"{counted(relations, 'relation')}, {rows_text(report.changes)} rows")
+    if report.stale:
+        becomes = "becomes" if len(report.stale) == 1 else "become"
+        shown = ", ".join(report.stale[:_SHOWN])
+        more = f" and {len(report.stale) - _SHOWN} more" if len(report.stale) > _SHOWN else ""
+        step = "" if report.dry_run else f"; see dbt-vcs stale {report.target}"
+        yield line(f"{shown}{more} {becomes} stale{step}")

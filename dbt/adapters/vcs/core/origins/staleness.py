@@ -6,13 +6,14 @@ says so, but each version knows what it read (its lineage).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.origins.row_digests import rows_digest
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeReader
 
@@ -57,25 +58,39 @@ def stale_tables(repository: Repository, tree: TreeReader) -> list[Stale]:
     """Return the stale tables of a tree, each after those that it was made from.
 
     A table is stale if one of its inputs (a table, view or function that its last statement read)
-    isn't the version that the tree shows, or is a stale table. What was read at a named version is
-    no input, neither is the table itself, and a clone has none. A statement that reads nothing
-    else, such as an `update`, leaves the inputs of the version before; a merge has those of both
-    sides.
+    isn't what the tree shows, or is a stale table. A version with the same columns and files is
+    the same input, such as one that was taken from another branch. What was read at a named
+    version is no input, neither is the table itself, and a clone has none. A statement that reads
+    nothing else, such as an `update`, leaves the inputs of the version before; a merge has those
+    of both sides.
 
     Raises:
         DamagedError: The tree, or a version that it shows, is missing or damaged.
     """
-    shown = {
+    return stale_among(repository, entries_of(tree))
+
+
+def entries_of(tree: TreeReader) -> dict[RelationName, Entry]:
+    """Return everything that a tree shows, by name."""
+    return {
         RelationName(schema, name): entry
         for schema in tree.schemas()
         for name, entry in tree.relations(schema).items()
     }
+
+
+def stale_among(repository: Repository, shown: Mapping[RelationName, Entry]) -> list[Stale]:
+    """Return the stale tables where these entries are shown; see `stale_tables`.
+
+    Raises:
+        DamagedError: A version is missing or damaged.
+    """
     tables = {
         name: entry.snapshot for name, entry in shown.items() if isinstance(entry, TableEntry)
     }
-    finder = _Finder(repository, shown)
+    finder = _Finder(repository)
     inputs = {name: finder.inputs(name, id) for name, id in tables.items()}
-    moved = {name: tuple(finder.moved(items)) for name, items in inputs.items()}
+    moved = {name: tuple(finder.moved(items, shown.get)) for name, items in inputs.items()}
     reads = {name: sorted({*map(_name, items)} & tables.keys()) for name, items in inputs.items()}
     stale = _reaching({name for name, items in moved.items() if items}, reads)
     return [
@@ -85,12 +100,69 @@ def stale_tables(repository: Repository, tree: TreeReader) -> list[Stale]:
     ]
 
 
+class NewlyMoved(NamedTuple):
+    """A table that a merge makes stale.
+
+    Attributes:
+        relation: The table.
+        moved: Its inputs that are others where both sides meet.
+        is_theirs: True if the merged side made its version, alone or with the other side.
+    """
+
+    relation: RelationName
+    moved: tuple[Moved, ...]
+    is_theirs: bool
+
+
+class Meeting(NamedTuple):
+    """A merge, as two trees that meet in a third.
+
+    Attributes:
+        ours: What the target shows before.
+        theirs: What is merged.
+        merged: Returns what the target will show under a name.
+        by_ours: Tables that only the target changed since the base.
+        by_theirs: Tables that the merged side changed.
+    """
+
+    ours: TreeReader
+    theirs: TreeReader
+    merged: Callable[[RelationName], Entry | None]
+    by_ours: Iterable[RelationName]
+    by_theirs: Iterable[RelationName]
+
+
+def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
+    """Return the tables that become stale because two sides meet, by name.
+
+    A table that is stale already on the side that made its version, through the same input, is
+    left out: that side chose to show it so, and would again if it ran after the other side. Only
+    tables of which one side has another version are looked at, and only their own inputs.
+
+    Raises:
+        DamagedError: A version is missing or damaged.
+    """
+    finder = _Finder(repository)
+    theirs = set(meeting.by_theirs)
+    found = []
+    for name in sorted(theirs | set(meeting.by_ours)):
+        entry = meeting.merged(name)
+        if not isinstance(entry, TableEntry):
+            continue
+        moved = tuple(finder.moved(finder.inputs(name, entry.snapshot), meeting.merged))
+        side = meeting.theirs if name in theirs else meeting.ours
+        known = finder.moved_names(name, side) if moved else frozenset()
+        new = tuple(item for item in moved if item.relation not in known)
+        if new:
+            found.append(NewlyMoved(name, new, name in theirs))
+    return found
+
+
 class _Finder:
     """Reads what versions were made from, each version once."""
 
-    def __init__(self, repository: Repository, shown: Mapping[RelationName, Entry]) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._objects = repository.objects
-        self._shown = shown
 
     def inputs(self, name: RelationName, id: SnapshotId) -> list[Input]:
         """Return what a table's version was made from, each version of a relation once."""
@@ -108,27 +180,43 @@ class _Finder:
                 left += filter(None, map(self._past, before))
         return [found[key] for key in sorted(found)]
 
-    def moved(self, inputs: list[Input]) -> Iterator[Moved]:
+    def moved(
+        self, inputs: list[Input], shown: Callable[[RelationName], Entry | None]
+    ) -> Iterator[Moved]:
         """Yield the inputs that are others now."""
         for item in inputs:
-            entry = self._shown.get(_name(item))
+            entry = shown(_name(item))
             if entry is None:
                 yield Moved(_name(item), item.version, None)
             elif entry.version != item.version and not self._has_same_rows(item, entry):
                 yield Moved(_name(item), item.version, entry.version)
 
+    def moved_names(self, name: RelationName, tree: TreeReader) -> frozenset[RelationName]:
+        """Return the inputs of a table, as a tree shows it, that are others there."""
+        entry = tree.entry(name)
+        if not isinstance(entry, TableEntry):
+            return frozenset()
+        inputs = self.inputs(name, entry.snapshot)
+        return frozenset(item.relation for item in self.moved(inputs, tree.entry))
+
     def _has_same_rows(self, item: Input, entry: Entry) -> bool:
         if item.snapshot is None or not isinstance(entry, TableEntry):
             return False
-        return self._rows_of(SnapshotId(item.snapshot)) == self._rows_of(entry.snapshot)
+        read = self._rows_of(SnapshotId(item.snapshot))
+        return not read.isdisjoint(self._rows_of(entry.snapshot))
 
-    def _rows_of(self, id: SnapshotId) -> SnapshotId:
-        """Return the version whose rows a version has."""
-        snapshot = self._past(id)
-        while snapshot is not None and snapshot.operation in _SAME_ROWS and snapshot.parents:
-            id = snapshot.parents[0]
+    def _rows_of(self, id: SnapshotId) -> set[str]:
+        """Return the ids and digests of versions whose rows a version has."""
+        found: set[str] = set()
+        while id not in found:
+            found.add(id)
             snapshot = self._past(id)
-        return id
+            if snapshot is None:
+                break
+            found.add(rows_digest(snapshot))
+            if snapshot.operation in _SAME_ROWS and snapshot.parents:
+                id = snapshot.parents[0]
+        return found
 
     def _past(self, id: SnapshotId) -> Snapshot | None:
         """Return a version that the tree need not show, so that it may be collected."""

@@ -20,7 +20,8 @@ class Terms:
         message: Message of the commit; None to describe what was merged.
         metadata: Extra metadata for the commit.
         promotes: True if a protected branch may take it.
-        require: Further requirements; `tests`: all tests passed on exactly these versions.
+        require: Further requirements; `tests`: all tests passed on exactly these versions;
+            `fresh`: no table becomes stale.
         ff_only: True to refuse if the target has commits that the source lacks.
     """
 

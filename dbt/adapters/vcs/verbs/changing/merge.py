@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes
@@ -17,6 +18,7 @@ from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.merges.protection import protect_first
+from dbt.adapters.vcs.merges.stale_by_merge import newly_stale, stale_after
 from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.merges.trees import Merged
 from dbt.adapters.vcs.runs.run_branch import run_of
@@ -61,6 +63,8 @@ class MergeReport:
         changes: How the target changes.
         relations: How each relation was merged, if `how` is `merge`.
         conflicts: The conflicts, one line each.
+        stale: Tables, `schema.identifier`, that become stale on the target, each after those that
+            it was made from.
     """
 
     source: str
@@ -72,6 +76,7 @@ class MergeReport:
     changes: tuple[ChangeSummary, ...]
     relations: tuple[Merged, ...] = ()
     conflicts: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
 
 
 def merge(
@@ -187,6 +192,7 @@ def _foretold(
         changes=changes,
         relations=_relations(plan, changes),
         conflicts=plan.conflicts,
+        stale=() if plan.conflicts else stale_after(repository, plan),
     )
 
 
@@ -224,4 +230,12 @@ def _told(repository: Repository, arrival: Arrival) -> MergeReport:
         after=after,
         changes=changes,
         relations=_relations(plan, changes),
+        stale=_stale_since(repository, before, after),
     )
+
+
+def _stale_since(repository: Repository, before: CommitId, after: CommitId) -> tuple[str, ...]:
+    if before == after:
+        return ()
+    trees = (entries_of(repository.tree(commit)) for commit in (before, after))
+    return newly_stale(repository, *trees)

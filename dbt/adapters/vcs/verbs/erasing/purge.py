@@ -73,10 +73,10 @@ def purge(
 ) -> PurgeReport:
     """Erase rows from every version of a table on every branch, tag and named snapshot.
 
-    Every commit from the first that changes gets another id. Names move to the new commits. The old
-    files are deleted, and so is everything that is remembered of statements. A name that somebody
-    else moves meanwhile is taken up again. What can't be reached: copies of the repository, and
-    what readers hold.
+    Every commit from the first that changes gets another id. Names move to the new commits. The
+    old files are deleted, and so is everything that is remembered of statements. A name that
+    somebody else moves meanwhile is taken up again. What can't be reached: copies of the
+    repository, and what readers hold.
 
     Args:
         repository: The repository.

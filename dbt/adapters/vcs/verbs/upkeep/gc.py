@@ -310,7 +310,8 @@ def _report(
         files=len(files),
         metadata=len(metadata),
         results=len(garbage.results),
-        bytes=sum(info.bytes for info in (*files, *objects, *metadata, *garbage.results)),
+        bytes=sum(info.bytes for info in (*files, *objects, *metadata))
+        + sum(stored.bytes for stored in garbage.results),
         young=garbage.young,
         kept_objects=len(garbage.needed.objects),
         kept_files=len(garbage.needed.files),

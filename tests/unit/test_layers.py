@@ -269,7 +269,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"attempt"},
     ),
     "project.building": (
-        {"node_step", "python_models", "reuse_modes", "savings", "seed_rows"},
+        {"consumed_changes", "node_step", "python_models", "reuse_modes", "savings", "seed_rows"},
         {"seeding"},
     ),
     "workspace": (

@@ -37,13 +37,11 @@ from dbt.adapters.vcs.project.events import RunListener
 from dbt.adapters.vcs.project.freshness import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.statements.parser import split
 from dbt.adapters.vcs.statements.readers.check_reader import check_properties
 from dbt.adapters.vcs.statements.syntax.column_clauses import Check
 from dbt.adapters.vcs.statements.syntax.names import Name
-from dbt.adapters.vcs.workspace.line_workspace import Connection
-from dbt.adapters.vcs.worktree.increments import increment_of, record
+from dbt.adapters.vcs.worktree.increments import increment_of
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -242,19 +240,6 @@ class VcsAdapter(SparkAdapter):
             names = self._name_of(reader), self._name_of(relation)
             step = increment_of(overlay, *names, whole=whole)
         return {"before": step.before, "after": step.after}
-
-    @available.parse_none
-    def vcs_record_changes(self, reader: BaseRelation, sql: str, advance: bool) -> None:
-        """Record that a table accounts for the changes that the query it was built from read."""
-        handle = self.connections.handle()
-        with self.connections.exception_handler(f"changes that {reader} consumed"):
-            name, zone = self._name_of(reader), self.environment.time_zone
-
-            def work(_: Connection, overlay: Overlay, origin: Origin) -> Outcome:
-                record(overlay, name, sql, origin, lambda: zone, advance=advance)
-                return Outcome()
-
-            self.environment.change(handle.inner, handle.name, work)
 
     @available.parse(lambda *a, **k: "")
     def load_seed(self, relation: BaseRelation, table: agate.Table) -> str:

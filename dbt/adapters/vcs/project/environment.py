@@ -316,6 +316,7 @@ class Environment:
                 said=invocation.reuse,
                 refreshes=invocation.refreshes,
             ),
+            time_zone=self.time_zone,
         )
 
     @property

@@ -47,6 +47,7 @@ class Invocation:
         dbt_version: Version of dbt-core.
         runs_hooks: False if dbt's flag `source_freshness_run_project_hooks` is, for that command.
         refreshes: True with `--full-refresh`.
+        is_empty: True with `--empty`.
         reuse: What dbt's variable `vcs_reuse` says; None if it isn't set.
     """
 
@@ -59,6 +60,7 @@ class Invocation:
     dbt_version: str
     runs_hooks: bool = True
     refreshes: bool = False
+    is_empty: bool = False
     reuse: Any = None
 
     @property
@@ -138,6 +140,7 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         dbt_version=_dbt_version(),
         runs_hooks=bool(getattr(flags, "source_freshness_run_project_hooks", True)),
         refreshes=bool(getattr(flags, "FULL_REFRESH", False)),
+        is_empty=bool(getattr(flags, "EMPTY", False)),
         reuse=_variables(config).get("vcs_reuse"),
     )
 

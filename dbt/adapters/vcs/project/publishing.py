@@ -49,8 +49,10 @@ class RunMeans:
         publishing: Decides when the target branch moves.
         upkeep: Maintains the tables that each node wrote.
         modes: Decides which results a node may take.
+        time_zone: The time zone of times without one.
     """
 
     publishing: Publishing
     upkeep: Upkeep
     modes: ReuseModes
+    time_zone: str

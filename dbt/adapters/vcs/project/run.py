@@ -16,6 +16,7 @@ from dbt.adapters.vcs.merges.branch_landing import land_work
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
+from dbt.adapters.vcs.project.building.consumed_changes import record_consumed
 from dbt.adapters.vcs.project.building.node_step import NodeStep
 from dbt.adapters.vcs.project.building.savings import Savings
 from dbt.adapters.vcs.project.invocation import Invocation
@@ -75,6 +76,7 @@ class RunLife:
         self._publishing = means.publishing
         self._upkeep = means.upkeep
         self._modes = means.modes
+        self._time_zone = means.time_zone
         self._saved = Savings()
         self._say = say
         self._lock = threading.Lock()
@@ -157,6 +159,14 @@ class RunLife:
                     node,
                     rows=_rows(overlay, node.relation),
                     file_checksum=self._project.digest(node.id),
+                )
+                record_consumed(
+                    overlay,
+                    self._project.node(node.id),
+                    node.relation,
+                    self._project.origin(node.id, self.invocation.id),
+                    zone=self._time_zone,
+                    is_empty=self.invocation.is_empty,
                 )
                 self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
             if node.id.startswith("test."):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Final
@@ -69,7 +70,8 @@ def failing_plainly() -> Iterator[None]:
     except VcsError as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
-        click.echo("Stopped.", err=True)
+        # A terminal has shown "^C" where the cursor was: write over it.
+        click.echo("\rStopped." if sys.stderr.isatty() else "Stopped.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise

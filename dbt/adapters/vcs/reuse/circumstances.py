@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import getpass
 import hashlib
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.engines.factory import answering_settings
@@ -26,7 +30,9 @@ _OF_SPEED: Final = (
     "codegen.",
     "debug.",
     "execution.arrow.",
-    "files.",
+    "files.max",
+    "files.min",
+    "files.openCostInBytes",
     "inMemoryColumnarStorage.",
     "join.preferSortMergeJoin",
     "maxMetadataStringLength",
@@ -41,6 +47,8 @@ _OF_SPEED: Final = (
     "warehouse.dir",
 )
 """Settings below `spark.sql.` that change how long a statement takes, and never its rows."""
+
+_LINE: Final = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[=:\s]\s*(.*?)\s*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +67,12 @@ class Circumstances:
 
     @classmethod
     def of(cls, settings: Mapping[str, str], server: str = "") -> Circumstances:
-        """Return those of the Spark that is installed here, with the settings of a profile."""
+        """Return those of the Spark that is installed here, with the settings of a profile.
+
+        A server's own defaults aren't known from here: they count through its address.
+        """
         return cls(
-            settings=settings,
+            settings=settings if server else installed_defaults() | dict(settings),
             engine_version=".".join(version("pyspark").split(".")[:2]),
             server=server,
         )
@@ -94,6 +105,30 @@ class Circumstances:
                 ("spark", self.engine_version),
             ]
         )
+
+
+def installed_defaults() -> dict[str, str]:
+    """Return the settings in `spark-defaults.conf`, which any Spark that starts here takes.
+
+    It is in the folder `SPARK_CONF_DIR`, or in `conf` of the Spark that would start.
+    """
+    folder = os.environ.get("SPARK_CONF_DIR")
+    if folder is None:
+        found = find_spec("pyspark")
+        home = os.environ.get("SPARK_HOME") or (
+            found and found.origin and Path(found.origin).parent
+        )
+        folder = str(Path(home or "") / "conf")
+    try:
+        text = (Path(folder) / "spark-defaults.conf").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    return {match[1]: match[2] for match in map(_LINE.fullmatch, text.splitlines()) if match}
+
+
+def _packages(name: str) -> list[str]:
+    found = find_spec(name)
+    return [] if found is None else list(found.submodule_search_locations or ())
 
 
 def user_name() -> str:

@@ -1,0 +1,68 @@
+"""Settings of an engine that results depend on, and those that only change how long it takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.vcs.reuse.circumstances import Circumstances, installed_defaults
+
+
+def digest(settings=None, changed=None, server=""):
+    return Circumstances.of(settings or {}, server).digest(changed or {})
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"spark.sql.ansi.enabled": "true"},
+        {"spark.sql.session.timeZone": "Europe/Berlin"},
+        {"spark.sql.caseSensitive": "true"},
+        {"spark.sql.files.ignoreCorruptFiles": "true"},
+        {"spark.sql.files.ignoreMissingFiles": "true"},
+        {"spark.sql.session.collation.default": "UTF8_LCASE"},
+        {"spark.sql.legacy.timeParserPolicy": "LEGACY"},
+    ],
+    ids=lambda item: next(iter(item)),
+)
+def test_settings_that_change_rows_count(setting):
+    assert digest(setting) != digest()
+    assert digest(changed=setting) == digest(setting)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "spark.driver.memory",
+        "spark.sql.shuffle.partitions",
+        "spark.sql.files.maxPartitionBytes",
+        "spark.sql.files.openCostInBytes",
+        "spark.sql.autoBroadcastJoinThreshold",
+        "spark.sql.adaptive.enabled",
+    ],
+)
+def test_settings_of_speed_do_not_count(key):
+    assert digest({key: "7"}) == digest()
+
+
+def test_a_server_counts_by_its_address():
+    assert len({digest(), digest(server="sc://a"), digest(server="sc://b")}) == 3
+
+
+@pytest.mark.parametrize("line", ["{} true", "{}=true", "  {}\ttrue  ", "{} : true"])
+def test_defaults_of_an_installation_count(tmp_path, monkeypatch, line):
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    before = digest()
+    text = "# spark.sql.a true\n\n" + line.format("spark.sql.caseSensitive") + "\n"
+    (tmp_path / "spark-defaults.conf").write_text(text)
+    assert installed_defaults() == {"spark.sql.caseSensitive": "true"}
+    assert digest() != before
+    assert digest() == digest({"spark.sql.caseSensitive": "true"})
+    assert digest(server="sc://a") == digest({}, server="sc://a")
+
+
+def test_the_installed_spark_has_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/spark-defaults.conf").write_text("spark.sql.ansi.enabled true\n")
+    assert installed_defaults() == {"spark.sql.ansi.enabled": "true"}

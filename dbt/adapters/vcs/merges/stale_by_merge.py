@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.model import Absent, Entry, RelationName
+from dbt.adapters.vcs.core.errors import ConflictError, DamagedError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.staleness import (
     Meeting,
     NewlyMoved,
@@ -16,6 +17,9 @@ from dbt.adapters.vcs.core.origins.staleness import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.merge_plan import MergePlan
+
+MAX_UNCHANGED: Final = 500
+"""Most unchanged tables that are looked at to report what a merge makes stale."""
 
 _SHOWN: Final = 10
 
@@ -30,7 +34,7 @@ def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
         return []
     target, source = plan.target.head, plan.work.commit
     by_theirs = {item.name for item in repository.diff(plan.base, source).relations}
-    by_ours = {item.name for item in repository.diff(plan.base, target).relations}
+    by_ours = changed_by_target(repository, plan)
     ours = repository.tree(target)
 
     def merged(name: RelationName) -> Entry | None:
@@ -48,13 +52,25 @@ def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
     )
 
 
-def stale_after(repository: Repository, plan: MergePlan) -> tuple[str, ...]:
-    """Return the tables that a plan makes stale, each after those that it was made from.
+class NewlyStale(NamedTuple):
+    """What a change of a branch makes stale there.
 
-    A table that was stale on the target before, in the same version, is left out.
+    Attributes:
+        tables: The tables, `schema.identifier`, each after those that it was made from. One that
+            was stale before, in the same version, is left out.
+        unknown: How many tables were not looked at, or can't be read.
     """
+
+    tables: tuple[str, ...] = ()
+    unknown: int = 0
+
+
+def stale_after(
+    repository: Repository, plan: MergePlan, *, most: int | None = MAX_UNCHANGED
+) -> NewlyStale:
+    """Return the tables that a plan makes stale; see `newly_stale`."""
     if plan.how == "up_to_date":
-        return ()
+        return NewlyStale()
     before = entries_of(repository.tree(plan.target.head))
     if plan.combination is None:
         after = entries_of(repository.tree(plan.work.commit))
@@ -62,20 +78,53 @@ def stale_after(repository: Repository, plan: MergePlan) -> tuple[str, ...]:
         names = (*before, *plan.combination.changes.relations)
         told = ((name, _shown(plan, name, before.get(name))) for name in names)
         after = {name: entry for name, entry in told if entry is not None}
-    return newly_stale(repository, before, after)
+    return newly_stale(repository, before, after, changed_by_target(repository, plan), most=most)
+
+
+def changed_by_target(repository: Repository, plan: MergePlan) -> set[RelationName]:
+    """Return the relations that the target of a plan changed since the base."""
+    return {item.name for item in repository.diff(plan.base, plan.target.head).relations}
 
 
 def newly_stale(
     repository: Repository,
-    before: dict[RelationName, Entry],
-    after: dict[RelationName, Entry],
-) -> tuple[str, ...]:
-    """Return the tables that are stale after a change and were not before, as stored."""
-    found = stale_among(repository, after)
-    if not found:
-        return ()
-    known = {(item.relation, item.snapshot) for item in stale_among(repository, before)}
-    return tuple(str(i.relation) for i in found if (i.relation, i.snapshot) not in known)
+    before: Mapping[RelationName, Entry],
+    after: Mapping[RelationName, Entry],
+    also: Collection[RelationName] = (),
+    *,
+    most: int | None = MAX_UNCHANGED,
+) -> NewlyStale:
+    """Return the tables that are stale after a change and were not before.
+
+    Other tables may have read what changed, which only their own versions tell. If there are more
+    than `most` of them (None: however many), only those in `also` are looked at: the answer must
+    cost what changed and not what exists. Damage of one table hides no other.
+    """
+    unchanged = {
+        name
+        for name, entry in after.items()
+        if isinstance(entry, TableEntry) and before.get(name) == entry
+    }
+    if len(unchanged) == len(after) == len(before):
+        return NewlyStale()
+    left_out = unchanged - set(also)
+    if most is None or len(left_out) <= most:
+        left_out = set()
+    among = after.keys() - left_out
+    damaged: set[RelationName] = set()
+
+    def note(name: RelationName, error: DamagedError) -> None:
+        damaged.add(name)
+
+    found = stale_among(repository, after, among, on_damage=note)
+    known: set[tuple[RelationName, SnapshotId]] = set()
+    if any(item.relation in unchanged for item in found):
+        old = stale_among(repository, before, before.keys() - left_out, on_damage=note)
+        known = {(item.relation, item.snapshot) for item in old}
+    return NewlyStale(
+        tuple(str(i.relation) for i in found if (i.relation, i.snapshot) not in known),
+        len(damaged & after.keys()) + len(left_out),
+    )
 
 
 def check_fresh(repository: Repository, plan: MergePlan) -> None:
@@ -84,7 +133,7 @@ def check_fresh(repository: Repository, plan: MergePlan) -> None:
     Raises:
         ConflictError: It does; the message names the tables and what to do.
     """
-    stale = stale_after(repository, plan)
+    stale = stale_after(repository, plan, most=None).tables
     if stale:
         raise ConflictError(
             f"{plan.target.name!r} requires fresh tables, and these would be stale there: "

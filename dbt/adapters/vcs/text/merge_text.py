@@ -43,3 +43,6 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
         more = f" and {len(report.stale) - _SHOWN} more" if len(report.stale) > _SHOWN else ""
         step = "" if report.dry_run else f"; see dbt-vcs stale {report.target}"
         yield line(f"{shown}{more} {becomes} stale{step}")
+    if report.stale_unknown:
+        tables = counted(report.stale_unknown, "other table")
+        yield line(f"whether {tables} became stale was not checked; see dbt-vcs stale")

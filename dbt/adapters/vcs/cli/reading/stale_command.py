@@ -23,7 +23,11 @@ def stale(session: CommandSession, revision: str | None, select: bool) -> None:
     profile, else the default branch.
     """
     at = revision or session.branch
-    found = list_stale(session.repository, at)
+    damaged: dict[str, str] = {}
+    found = list_stale(
+        session.repository, at, lambda name, error: damaged.update({str(name): str(error)})
+    )
+    session.warn(f"Whether {name} is stale isn't known. {why}" for name, why in damaged.items())
     if not select:
         session.show(found, stale_text(found, at))
         return

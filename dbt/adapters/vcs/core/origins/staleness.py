@@ -6,15 +6,15 @@ says so, but each version knows what it read (its lineage).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.row_digests import rows_digest
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.treereader import TreeReader
 
 _SAME_ROWS: Final = frozenset({"optimize", "consume"})
@@ -22,6 +22,13 @@ _SAME_ROWS: Final = frozenset({"optimize", "consume"})
 
 _AFRESH: Final = frozenset({"create", "overwrite", "truncate", "rebuild"})
 """Operations whose version has nothing of the one before."""
+
+_MAX_BACK: Final = 100
+"""Versions back that are looked at, from one that reads nothing, for what the table was made from.
+A table that was changed by hand more often than that was not made from anything any more."""
+
+OnDamage: TypeAlias = Callable[[RelationName, DamagedError], None]
+"""Is told of a table whose version can't be read, so that nothing is known of it."""
 
 
 class Moved(NamedTuple):
@@ -54,7 +61,9 @@ class Stale(NamedTuple):
     through: tuple[RelationName, ...]
 
 
-def stale_tables(repository: Repository, tree: TreeReader) -> list[Stale]:
+def stale_tables(
+    repository: Repository, tree: TreeReader, on_damage: OnDamage | None = None
+) -> list[Stale]:
     """Return the stale tables of a tree, each after those that it was made from.
 
     A table is stale if one of its inputs (a table, view or function that its last statement read)
@@ -65,9 +74,10 @@ def stale_tables(repository: Repository, tree: TreeReader) -> list[Stale]:
     of both sides.
 
     Raises:
-        DamagedError: The tree, or a version that it shows, is missing or damaged.
+        DamagedError: The tree is missing or damaged, or a version that it shows is and there is no
+            `on_damage`.
     """
-    return stale_among(repository, entries_of(tree))
+    return stale_among(repository, entries_of(tree), on_damage=on_damage)
 
 
 def entries_of(tree: TreeReader) -> dict[RelationName, Entry]:
@@ -79,16 +89,27 @@ def entries_of(tree: TreeReader) -> dict[RelationName, Entry]:
     }
 
 
-def stale_among(repository: Repository, shown: Mapping[RelationName, Entry]) -> list[Stale]:
+def stale_among(
+    repository: Repository,
+    shown: Mapping[RelationName, Entry],
+    among: Collection[RelationName] | None = None,
+    *,
+    on_damage: OnDamage | None = None,
+) -> list[Stale]:
     """Return the stale tables where these entries are shown; see `stale_tables`.
 
+    With `among`, only these are looked at, and what is stale through others isn't found.
+
     Raises:
-        DamagedError: A version is missing or damaged.
+        DamagedError: A version is missing or damaged, and there is no `on_damage`.
     """
     tables = {
-        name: entry.snapshot for name, entry in shown.items() if isinstance(entry, TableEntry)
+        name: entry.snapshot
+        for name, entry in shown.items()
+        if isinstance(entry, TableEntry) and (among is None or name in among)
     }
-    finder = _Finder(repository)
+    finder = _Finder(repository, on_damage)
+    finder.fetch(tables.values())
     inputs = {name: finder.inputs(name, id) for name, id in tables.items()}
     moved = {name: tuple(finder.moved(items, shown.get)) for name, items in inputs.items()}
     reads = {name: sorted({*map(_name, items)} & tables.keys()) for name, items in inputs.items()}
@@ -137,12 +158,10 @@ def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
 
     A table that is stale already on the side that made its version, through the same input, is
     left out: that side chose to show it so, and would again if it ran after the other side. Only
-    tables of which one side has another version are looked at, and only their own inputs.
-
-    Raises:
-        DamagedError: A version is missing or damaged.
+    tables of which one side has another version are looked at, and only their own inputs. One
+    whose version can't be read is left out.
     """
-    finder = _Finder(repository)
+    finder = _Finder(repository, lambda _name, _error: None)
     theirs = set(meeting.by_theirs)
     found = []
     for name in sorted(theirs | set(meeting.by_ours)):
@@ -159,16 +178,27 @@ def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
 
 
 class _Finder:
-    """Reads what versions were made from, each version once."""
+    """Reads what versions were made from."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, on_damage: OnDamage | None) -> None:
         self._objects = repository.objects
+        self._on_damage = on_damage
+
+    def fetch(self, ids: Iterable[SnapshotId]) -> None:
+        """Read versions at once, so that they are at hand."""
+        each(self._past, ids)
 
     def inputs(self, name: RelationName, id: SnapshotId) -> list[Input]:
         """Return what a table's version was made from, each version of a relation once."""
         found: dict[tuple[str, str], Input] = {}
-        left, seen = [self._objects.snapshot(id)], {id}
-        while left:
+        try:
+            left, seen = [self._objects.snapshot(id)], {id}
+        except DamagedError as error:
+            if self._on_damage is None:
+                raise
+            self._on_damage(name, error)
+            return []
+        while left and len(seen) <= _MAX_BACK:
             snapshot = left.pop()
             own = [item for item in snapshot.origin.inputs if _counts(item, name)]
             if snapshot.operation == "clone":
@@ -220,9 +250,10 @@ class _Finder:
 
     def _past(self, id: SnapshotId) -> Snapshot | None:
         """Return a version that the tree need not show, so that it may be collected."""
-        with suppress(DamagedError):
+        try:
             return self._objects.snapshot(id)
-        return None
+        except DamagedError:
+            return None
 
 
 def _counts(item: Input, reader: RelationName) -> bool:

@@ -197,12 +197,18 @@ def _lineage(overlay: Overlay) -> Iterator[Row]:
 
 def _stale(overlay: Overlay) -> Iterator[Row]:
     repository = overlay.repository
-    for item in stale_tables(repository, repository.tree(overlay.base)):
+    damaged: list[str] = []
+    found = stale_tables(
+        repository, repository.tree(overlay.base), lambda name, _: damaged.append(str(name))
+    )
+    for item in found:
         node = repository.objects.snapshot(item.snapshot).origin.node
         for moved in item.moved:
             yield str(item.relation), node, str(moved.relation), moved.read, moved.shown, False
         for relation in item.through:
             yield str(item.relation), node, str(relation), None, None, True
+    for name in damaged:
+        yield name, None, None, None, None, None
 
 
 def _runs(overlay: Overlay) -> Iterator[Row]:

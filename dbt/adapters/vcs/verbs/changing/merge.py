@@ -18,7 +18,12 @@ from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.merges.protection import protect_first
-from dbt.adapters.vcs.merges.stale_by_merge import newly_stale, stale_after
+from dbt.adapters.vcs.merges.stale_by_merge import (
+    NewlyStale,
+    changed_by_target,
+    newly_stale,
+    stale_after,
+)
 from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.merges.trees import Merged
 from dbt.adapters.vcs.runs.run_branch import run_of
@@ -65,6 +70,8 @@ class MergeReport:
         conflicts: The conflicts, one line each.
         stale: Tables, `schema.identifier`, that become stale on the target, each after those that
             it was made from.
+        stale_unknown: How many tables this is not known of: unchanged ones, where there are too
+            many to look at, and those that can't be read.
     """
 
     source: str
@@ -77,6 +84,7 @@ class MergeReport:
     relations: tuple[Merged, ...] = ()
     conflicts: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
+    stale_unknown: int = 0
 
 
 def merge(
@@ -181,6 +189,7 @@ def _foretold(
     plan = plan_merge(repository, work, branch, TableMerges(repository, sessions))
     check_terms(repository, plan, terms.on(branch))
     changes = planned_changes(repository, plan)
+    stale = NewlyStale() if plan.conflicts else stale_after(repository, plan)
     after = {"up_to_date": plan.target.head, "fast_forward": plan.work.commit}.get(plan.how)
     return MergeReport(
         source=plan.work.source,
@@ -192,7 +201,8 @@ def _foretold(
         changes=changes,
         relations=_relations(plan, changes),
         conflicts=plan.conflicts,
-        stale=() if plan.conflicts else stale_after(repository, plan),
+        stale=stale.tables,
+        stale_unknown=stale.unknown,
     )
 
 
@@ -221,6 +231,7 @@ def _told(repository: Repository, arrival: Arrival) -> MergeReport:
     plan, before, after = arrival
     how: How = plan.how if before == plan.target.head else "merge"
     changes = list_changes(repository, before, after)
+    stale = _stale_since(repository, plan, before, after)
     return MergeReport(
         source=plan.work.source,
         target=plan.target.name,
@@ -230,12 +241,15 @@ def _told(repository: Repository, arrival: Arrival) -> MergeReport:
         after=after,
         changes=changes,
         relations=_relations(plan, changes),
-        stale=_stale_since(repository, before, after),
+        stale=stale.tables,
+        stale_unknown=stale.unknown,
     )
 
 
-def _stale_since(repository: Repository, before: CommitId, after: CommitId) -> tuple[str, ...]:
+def _stale_since(
+    repository: Repository, plan: MergePlan, before: CommitId, after: CommitId
+) -> NewlyStale:
     if before == after:
-        return ()
-    trees = (entries_of(repository.tree(commit)) for commit in (before, after))
-    return newly_stale(repository, *trees)
+        return NewlyStale()
+    old, new = (entries_of(repository.tree(commit)) for commit in (before, after))
+    return newly_stale(repository, old, new, changed_by_target(repository, plan))

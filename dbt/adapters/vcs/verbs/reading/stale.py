@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.origins.staleness import stale_tables
+from dbt.adapters.vcs.core.origins.staleness import OnDamage, stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 
 
@@ -44,11 +44,14 @@ class StaleTable:
     through: tuple[str, ...]
 
 
-def list_stale(repository: Repository, revision: str) -> list[StaleTable]:
+def list_stale(
+    repository: Repository, revision: str, on_damage: OnDamage | None = None
+) -> list[StaleTable]:
     """Return the stale tables of a revision, each after those that it was made from.
 
     Raises:
         NotFoundError: There is no such revision.
+        DamagedError: A table can't be read, and there is no `on_damage`.
     """
     tree = repository.tree(repository.resolve(revision))
     return [
@@ -62,7 +65,7 @@ def list_stale(repository: Repository, revision: str) -> list[StaleTable]:
             ),
             through=tuple(map(str, item.through)),
         )
-        for item in stale_tables(repository, tree)
+        for item in stale_tables(repository, tree, on_damage)
     ]
 
 

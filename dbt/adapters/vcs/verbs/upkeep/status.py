@@ -58,8 +58,8 @@ class RepositoryStatus:
         committed_at: When.
         summary: First line of its message.
         contents: Its contents; None if the branch doesn't exist yet.
-        stale: Tables that were made from other versions than the branch shows; not looked for
-            where something is damaged.
+        stale: Tables that were made from other versions than the branch shows; of damaged ones
+            that isn't known.
         runs: Runs that are neither published nor resumed, newest first.
         merges: Merges that are waiting for their conflicts to be resolved, by target.
         damaged: What is damaged of branches, tags, waiting merges and the tables, a sentence each.
@@ -109,13 +109,16 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
         contents=contents,
         runs=tuple(run for run in list_runs(repository) if run.status not in DONE_WITH),
         merges=merges,
-        stale=_stale(repository, found.head) if found and not damaged else (),
+        stale=_stale(repository, found.head) if found else (),
         damaged=tuple(damaged),
     )
 
 
 def _stale(repository: Repository, head: CommitId) -> tuple[str, ...]:
-    return tuple(str(item.relation) for item in stale_tables(repository, repository.tree(head)))
+    tree = repository.tree(head)
+    # `count_contents` has told what is damaged.
+    found = stale_tables(repository, tree, lambda _name, _error: None)
+    return tuple(str(item.relation) for item in found)
 
 
 def count_contents(

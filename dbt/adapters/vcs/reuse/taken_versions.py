@@ -58,14 +58,8 @@ def put_taken(scope: Scope, key: DerivationKey, result: Result) -> None:
     try:
         if result.kind == "table":
             _put_table(scope, name, SnapshotId(result.version), key)
-        elif result.kind == "view":
-            view = ViewId(result.version)
-            scope.overlay.view(view)
-            scope.overlay.put(name, ViewEntry(view=view))
         else:
-            function = FunctionId(result.version)
-            scope.overlay.function(function)
-            scope.overlay.put(name, FunctionEntry(function=function))
+            _put_definition(scope.overlay, name, result)
     except (DamagedError, NotFoundError, RetryError) as error:
         raise GoneError(str(error)) from error
 
@@ -98,6 +92,19 @@ def _put_table(scope: Scope, name: RelationName, id: SnapshotId, key: Derivation
             operation="rebuild" if taken.operation == "create" else taken.operation,
         )
     overlay.put_table(name, version)
+
+
+def _put_definition(overlay: Overlay, name: RelationName, result: Result) -> None:
+    """Put a view or function; its object is stored again, so that no collection takes it."""
+    entry: ViewEntry | FunctionEntry
+    if result.kind == "view":
+        entry = ViewEntry(view=ViewId(result.version))
+        if overlay.entry(name) != entry:
+            overlay.put_view(name, overlay.view(entry.view))
+    else:
+        entry = FunctionEntry(function=FunctionId(result.version))
+        if overlay.entry(name) != entry:
+            overlay.put_function(name, overlay.function(entry.function))
 
 
 def _hold(scope: Scope, id: SnapshotId) -> None:

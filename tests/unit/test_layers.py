@@ -287,7 +287,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "verbs": (
         {"left_runs", "revision_names", "row_set", "sessions"},
-        {"bisecting", "reading", "sources"},
+        {"bisecting", "reading", "reusing", "sources"},
         {"changing", "refs"},
         {"erasing", "upkeep"},
     ),
@@ -328,8 +328,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "text": (
         {
-            "bisect_text",
             "branch_text",
+            "causes",
             "change_text",
             "export_text",
             "optimize_text",

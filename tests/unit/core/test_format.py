@@ -29,6 +29,7 @@ from dbt.adapters.vcs.core.model import (
     View,
 )
 from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.origins.results import MAX_ANSWER, Result
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
@@ -67,7 +68,7 @@ def test_the_empty_tree_has_its_id() -> None:
 
 
 def test_records_are_stored_as_written_there() -> None:
-    for title, type_ in (("vcs.json", Header), ("refmove", RefMove)):
+    for title, type_ in (("vcs.json", Header), ("refmove", RefMove), ("result", Result)):
         text = EXAMPLES[title].encode()
         assert encode_record(decode_record(type_, text, title)) == text
 
@@ -79,7 +80,7 @@ def test_names_are_quoted_as_written_there() -> None:
 
 
 def test_the_numbers_on_the_page_are_those_in_the_code() -> None:
-    for number in (COMPRESS_ABOVE, MAX_BLOCKS):
+    for number in (COMPRESS_ABOVE, MAX_ANSWER, MAX_BLOCKS):
         assert f"{number:,}" in PAGE
     for number in (MAX_LENGTH, MAX_QUOTED):
         assert str(number) in PAGE

@@ -91,6 +91,10 @@ COMMANDS = {
     "gc": Lazy(
         "dbt.adapters.vcs.cli.upkeep.gc_command", "Delete files that are no longer needed."
     ),
+    "reuse": Lazy(
+        "dbt.adapters.vcs.cli.upkeep.reuse_command",
+        "Show what is remembered of computed results, and why one was computed.",
+    ),
     "purge": Lazy(
         "dbt.adapters.vcs.cli.upkeep.purge_command",
         "Erase rows of RELATION, schema.table, from all versions on all branches.",

@@ -54,7 +54,7 @@ class Statistics:
         """
         table = self._table(entry) if isinstance(entry, TableEntry) else ()
         found = self._commits.get(name)
-        commit = () if found is None else _commit(found.id, found.commit)
+        commit = () if found is None else _commit(found.id, found.commit, str(name))
         branch = self._overlay.branch
         shown = (
             (Statistic("branch", "Branch", branch, "The branch that was read"),) if branch else ()
@@ -72,7 +72,7 @@ class Statistics:
         yield Statistic("snapshot", "Version", version, "The table version shown here")
 
 
-def _commit(id: str, commit: Commit) -> Iterator[Statistic]:
+def _commit(id: str, commit: Commit, relation: str) -> Iterator[Statistic]:
     yield Statistic("commit", "Commit", id[:_SHOWN], "The commit that last changed it")
     yield Statistic(
         "committed_at", "Committed", _time(commit.committed_at), "When that commit was made"
@@ -84,6 +84,10 @@ def _commit(id: str, commit: Commit) -> Iterator[Statistic]:
         yield Statistic("invocation", "Run", run.invocation, "dbt's invocation id of the run")
     if run is not None and run.git_sha:
         yield Statistic("git_sha", "Code", run.git_sha[:_SHOWN], "The project's git commit")
+    for node in () if run is None else run.nodes:
+        if node.relation == relation and node.reused is not None:
+            meaning = f"The branch that it was computed for; {node.saved:.1f} s saved"
+            yield Statistic("reused", "Reused from", node.reused, meaning)
 
 
 def _time(at: Micros) -> str:

@@ -46,6 +46,11 @@ def decoded_rows(text: str) -> list[tuple[Any, ...]]:
     return [tuple(_decoded(value) for value in row) for row in json.loads(text)]
 
 
+def count_rows(text: str) -> int:
+    """Return the number of rows of a text from `encoded_rows`."""
+    return len(json.loads(text))
+
+
 def _encoded(value: Any) -> Any:
     """Return a value as JSON: plain ones as they are, others as a list of a type and a text."""
     kind = type(value)

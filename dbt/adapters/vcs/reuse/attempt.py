@@ -262,8 +262,8 @@ class _Run:
             check_table(self.scope, self.using.reuse.known(self.key), entry)
         is_same = entry == shown
         if self.key.moment is not None and not is_same and not self.using.reuse.is_always:
-            return
-        if self._is_repeatable():
+            self._refuse(f"it depends on the moment: {self.key.moment}")
+        elif self._is_repeatable():
             # "Nothing" is a result only for the table that it was computed for.
             version = "" if is_same and "target" in self.key.ingredients else entry.version
             self.using.reuse.note(
@@ -278,10 +278,17 @@ class _Run:
         if self.using.reuse.is_always:
             return True
         try:
-            return is_repeatable(self.scope, self.settled, self.using.around.own_text)
+            if is_repeatable(self.scope, self.settled, self.using.around.own_text):
+                return True
         except VcsError:
             # The engine can't tell, so nobody can.
-            return False
+            pass
+        self._refuse("Spark does not say that it gives the same rows each time")
+        return False
+
+    def _refuse(self, why: str) -> None:
+        text = excerpt(without_margins(self.scope.text), 40)
+        self.using.reuse.refuse(f"`{text}`: {why}")
 
     def _seconds(self) -> float:
         return round(time.perf_counter() - self.started, 3)

@@ -49,6 +49,9 @@ from dbt.adapters.vcs.worktree.points import TableText, find_points
 
 _ZONE: Final = "spark.sql.session.timeZone"
 
+SETTING: Final = "setting "
+"""What the names of ingredients that are one setting begin with; their values may be secret."""
+
 
 class NotReusableError(Exception):
     """A statement's result must be computed; the text says why."""
@@ -202,8 +205,10 @@ class KeyMaker:
             self._add("user", user_name())
         if any(map(names_place, texts)):
             self.schema()
-        settings = self._around.circumstances.digest(self._around.facts.changed)
-        self._add("settings", settings)
+        changed = self._around.facts.changed
+        self._add("settings", self._around.circumstances.digest(changed))
+        for name, value in self._around.circumstances.counted(changed):
+            self._shown[SETTING + name] = digest_of_values(value)[:12]
         told = repr((kind, self._parts)).encode()
         return DerivationKey(
             id=hashlib.sha256(told).hexdigest(),

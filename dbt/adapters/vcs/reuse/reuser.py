@@ -80,10 +80,14 @@ class Reuse:
         mode: ReuseMode = "auto",
         own_text: str | None = None,
         branch: str = "",
+        refusal: str | None = None,
     ) -> None:
-        """Take the repository's results and the branch that is worked for."""
+        """Take the repository's results and the branch that is worked for.
+
+        `refusal` says why nothing is taken; None if results are.
+        """
         self.mode: ReuseMode = mode
-        self.tally = Tally()
+        self.tally = Tally(refused=[] if refusal is None else [refusal])
         self.own_text = own_text
         self._results = results
         self._branch = branch

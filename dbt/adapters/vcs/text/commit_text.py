@@ -10,6 +10,7 @@ from dbt.adapters.vcs.layout.styled import (
     Grid,
     Span,
     age,
+    counted,
     entry,
     line,
     local_time,
@@ -35,7 +36,8 @@ def log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
     """Yield one line per commit."""
     for item in entries:
         names = Span(f" ({', '.join(item.names)})", "name") if item.names else Span("")
-        when = f"  {item.author}, {age(item.committed_at, now)}"
+        reused = f", {item.reused:,} of {item.nodes:,} reused" if item.reused else ""
+        when = f"  {item.author}, {age(item.committed_at, now)}{reused}"
         yield entry(short(item.id), names, " ", item.summary, Span(when, "faint"), gives=3)
 
 
@@ -91,8 +93,15 @@ def _run_text(run: RunDetail) -> Iterator[Block]:
         yield line("Git:     ", run.git_sha)
     if not run.nodes:
         return
+    reused = [node for node in run.nodes if node.reused is not None]
+    if reused:
+        saved = sum(node.saved for node in reused)
+        yield line(
+            "Reused:  ",
+            f"{len(reused):,} of {counted(len(run.nodes), 'node')}, {saved:.1f} s of work saved",
+        )
     yield Grid(
-        heads=("", "NODE", "STATUS", "SECONDS", "ROWS"),
+        heads=("", "NODE", "STATUS", "SECONDS", "ROWS", *(("REUSED FROM",) if reused else ())),
         rows=tuple(
             (
                 Span(" "),
@@ -100,6 +109,7 @@ def _run_text(run: RunDetail) -> Iterator[Block]:
                 Span(node.status, _node_style(node.status)),
                 Span(f"{node.seconds:.2f}"),
                 Span("" if node.rows is None else f"{node.rows:,}"),
+                *((Span(node.reused or "", "name"),) if reused else ()),
             )
             for node in run.nodes
         ),

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.layout.styled import counted
-from dbt.adapters.vcs.text.bisect_text import bisect_text
+from dbt.adapters.vcs.text.causes.bisect_text import bisect_text
 from dbt.adapters.vcs.verbs.bisecting import bisect as verb
 from dbt.adapters.vcs.verbs.bisecting.condition import BisectCondition, condition_of
 from dbt.adapters.vcs.verbs.bisecting.dbt_test import find_test

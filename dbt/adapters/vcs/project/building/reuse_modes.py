@@ -50,6 +50,7 @@ class ReuseModes:
         self._results = results
         self._node_of = node_of
         self._said = None if said is None else mode_of(said, f"The variable {VARIABLE}")
+        self._told = str(said).strip().lower()
         self._refreshes = refreshes
 
     def reuse(self, name: str, branch: str) -> Reuse:
@@ -61,15 +62,23 @@ class ReuseModes:
         node = self._node_of(name)
         kind = str(getattr(node, "resource_type", "")) if node is not None else ""
         own_text = getattr(node, "compiled_code", None) if kind == "snapshot" else None
-        return Reuse(self._results, mode=self._mode(node, name), own_text=own_text, branch=branch)
+        mode, refusal = self._mode(node, name)
+        return Reuse(self._results, mode=mode, own_text=own_text, branch=branch, refusal=refusal)
 
-    def _mode(self, node: Any, name: str) -> ReuseMode:
+    def _mode(self, node: Any, name: str) -> tuple[ReuseMode, str | None]:
+        """Return a node's mode, and what says so if it takes nothing."""
         config = getattr(node, "config", None)
         asked = config.get("reuse") if config is not None else None
         own = None if asked is None else mode_of(asked, f"reuse of {name}")
-        if own == "never" or self._refreshes or getattr(config, "full_refresh", None):
-            return "never"
-        return self._said or own or "auto"
+        if own == "never":
+            return "never", f"it has the config reuse: {str(asked).lower()}"
+        if self._refreshes:
+            return "never", "dbt was run with --full-refresh"
+        if getattr(config, "full_refresh", None):
+            return "never", "it has the config full_refresh: true"
+        if self._said in ("never", "verify"):
+            return self._said, f"dbt was run with the variable {VARIABLE}: {self._told}"
+        return self._said or own or "auto", None
 
 
 def mode_of(value: Any, what: str) -> ReuseMode:

@@ -26,6 +26,9 @@ class LogEntry:
         committed_at: When.
         message: The whole message.
         invocation: dbt's invocation id of the run that it publishes, or None.
+        nodes: Number of nodes in that run; 0 without one.
+        reused: How many of them were taken from what was computed before.
+        saved: Seconds that these took when they were computed.
     """
 
     id: CommitId
@@ -35,6 +38,9 @@ class LogEntry:
     committed_at: datetime
     message: str
     invocation: str | None
+    nodes: int
+    reused: int
+    saved: float
 
     @property
     def summary(self) -> str:
@@ -114,6 +120,8 @@ def _changed(repository: Repository, id: CommitId, commit: Commit, name: Relatio
 
 
 def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
+    nodes = commit.run.nodes if commit.run else ()
+    reused = [node for node in nodes if node.reused is not None]
     return LogEntry(
         id=id,
         parents=commit.parents,
@@ -122,4 +130,7 @@ def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
         committed_at=datetime_of(commit.committed_at),
         message=commit.message,
         invocation=commit.run.invocation if commit.run else None,
+        nodes=len(nodes),
+        reused=len(reused),
+        saved=round(sum(node.saved for node in reused), 3),
     )

@@ -1,0 +1,1 @@
+"""Lists, counts, explains and drops remembered results."""

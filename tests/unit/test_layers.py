@@ -252,6 +252,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"trees"},
         {"merge_plan"},
         {"required_tests", "stale_by_merge"},
+        {"read_set_check"},
         {"branch_landing"},
     ),
     "handlers": (
@@ -365,6 +366,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         },
         {"advice", "building", "dbt_catalog"},
         {"publishing"},
+        {"publication"},
         {"run"},
         {"environment", "events"},
     ),

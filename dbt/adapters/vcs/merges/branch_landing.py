@@ -7,9 +7,9 @@ on the branch. If another writer was first, plan again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -21,15 +21,12 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work, plan_merge
+from dbt.adapters.vcs.merges.read_set_check import Judge
 from dbt.adapters.vcs.merges.required_tests import check_required_tests
 from dbt.adapters.vcs.merges.stale_by_merge import check_fresh
 from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.runs.run_record import record_of
-
-Judge: TypeAlias = Callable[[MergePlan], Mapping[str, str]]
-"""Looks at a plan before it lands or its conflicts are kept: raises, or returns what the commit
-records of it, as metadata."""
 
 
 class Arrival(NamedTuple):
@@ -101,10 +98,12 @@ def land_plan(
             plan = plan_for(branch)
             held = terms.on(branch)
             check_terms(repository, plan, held)
-            told = judge(plan) if judge is not None else {}
+            recorded = terms
+            if judge is not None:
+                plan, told = judge(plan)
+                recorded = replace(terms, metadata={**terms.metadata, **told})
             if plan.how == "conflict":
                 _keep(repository, plan, held, author)
-            recorded = replace(terms, metadata={**terms.metadata, **told})
             moved = _put(repository, plan, recorded, author, is_judged=judge is not None)
             if moved is not None:
                 return Arrival(plan, *moved)

@@ -359,7 +359,12 @@ class Environment:
 
     def _publishing(self, mode: str, target: str) -> Publishing:
         rules = self.rules()
-        return Publishing(mode=mode, policy=rules.policy, export=rules.export_of(target))
+        return Publishing(
+            mode=mode,
+            policy=rules.policy,
+            on_stale=rules.on_stale,
+            export=rules.export_of(target),
+        )
 
     def rules(self) -> Rules:
         """Return the rules in the project's vcs.yml for branches and merges."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.export_rules import ExportRule
 from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
@@ -17,11 +18,13 @@ class Publishing:
     Attributes:
         mode: One of `credentials.PUBLISH_MODES`.
         policy: Decides where others changed the same rows meanwhile.
+        on_stale: What becomes of a run whose target moved away from what it read.
         export: How other engines read the target from files; None if they don't.
     """
 
     mode: str
     policy: Policy
+    on_stale: OnStale = OnStale.WARN
     export: ExportRule | None = None
 
     def is_due(self, *, is_testing: bool) -> bool:

@@ -9,19 +9,16 @@ from typing import Any
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.branch_landing import land_work
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
 from dbt.adapters.vcs.project.building.consumed_changes import record_consumed
 from dbt.adapters.vcs.project.building.node_step import NodeStep
 from dbt.adapters.vcs.project.building.savings import Savings
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
-from dbt.adapters.vcs.project.published import published
+from dbt.adapters.vcs.project.publication import Publication
 from dbt.adapters.vcs.project.publishing import RunMeans
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
@@ -254,50 +251,19 @@ class RunLife:
         return self._publishing.is_due(is_testing=self.invocation.is_testing)
 
     def _publish(self, success: bool, seconds: float) -> None:
-        run = self.line.run
-        before = self.repository.branch(run.target).head
-        try:
-            landed = land_work(
-                self.repository,
-                Work(
-                    source=run.name,
-                    commit=run.head,
-                    run=run,
-                    policy=self._publishing.policy,
-                    record=self._published(seconds),
-                ),
-                run.target,
-                Terms(message=f"dbt {self.invocation.command} --target {self.invocation.target}"),
-                author=self.invocation.author,
-                sessions=lambda: self.workspace.open_session("publish"),
-            )
-        except VcsError as error:
-            self.line.end(Status.FAILED, f"it could not be published: {error}")
-            raise self._explained(error) from error
-        self.line.end(Status.PUBLISHED, tested=success and self.invocation.is_testing)
-        if not success:
-            self._say(f"{self._what_failed()}; what succeeded is published (publish: always).")
-        if landed.before == landed.after:
-            self._say(f"Nothing changed: {run.target} is unchanged.")
-            return
-        for line in published(self.repository, run.target, landed.before, landed.after, seconds):
-            self._say(line)
-        if landed.before != before or before != run.fork:
-            self._say(f"  {run.target} had moved in the meantime; the run was merged into it.")
-        if self._publishing.export is not None:
-            # Most projects do without.
-            from dbt.adapters.vcs.verbs.upkeep.export import export_after
-
-            export_after(self.repository, run.target, self._publishing.export, self._say)
-
-    def _explained(self, error: VcsError) -> VcsError:
-        run = self.line.run
-        text = (
-            f"The run was not published to {run.target}, which is unchanged: {error} "
-            f"Its branch {run.name} keeps the results. Run the same command again to build on the "
-            f"new {run.target}, or inspect it: dbt-vcs show {run.name}"
+        publication = Publication(
+            workspace=self.workspace,
+            line=self.line,
+            publishing=self._publishing,
+            invocation=self.invocation,
+            say=self._say,
         )
-        return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)
+        publication.put(
+            self._published(seconds),
+            seconds,
+            tested=success and self.invocation.is_testing,
+            failed=None if success else self._what_failed(),
+        )
 
     def _what_failed(self) -> str:
         if self.invocation.is_operation:

@@ -69,6 +69,7 @@ def merge(session: CommandSession, given: MergeOptions) -> None:
         force=given.force,
         dry_run=given.dry_run,
         protection=session.protection_of(target),
+        on_stale=session.rules.on_stale,
     )
     report = verb.merge(
         session.repository,

@@ -51,6 +51,7 @@ def promote(
         policy=session.policy(on_conflict),
         dry_run=dry_run,
         protection=session.protection_of(target),
+        on_stale=session.rules.on_stale,
     )
     report = verb.promote(
         session.repository,

@@ -73,7 +73,7 @@ def publish(session: CommandSession, id: str, force: bool) -> None:
         session.repository,
         run.name,
         session.bound(run.target),
-        MergeRequest(policy=session.policy(None), force=force),
+        MergeRequest(policy=session.policy(None), force=force, on_stale=session.rules.on_stale),
         author=session.author,
         engine=session.engine,
     )

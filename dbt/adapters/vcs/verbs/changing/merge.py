@@ -13,11 +13,13 @@ from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
 from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
+from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.merges.protection import protect_first
+from dbt.adapters.vcs.merges.read_set_check import Judge, ReadSetCheck
 from dbt.adapters.vcs.merges.stale_by_merge import (
     NewlyStale,
     changed_by_target,
@@ -44,6 +46,8 @@ class MergeRequest:
         dry_run: True to change nothing.
         protection: The requirements of the target in the project's rules, stored on it first; a
             dry run is only held to them. None for no rule.
+        on_stale: What becomes of a run whose target moved away from what it read. `heal` refuses
+            what `fail` does, since only the run itself can compute its tables again.
     """
 
     terms: Terms = field(default_factory=Terms)
@@ -51,6 +55,13 @@ class MergeRequest:
     force: bool = False
     dry_run: bool = False
     protection: Protection | None = None
+    on_stale: OnStale = OnStale.WARN
+
+    def check_of(self, repository: Repository, work: Work) -> ReadSetCheck | None:
+        """Return what judges the plans of a merge; None if it brings no run."""
+        if work.run is None:
+            return None
+        return ReadSetCheck(repository, OnStale.WARN if self.force else self.on_stale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +141,15 @@ def merge(
         protect_first(repository, target, request.protection, author=author)
     work = _work_of(repository, source, request)
     if not request.dry_run:
-        return merge_work(repository, work, target, request.terms, author=author, engine=engine)
+        return merge_work(
+            repository,
+            work,
+            target,
+            request.terms,
+            author=author,
+            engine=engine,
+            judge=request.check_of(repository, work),
+        )
     check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
         return _foretold(repository, work, target, request, sessions)
@@ -172,11 +191,14 @@ def merge_work(
     *,
     author: str,
     engine: Callable[[], Engine] | None = None,
+    judge: Judge | None = None,
 ) -> MergeReport:
     """Merge work into a branch on the given terms; see `merge` for the contract."""
     check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
-        arrival = land_work(repository, work, target, terms, author=author, sessions=sessions)
+        arrival = land_work(
+            repository, work, target, terms, author=author, sessions=sessions, judge=judge
+        )
     return _told(repository, arrival)
 
 
@@ -188,6 +210,9 @@ def _foretold(
     branch.check_open(promotes=terms.promotes)
     plan = plan_merge(repository, work, branch, TableMerges(repository, sessions))
     check_terms(repository, plan, terms.on(branch))
+    check = request.check_of(repository, work)
+    if check is not None:
+        check(plan)
     changes = planned_changes(repository, plan)
     stale = NewlyStale() if plan.conflicts else stale_after(repository, plan)
     after = {"up_to_date": plan.target.head, "fast_forward": plan.work.commit}.get(plan.how)

@@ -1,0 +1,103 @@
+"""Publication: the work of a run, put on its target as one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.model import Run
+from dbt.adapters.vcs.merges.branch_landing import Arrival, land_work
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.merge_plan import Work
+from dbt.adapters.vcs.merges.read_set_check import ReadSetCheck
+from dbt.adapters.vcs.project.invocation import Invocation
+from dbt.adapters.vcs.project.published import published
+from dbt.adapters.vcs.project.publishing import Publishing
+from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.run_line import RunLine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """How a run is published.
+
+    Attributes:
+        workspace: Where the run works.
+        line: The run's branch.
+        publishing: What the profile and the project say of it.
+        invocation: The dbt command.
+        say: Writes a line to dbt's log.
+    """
+
+    workspace: Workspace
+    line: RunLine
+    publishing: Publishing
+    invocation: Invocation
+    say: Callable[[str], None]
+
+    def put(self, record: Run, seconds: float, *, tested: bool, failed: str | None) -> None:
+        """Publish the run, and say what moved.
+
+        Args:
+            record: The record of the run.
+            seconds: How long it took.
+            tested: True if its tests passed on what is published.
+            failed: What failed, if a part is published all the same.
+
+        Raises:
+            VcsError: It could not be published; the run branch is kept and records why.
+        """
+        run, repository = self.line.run, self.workspace.repository
+        before = repository.branch(run.target).head
+        check = ReadSetCheck(repository, self.publishing.on_stale)
+        try:
+            landed = self._landed(record, check)
+        except VcsError as error:
+            self.line.end(Status.FAILED, f"it could not be published: {error}")
+            raise self._explained(error) from error
+        self.line.end(Status.PUBLISHED, tested=tested)
+        if failed is not None:
+            self.say(f"{failed}; what succeeded is published (publish: always).")
+        if landed.before == landed.after:
+            self.say(f"Nothing changed: {run.target} is unchanged.")
+            return
+        for line in published(repository, run.target, landed.before, landed.after, seconds):
+            self.say(line)
+        if landed.before != before or before != run.fork:
+            self.say(f"  {run.target} had moved in the meantime; the run was merged into it.")
+        for line in check.lines:
+            self.say(f"  {line}")
+        if self.publishing.export is not None:
+            # Most projects do without.
+            from dbt.adapters.vcs.verbs.upkeep.export import export_after
+
+            export_after(repository, run.target, self.publishing.export, self.say)
+
+    def _landed(self, record: Run, check: ReadSetCheck) -> Arrival:
+        run, invocation = self.line.run, self.invocation
+        return land_work(
+            self.workspace.repository,
+            Work(
+                source=run.name,
+                commit=run.head,
+                run=run,
+                policy=self.publishing.policy,
+                record=record,
+            ),
+            run.target,
+            Terms(message=f"dbt {invocation.command} --target {invocation.target}"),
+            author=invocation.author,
+            sessions=lambda: self.workspace.open_session("publish"),
+            judge=check,
+        )
+
+    def _explained(self, error: VcsError) -> VcsError:
+        run = self.line.run
+        text = (
+            f"The run was not published to {run.target}, which is unchanged: {error} "
+            f"Its branch {run.name} keeps the results. Run the same command again to build on the "
+            f"new {run.target}, or inspect it: dbt-vcs show {run.name}"
+        )
+        return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)

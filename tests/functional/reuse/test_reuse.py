@@ -299,3 +299,23 @@ def test_snapshots_and_python_models_and_functions_are_taken(make_project, no_sp
     assert "doubled" in reused(ran)
     assert ran.status("kept") == "success"
     assert len(rows) == 3
+
+
+def test_models_of_one_text_come_to_rest(make_project):
+    shop = make_project(
+        {
+            "models/base.sql": TABLE + "select id from range(3)",
+            "models/one.sql": TABLE + "select id + 1 as id from {{ ref('base') }}",
+            "models/two.sql": TABLE + "select id + 1 as id from {{ ref('base') }}",
+        }
+    )
+    # With one thread the second takes what the first computed.
+    ran = shop.dbt("run", "--threads", "1")
+    assert reused(ran) == {"two"}
+    for name in ("one", "two"):
+        origin = shop.snapshot(name).origin
+        assert [item.relation for item in origin.inputs] == ["analytics.base"]
+        assert origin.node.endswith(f".{name}")
+    head = shop.head()
+    shop.dbt("run")
+    assert shop.head() == head

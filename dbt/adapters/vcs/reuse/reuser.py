@@ -114,6 +114,8 @@ class Reuse:
         result = self.find(key)
         if result is None or self.mode == "verify":
             return None
+        for item in key.inputs:
+            scope.note(item)
         try:
             outcome = self._taken(scope, key, result, again)
         except GoneError:
@@ -121,8 +123,6 @@ class Reuse:
             return None
         with self._lock:
             self.tally.taken.append(Taken(key.id, result))
-        for item in key.inputs:
-            scope.note(item)
         return outcome
 
     def refuse(self, why: str) -> None:

@@ -117,12 +117,18 @@ def settle_history(overlay: Overlay) -> None:
     """Put a new version where an overlay would take a table back to an ancestor of its version.
 
     Going back by itself would hide from a merge that the branch had another version in between.
+    A version that says what the branch's own version says is not put at all: the same build would
+    make another one each time.
     """
     for name, entry in list(overlay.relations.items()):
         before = overlay.before(name)
         if not (isinstance(entry, TableEntry) and isinstance(before, TableEntry)):
             continue
-        if _is_ancestor(overlay, entry.snapshot, before.snapshot):
+        if entry != before and _says_the_same(
+            overlay.snapshot(before.snapshot), overlay.snapshot(entry.snapshot)
+        ):
+            overlay.put(name, before)
+        elif _is_ancestor(overlay, entry.snapshot, before.snapshot):
             version = msgspec.structs.replace(
                 overlay.snapshot(entry.snapshot),
                 parents=(before.snapshot, entry.snapshot),
@@ -130,6 +136,29 @@ def settle_history(overlay: Overlay) -> None:
                 created_at=overlay.repository.clock(),
             )
             overlay.put_table(name, version)
+
+
+def _says_the_same(old: Snapshot, new: Snapshot) -> bool:
+    """Return whether versions differ in nothing but their past and who made them when.
+
+    Of one derivation, the inputs have the same contents, whichever versions they are.
+    """
+    one, other = old.origin, new.origin
+    if one.derivation is None or one.derivation != other.derivation:
+        return False
+    return (
+        one.node == other.node
+        and _names(one.inputs) == _names(other.inputs)
+        and old
+        == msgspec.structs.replace(
+            new,
+            table=old.table,
+            parents=old.parents,
+            operation=old.operation,
+            created_at=old.created_at,
+            origin=one,
+        )
+    )
 
 
 def _is_ancestor(overlay: Overlay, before: SnapshotId, id: SnapshotId) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.verbs.reusing.reuse_reasons import reuse_reasons
 from tests.functional.daily.models import TABLE, VIEW, config, incremental
 
 pytestmark = pytest.mark.spark
@@ -69,6 +70,14 @@ def revenue(rate):
     return sum(i * 10 * (19 if i % 2 == 0 else rate) / 100 for i in range(100))
 
 
+def why(shop, node):
+    """What differs between the last two times that a node was computed, or what forbade it."""
+    found = reuse_reasons(shop.repository, node, "main")
+    return [text for statement in found.statements for text in statement.differs] or list(
+        found.last.refused
+    )
+
+
 def reused(ran):
     return {name for name, (_, message) in ran.nodes.items() if message.startswith("REUSED")}
 
@@ -103,6 +112,8 @@ def test_a_changed_model_costs_its_own_subgraph(shop):
     assert {"orders"} <= reused(ran)
     assert "revenue" not in reused(ran)
     assert shop.rows("revenue") == [(pytest.approx(revenue(21)),)]
+    assert why(shop, "revenue") == ["analytics.taxed is another, or something that it reads is"]
+    assert why(shop, "rates") == ["its rows or a config are others"]
     shop.write({"seeds/rates.csv": "country,rate\nde,19\nfr,20\n"})
     ran = shop.dbt("build")
     assert "revenue" in reused(ran)
@@ -134,6 +145,7 @@ def test_what_depends_on_the_moment_is_computed(make_project, expression):
     first = shop.rows("m")
     ran = shop.dbt("run")
     assert not reused(ran)
+    assert expression.strip("()").split("(")[0].split()[-1] in why(shop, "m")[0]
     assert expression.startswith("(") or shop.rows("m") != first
 
 
@@ -153,6 +165,7 @@ def test_configs_and_flags_decide(make_project):
     assert not reused(shop.dbt("run", "--full-refresh"))
     assert not reused(shop.dbt("run", "--vars", "{vcs_reuse: verify}", "--select", "plain"))
     assert not reused(shop.dbt("run", "--vars", "{vcs_reuse: false}"))
+    assert why(shop, "never") == ["it has the config reuse: false"]
     ran = shop.dbt("run", "--vars", "{vcs_reuse: perhaps}", ok=False)
     assert "expected true, false, always or verify" in ran.said + ran.error
 

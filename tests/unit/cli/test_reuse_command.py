@@ -187,7 +187,7 @@ def test_why_says_how_what_is_read_has_changed(
         ("settings", "a setting that counts has another value"),
         ("setting spark", "Spark has another version"),
         ("difference shop.a, shop.b", "between other versions"),
-        ("text", "a config or what a name stands for is another"),
+        ("text", "a config is another"),
     ],
 )
 def test_every_ingredient_has_its_words(memory: Memory, vcs: Call, name: str, clause: str) -> None:

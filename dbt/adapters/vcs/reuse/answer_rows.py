@@ -22,6 +22,7 @@ _FROM_TEXT: Final[dict[str, Callable[[Any], Any]]] = {
     "datetime": datetime.fromisoformat,
     "decimal": Decimal,
     "float": float,
+    "folded": lambda text: _decoded(text).replace(fold=1),
     "list": lambda items: [_decoded(item) for item in items],
     "map": lambda pairs: {_hashable(_decoded(key)): _decoded(item) for key, item in pairs},
     "time": time.fromisoformat,
@@ -62,6 +63,8 @@ def _encoded(value: Any) -> Any:
         return ["decimal", str(value)]
     if kind is bytes:
         return ["bytes", base64.b64encode(value).decode()]
+    if kind in (datetime, time) and value.fold:
+        return ["folded", _encoded(value.replace(fold=0))]
     if kind in (date, datetime, time):
         return [kind.__name__, value.isoformat()]
     if kind is timedelta:

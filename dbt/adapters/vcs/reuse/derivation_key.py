@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import VcsError
-from dbt.adapters.vcs.core.model import FunctionEntry, Input, RelationName
+from dbt.adapters.vcs.core.model import FunctionEntry, Input, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import ResultKind
 from dbt.adapters.vcs.core.origins.row_digests import digest_of_values
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
@@ -37,6 +37,7 @@ from dbt.adapters.vcs.statements.syntax.canonical import (
     Meant,
     canonical,
     chance_in,
+    filled_in,
     moment_in,
     names_place,
     names_user,
@@ -185,6 +186,13 @@ class KeyMaker:
         """Add what a relation is before the statement changes it."""
         self._add("target", entry_digest(self._scope.overlay, self._scope.overlay.entry(name)))
 
+    def defaults(self, name: RelationName) -> None:
+        """Add the defaults of a table's columns, which rows without a value get."""
+        entry = self._scope.overlay.entry(name)
+        if isinstance(entry, TableEntry):
+            fields = self._scope.overlay.snapshot(entry.snapshot).schema.fields
+            self._texts += [field.default for field in fields if field.default is not None]
+
     def schema(self) -> None:
         """Add the schema of unqualified names."""
         self._add("schema", self._scope.schema)
@@ -193,13 +201,16 @@ class KeyMaker:
         """Return the key of everything that was added.
 
         Raises:
-            NotReusableError: The result depends on the moment or on chance.
+            NotReusableError: The result depends on the moment, on chance, or on what Spark fills
+                in.
         """
         texts = [*self._texts, *self._contents.texts]
         if self._around.is_always:
             self._add("always", "true")
-        elif not self._is_definition:
-            self._refuse_moments()
+        else:
+            self._refuse_filled_in(texts)
+            if not self._is_definition:
+                self._refuse_moments()
         moment = next(filter(None, map(moment_in, texts)), None)
         if any(map(names_user, texts)):
             self._add("user", user_name())
@@ -218,6 +229,11 @@ class KeyMaker:
             inputs=tuple(self._contents.inputs.values()),
             moment=moment,
         )
+
+    def _refuse_filled_in(self, texts: Iterable[str]) -> None:
+        word = next(filter(None, map(filled_in, texts)), None)
+        if word is not None:
+            raise NotReusableError(f"Spark fills in {word}")
 
     def _refuse_moments(self) -> None:
         own = self._around.own_text

@@ -136,6 +136,7 @@ def _change(
         maker.files(statement.query.files)
     maker.calls(scope.calls)
     maker.fact(type(statement).__name__)
+    maker.defaults(name)
     maker.present(name)
     return maker.made("table", name)
 

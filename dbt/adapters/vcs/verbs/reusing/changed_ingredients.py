@@ -32,7 +32,7 @@ def changed_ingredients(before: Result, after: Result) -> Iterator[str]:
     settings = [name for name in _differing(old, new) if name.startswith(SETTING)]
     for name in _differing(old, new):
         if name == "text":
-            yield _text(before.statement, after.statement)
+            yield _text(before, after)
         elif name == "target":
             yield f"{after.target}, which it changes, was another"
         elif name == "settings" and not settings:
@@ -74,10 +74,10 @@ def _change(read: Input | None) -> str:
     return "is another, or something that it reads is"
 
 
-def _text(before: str, after: str) -> str:
-    """Return where two texts begin to differ."""
+def _text(before: Result, after: Result) -> str:
+    """Return where the texts of two results begin to differ."""
     try:
-        old, new = tokenize(before)[:-1], tokenize(after)[:-1]
+        old, new = tokenize(before.statement)[:-1], tokenize(after.statement)[:-1]
     except InputError:
         return "its text or a config is another"
     pairs = zip(old, new, strict=False)
@@ -86,9 +86,10 @@ def _text(before: str, after: str) -> str:
         min(len(old), len(new)),
     )
     if at == max(len(old), len(new)):
-        return "a config or what a name stands for is another"
+        is_seed = (after.node or "").startswith("seed.")
+        return "its rows or a config are others" if is_seed else "a config is another"
     left, right = (
         excerpt(text[tokens[at].start :], _LENGTH) if at < len(tokens) else "its end"
-        for text, tokens in ((before, old), (after, new))
+        for text, tokens in ((before.statement, old), (after.statement, new))
     )
     return f"its text is another: `{right}`, before `{left}`"

@@ -129,6 +129,9 @@ class FakeEngine:
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
+    def prepare(self) -> None:
+        pass
+
     def session(self, label: str) -> Session:
         return FakeSession(self._blobs)
 

@@ -273,7 +273,7 @@ class VcsAdapter(SparkAdapter):
                 branch=environment.credentials.branch,
                 schema=environment.credentials.schema,
                 engine_settings=environment.credentials.spark_config,
-                engine=lambda: environment.make_engine(repository),
+                engine=lambda: environment.make_engine(repository.blobs),
                 rules=environment.rules(),
             )
             return run_operation(caller, verb, arguments)

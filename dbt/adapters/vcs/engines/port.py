@@ -342,6 +342,15 @@ Rewriters: TypeAlias = Callable[[], Rewriter]
 class Engine(Protocol):
     """A system that computes rows, with a catalog of its own."""
 
+    def prepare(self) -> None:
+        """Start what the first session will need, from any thread; it may take seconds.
+
+        Sessions may be asked for in the meantime, and wait for it; `close` doesn't.
+
+        Raises:
+            EngineError: It doesn't start, and neither would a session.
+        """
+
     def session(self, label: str) -> Session:
         """Return a new session for one thread; `label` describes its jobs to people."""
 

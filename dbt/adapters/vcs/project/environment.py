@@ -10,8 +10,7 @@ from typing import Any
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError
+from dbt.adapters.vcs.core.errors import EngineError, NotFoundError, ReadOnlyError
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
@@ -26,19 +25,16 @@ from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of
 from dbt.adapters.vcs.merges.protection import Rules, read_rules
 from dbt.adapters.vcs.project.advice import outdated_warning
 from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes, credentials_around
+from dbt.adapters.vcs.project.early_start import EarlyStart, starts_early
 from dbt.adapters.vcs.project.externals import externals_of
 from dbt.adapters.vcs.project.invocation import current_invocation
 from dbt.adapters.vcs.project.manifest import Project
 from dbt.adapters.vcs.project.publishing import Publishing, RunMeans
+from dbt.adapters.vcs.project.resumed_run import resumed_run
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
-from dbt.adapters.vcs.project.target_branch import make_target
+from dbt.adapters.vcs.project.target_branch import make_target, shown_branch
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.runs.run_branch import (
-    RunBranch,
-    Status,
-    runs,
-    steps_of,
-)
+from dbt.adapters.vcs.runs.run_branch import steps_of
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.mounts import Externals
 from dbt.adapters.vcs.storage_configs import check_storage
@@ -79,6 +75,9 @@ class Environment:
         self._reading: Overlay | None = None
         self._tried: dict[str, Overlay] = {}
         self._externals: Externals | None = None
+        self._early: EarlyStart | None = None
+        if starts_early(self.invocation, self.credentials.method):
+            self._early = EarlyStart(config, self.invocation, self._prepare)
 
     @property
     def credentials(self) -> VcsCredentials:
@@ -176,6 +175,10 @@ class Environment:
     def close(self) -> None:
         """End the command and release the engine; later callers are treated as programs."""
         with self._lock:
+            if self._early is not None:
+                has_engine = self._workspace is not None and self._workspace.has_engine
+                self._early.end(computed=has_engine)
+                self._early = None
             if self._workspace is not None:
                 self._workspace.close()
             self._workspace = self._life = self._reading = None
@@ -218,14 +221,18 @@ class Environment:
         """
         return Repository.open(self._blobs())
 
-    def make_engine(self, repository: Repository) -> Engine:
+    def make_engine(self, blobs: Blobs) -> Engine:
         """Return an engine configured by the profile; it starts on first use."""
         return make_engine(
-            repository.blobs,
+            blobs,
             method=self.credentials.method,
             settings=self.credentials.engine_settings,
             storage_options=self.credentials.storage_options,
         )
+
+    def _prepare(self) -> None:
+        """Start what an engine of this process needs."""
+        self.make_engine(self._blobs()).prepare()
 
     def _blobs(self) -> Blobs:
         """Return the store; a relative location is in the project's folder, wherever dbt runs."""
@@ -276,7 +283,7 @@ class Environment:
         line: Line
         run_line: RunLine | None = None
         if self._only_reads:
-            shown = self._shown(repository)
+            shown = shown_branch(repository, credentials)
             why = f"dbt {invocation.command} only reads"
             line = PinnedLine(lambda: shown.head, why, branch=shown.name)
         elif invocation.is_direct:
@@ -287,7 +294,7 @@ class Environment:
         workspace = Workspace(
             repository,
             line,
-            lambda: self.make_engine(repository),
+            lambda: self.make_engine(repository.blobs),
             schema=credentials.schema,
             externals=self.externals,
             around=credentials_around(credentials),
@@ -327,21 +334,11 @@ class Environment:
             return not (invocation.runs_hooks and self._project.has_hooks)
         return invocation.is_read_only
 
-    def _shown(self, repository: Repository) -> Branch:
-        """Return the branch to read: the target, or the branch that it would be created from."""
-        credentials = self.credentials
-        target = repository.find_branch(credentials.branch)
-        return (
-            target
-            or repository.find_branch(credentials.base)
-            or repository.branch(repository.default_branch)
-        )
-
     def _run_line(self, repository: Repository) -> RunLine:
         credentials, invocation = self.credentials, self.invocation
         make_target(repository, credentials, self.invocation.author, self._say)
         self.rules().apply(repository, credentials.branch, author=invocation.author)
-        resumed = self._resumed(repository)
+        resumed = resumed_run(repository, invocation, credentials)
         if resumed is not None:
             self._say(f"Resuming {resumed.name}.")
             outdated = self._project.outdated(steps_of(repository, resumed))
@@ -369,25 +366,6 @@ class Environment:
     def rules(self) -> Rules:
         """Return the rules in the project's vcs.yml for branches and merges."""
         return read_rules(self.invocation.project_root)
-
-    def _resumed(self, repository: Repository) -> RunBranch | None:
-        """Return the run to resume: the one to retry, or the one that is waiting for its tests."""
-        target = self.credentials.branch
-        # An operation starts from the beginning, so what it did before it failed must not be
-        # there.
-        retry_of = None if self.invocation.is_operation else self.invocation.retry_of
-        if not retry_of and self.credentials.publish != "after_tests":
-            return None
-        known = [run for run in runs(repository) if run.target == target]
-        if not retry_of:
-            return next((run for run in known if run.status is Status.PASSED), None)
-        retried = [run for run in known if run.invocation == retry_of]
-        if retried and retried[0].status is Status.INTERRUPTED:
-            raise InputError(
-                f"{retried[0].name} was stopped early ({retried[0].note}), so dbt "
-                "retry would skip nodes. Run the same command again instead."
-            )
-        return next((run for run in retried if run.status is Status.FAILED), None)
 
     def externals(self) -> Externals:
         """Return the project's sources that are files outside the repository."""

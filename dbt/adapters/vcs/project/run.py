@@ -80,6 +80,7 @@ class RunLife:
         self._landing = threading.Lock()
         self._is_interrupted = False
         self._steps: dict[str, NodeStep] = {}
+        self._outside: list[Reuse] = []
         self._nodes: list[NodeRun] = []
         self._failed_hooks: list[str] = []
 
@@ -112,6 +113,8 @@ class RunLife:
         outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
         self.land(overlay, name)
         self._remember(reuse)
+        # The rows of a query are fetched later.
+        self._outside.append(reuse)
         return outcome
 
     def change(self, name: str, work: Callable[[Overlay], Outcome]) -> Outcome:
@@ -186,6 +189,8 @@ class RunLife:
             VcsError: It could not be published; the run branch is kept and records why.
         """
         self.is_ended = True
+        for reuse in self._outside:
+            self._remember(reuse)
         self._upkeep.tell()
         self._end(success, seconds)
         if (line := self._saved.line()) is not None:

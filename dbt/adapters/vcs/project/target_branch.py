@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
@@ -34,3 +35,16 @@ def make_target(
         target, repository.branch(base).head, author=author, note=f"from {base}"
     )
     say(f"Created branch {target} from {base}.")
+
+
+def shown_branch(repository: Repository, credentials: VcsCredentials) -> Branch:
+    """Return the branch to read: the target, or the branch that it would be created from.
+
+    Raises:
+        NotFoundError: There is neither, nor a default branch.
+    """
+    return (
+        repository.find_branch(credentials.branch)
+        or repository.find_branch(credentials.base)
+        or repository.branch(repository.default_branch)
+    )

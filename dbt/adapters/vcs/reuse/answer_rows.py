@@ -113,11 +113,33 @@ class KeptRows:
         return self._again().arrow()
 
 
-class WatchedRows:
-    """The rows of a query, which are told to somebody once all of them were fetched."""
+class EndedRows:
+    """Rows of a query that ran to its end before, and that nobody fetched."""
 
-    def __init__(self, rows: Rows, tell: Callable[[Sequence[tuple[Any, ...]]], None]) -> None:
-        """Take the rows of an engine."""
+    def __init__(self, columns: tuple[Column, ...], again: Callable[[], Rows]) -> None:
+        """Take the columns; `again` computes the rows, for those who fetch them."""
+        self.columns = columns
+        self._again = again
+
+    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows, or only the first `limit` of them."""
+        return self._again().fetch(limit)
+
+    def run(self) -> None:
+        """Do nothing: it would come to its end again."""
+
+    def arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table."""
+        return self._again().arrow()
+
+
+class WatchedRows:
+    """The rows of a query; somebody is told when all were fetched, or it ran to its end."""
+
+    def __init__(
+        self, rows: Rows, tell: Callable[[Sequence[tuple[Any, ...]] | None], None]
+    ) -> None:
+        """Take the rows of an engine; `tell` gets the rows, None if nobody fetched them."""
         self.columns = rows.columns
         self._rows = rows
         self._tell = tell
@@ -132,6 +154,7 @@ class WatchedRows:
     def run(self) -> None:
         """Run the query to its end and discard the rows."""
         self._rows.run()
+        self._tell(None)
 
     def arrow(self) -> pa.Table:
         """Return all rows as one table."""

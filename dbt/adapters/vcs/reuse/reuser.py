@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.origins.results import Result, ResultColumn, Results
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.reuse.answer_rows import (
+    EndedRows,
     KeptRows,
     WatchedRows,
     decoded_rows,
@@ -173,12 +174,13 @@ class Reuse:
         self, scope: Scope, key: DerivationKey, result: Result, again: Callable[[], Rows]
     ) -> Outcome:
         if key.kind == "answer":
-            if result.rows is None:
-                raise GoneError("its rows were not kept")
-            return Outcome(
-                rows=KeptRows(columns_of_result(result), decoded_rows(result.rows), again),
-                reused=_told(result),
+            columns = columns_of_result(result)
+            rows: Rows = (
+                EndedRows(columns, again)
+                if result.rows is None
+                else KeptRows(columns, decoded_rows(result.rows), again)
             )
+            return Outcome(rows=rows, reused=_told(result))
         if key.kind == "columns":
             return Outcome(reused=_told(result))
         scope.derivation = key.id
@@ -208,12 +210,17 @@ def result_columns(columns: Sequence[Column]) -> tuple[ResultColumn, ...]:
     )
 
 
-def watched(rows: Rows, tell: Callable[[str, float], None], seconds: Callable[[], float]) -> Rows:
-    """Return rows that are told as text, with the seconds that they took, once all are known."""
+def watched(
+    rows: Rows, tell: Callable[[str | None, float], None], seconds: Callable[[], float]
+) -> Rows:
+    """Return rows that are told as text, with the seconds that they took, once all are known.
 
-    def known(found: Sequence[tuple[Any, ...]]) -> None:
-        text = encoded_rows(found)
-        if text is not None:
+    Instead of the text, None is told of a query that ran to its end without being fetched.
+    """
+
+    def known(found: Sequence[tuple[Any, ...]] | None) -> None:
+        text = None if found is None else encoded_rows(found)
+        if found is None or text is not None:
             tell(text, seconds())
 
     return WatchedRows(rows, known)

@@ -78,6 +78,11 @@ class Workspace:
                 self._engine = self._make_engine()
             return self._engine.session(label)
 
+    @property
+    def has_engine(self) -> bool:
+        """True once a session of the engine has been asked for."""
+        return self._engine is not None
+
     def close(self) -> None:
         """Release the engine."""
         with self._lock:

@@ -46,7 +46,7 @@ class Result(Value, frozen=True, kw_only=True):
         version: The version's id; empty for columns and answers, and for a statement that left the
             table as it was.
         columns: The columns, of columns and answers.
-        rows: The rows of an answer, encoded; None for all others.
+        rows: The rows of an answer, encoded; None if nobody fetched them, and for all others.
         affected: Rows that the statement wrote, if it knows.
         seconds: How long it took.
         made_at: When it was computed.

@@ -74,6 +74,9 @@ class ConnectEngine:
         self._sessions: list[SparkSession] = []
         self._closed = False
 
+    def prepare(self) -> None:
+        """Do nothing: the server is there or isn't."""
+
     def session(self, label: str) -> ConnectView:
         """Return a new session of the server for one thread."""
         with self._lock:

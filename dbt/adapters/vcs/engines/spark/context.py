@@ -51,6 +51,13 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
         return _start(settings)
 
 
+def is_running() -> bool:
+    """Return whether the process has a SparkContext, without waiting for one that starts."""
+    found = getattr(sys.modules.get("pyspark.core.context"), "SparkContext", None)
+    active = getattr(found, "_active_spark_context", None)
+    return active is not None and active._jsc is not None
+
+
 def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSession:
     """Return a session with a catalog that no other session of the process sees.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -22,12 +23,18 @@ from dbt.adapters.vcs.engines.dataframes.session_settings import (
 from dbt.adapters.vcs.engines.dataframes.shared_folder import check_shared
 from dbt.adapters.vcs.engines.spark.adopted import Adoption, adopt, release
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
-from dbt.adapters.vcs.engines.spark.context import new_session, private_root, spark_context
+from dbt.adapters.vcs.engines.spark.context import (
+    is_running,
+    new_session,
+    private_root,
+    spark_context,
+)
 from dbt.adapters.vcs.engines.spark.process.home import spark_jars
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.session import SparkView
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 _MAX_TASKS: Final = 64
@@ -71,6 +78,15 @@ class SparkEngine:
         self._sessions: weakref.WeakSet[SparkView] = weakref.WeakSet()
         self._closed = False
 
+    def prepare(self) -> None:
+        """Start Spark's process unless it runs, and let it load what a first query needs."""
+        if self._given is not None or is_running():
+            return
+        with tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True) as folder:
+            context = self._context(folder)
+            # Its catalog is of nobody's use after that.
+            private_root(context, {}).sql("select 1").collect()
+
     def session(self, label: str) -> SparkView:
         """Return a new view for one thread; starts Spark if it isn't running."""
         with self._lock:
@@ -110,9 +126,8 @@ class SparkEngine:
                 self._root = self._given
             else:
                 place = hadoop_root(self._blobs.uri, self._storage_options)
-                settings = with_connector(self._settings, place, spark_jars(os.environ))
                 storage = storage_settings(place, self._storage_options, os.environ)
-                context = spark_context(process_settings(settings, catalog.warehouse))
+                context = self._context(catalog.warehouse)
                 self._root = private_root(
                     context, session_settings(self._settings, storage, catalog.warehouse)
                 )
@@ -121,6 +136,11 @@ class SparkEngine:
                 catalog.ensure_schema(self._root, "default")
             self._catalog = catalog
         return self._catalog, self._root
+
+    def _context(self, warehouse: str) -> SparkContext:
+        place = hadoop_root(self._blobs.uri, self._storage_options)
+        settings = with_connector(self._settings, place, spark_jars(os.environ))
+        return spark_context(process_settings(settings, warehouse))
 
     def _check_shared(self, spark: SparkSession, root: Callable[[], str]) -> None:
         """Require that the executors see a repository that is in a local folder."""

@@ -49,7 +49,7 @@ class ReuseModes:
         """
         self._results = results
         self._node_of = node_of
-        self._said = None if said is None else mode_of(said, f"The variable {VARIABLE}")
+        self._said = mode_said(said)
         self._told = str(said).strip().lower()
         self._refreshes = refreshes
 
@@ -79,6 +79,15 @@ class ReuseModes:
         if self._said in ("never", "verify"):
             return self._said, f"dbt was run with the variable {VARIABLE}: {self._told}"
         return self._said or own or "auto", None
+
+
+def mode_said(said: Any) -> ReuseMode | None:
+    """Return the mode that the variable asks for; None if it isn't set.
+
+    Raises:
+        InputError: There is no such mode.
+    """
+    return None if said is None else mode_of(said, f"The variable {VARIABLE}")
 
 
 def mode_of(value: Any, what: str) -> ReuseMode:

@@ -366,7 +366,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "target_branch",
         },
         {"advice", "building", "dbt_catalog", "resumed_run"},
-        {"early_start", "publishing"},
+        {"early_start", "healing", "publishing"},
         {"publication"},
         {"run"},
         {"environment", "events"},

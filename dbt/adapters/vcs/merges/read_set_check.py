@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.origins.staleness import NewlyMoved
@@ -11,6 +11,9 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
 from dbt.adapters.vcs.merges.merge_plan import MergePlan
 from dbt.adapters.vcs.merges.stale_by_merge import joined, moved_text, skewed_by
+
+EARLIER: Final = "healed_later_runs"
+"""Metadata of a commit whose run counts as earlier than others: their tables, computed again."""
 
 
 class Judged(NamedTuple):
@@ -34,12 +37,14 @@ class Healed(NamedTuple):
 
     Attributes:
         plan: The plan, with what was computed.
-        tables: The tables that were computed again, in order.
+        tables: The relations of the run that were computed again, in order.
+        earlier: The tables of other runs that were, as if this run had come before them.
         notes: Why others were not, a sentence each.
     """
 
     plan: MergePlan
     tables: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -82,6 +87,8 @@ class ReadSetCheck:
         told = {}
         if healed.tables:
             told["healed"] = ", ".join(healed.tables)
+        if healed.earlier:
+            told[EARLIER] = ", ".join(healed.earlier)
         if stale:
             told["stale"] = ", ".join(map(moved_text, stale))
         return Judged(healed.plan, told)
@@ -100,8 +107,9 @@ def refusal(plan: MergePlan, own: Sequence[NewlyMoved], on_stale: OnStale) -> st
 def _lines(healed: Healed, stale: Sequence[NewlyMoved]) -> list[str]:
     target = healed.plan.target.name
     lines = []
-    if healed.tables:
-        lines.append(f"Computed again on what {target} shows now: {joined(healed.tables)}.")
+    again = (*healed.tables, *healed.earlier)
+    if again:
+        lines.append(f"Computed again on what {target} shows now: {joined(again)}.")
     if stale:
         lines.append(
             f"Stale on {target}, since others changed what was read: "

@@ -27,8 +27,9 @@ _SHOWN: Final = 10
 def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
     """Return the tables that a plan makes stale because its two sides meet, by name.
 
-    There are none unless both sides have moved. What a side shows stale by itself is left out. Of
-    a plan with conflicts, the relations that are undecided count as the target shows them.
+    There are none unless both sides have moved. What a side shows stale by itself is left out. An
+    undecided relation counts as the source shows it, and as the target does for what was made from
+    it.
     """
     if plan.combination is None:
         return []
@@ -38,7 +39,7 @@ def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
     ours = repository.tree(target)
 
     def merged(name: RelationName) -> Entry | None:
-        return _shown(plan, name, ours.entry(name))
+        return entry_after(plan, name, ours.entry(name))
 
     return newly_moved(
         repository,
@@ -48,6 +49,7 @@ def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
             merged=merged,
             by_ours=by_ours - by_theirs,
             by_theirs=by_theirs,
+            undecided={clash.name for clash in plan.combination.clashes},
         ),
     )
 
@@ -76,7 +78,7 @@ def stale_after(
         after = entries_of(repository.tree(plan.work.commit))
     else:
         names = (*before, *plan.combination.changes.relations)
-        told = ((name, _shown(plan, name, before.get(name))) for name in names)
+        told = ((name, entry_after(plan, name, before.get(name))) for name in names)
         after = {name: entry for name, entry in told if entry is not None}
     return newly_stale(repository, before, after, changed_by_target(repository, plan), most=most)
 
@@ -155,8 +157,8 @@ def joined(items: Iterable[str]) -> str:
     return ", ".join(known[:_SHOWN]) + more
 
 
-def _shown(plan: MergePlan, name: RelationName, ours: Entry | None) -> Entry | None:
-    """Return what the target will show under a name."""
+def entry_after(plan: MergePlan, name: RelationName, ours: Entry | None) -> Entry | None:
+    """Return what the target of a merge will show under a name; an undecided one as in `ours`."""
     assert plan.combination is not None
     changes = plan.combination.changes
     entry = changes.relations.get(name)

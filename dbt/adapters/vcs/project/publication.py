@@ -4,19 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.core.model import Run
+from dbt.adapters.vcs.core.model import Origin, Run
+from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.merges.branch_landing import Arrival, land_work
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.merges.read_set_check import ReadSetCheck
+from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
+from dbt.adapters.vcs.project.healing.carrying import Carry, WorkspaceCarry
+from dbt.adapters.vcs.project.healing.run_healer import RunHealer
+from dbt.adapters.vcs.project.healing.run_log import LoggedStep
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.published import published
 from dbt.adapters.vcs.project.publishing import Publishing
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.run_line import RunLine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealingMeans:
+    """What a run can be healed with.
+
+    Attributes:
+        steps: What it did, in order.
+        modes: Decides which results a node may take.
+        node_of: Returns dbt's node of an id, or None.
+    """
+
+    steps: tuple[LoggedStep, ...]
+    modes: ReuseModes
+    node_of: Callable[[str], Any]
+
+    def fails(self, test: str) -> bool:
+        """Return whether wrong rows of a test are an error, and no warning."""
+        config = getattr(self.node_of(test), "config", None)
+        return str(getattr(config, "severity", "error")).lower() == "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +55,7 @@ class Publication:
         publishing: What the profile and the project say of it.
         invocation: The dbt command.
         say: Writes a line to dbt's log.
+        healing: What the run can be healed with.
     """
 
     workspace: Workspace
@@ -36,6 +63,7 @@ class Publication:
     publishing: Publishing
     invocation: Invocation
     say: Callable[[str], None]
+    healing: HealingMeans
 
     def put(self, record: Run, seconds: float, *, tested: bool, failed: str | None) -> None:
         """Publish the run, and say what moved.
@@ -51,12 +79,19 @@ class Publication:
         """
         run, repository = self.line.run, self.workspace.repository
         before = repository.branch(run.target).head
-        check = ReadSetCheck(repository, self.publishing.on_stale)
+        carry = WorkspaceCarry(
+            self.workspace, lambda name: self.healing.modes.reuse(name, run.target)
+        )
+        check = ReadSetCheck(repository, self.publishing.on_stale, self._healer(carry))
         try:
             landed = self._landed(record, check)
         except VcsError as error:
             self.line.end(Status.FAILED, f"it could not be published: {error}")
             raise self._explained(error) from error
+        try:
+            carry.remember()
+        except VcsError as error:
+            self.say(f"Results were not kept for other runs: {error}")
         self.line.end(Status.PUBLISHED, tested=tested)
         if failed is not None:
             self.say(f"{failed}; what succeeded is published (publish: always).")
@@ -74,6 +109,18 @@ class Publication:
             from dbt.adapters.vcs.verbs.upkeep.export import export_after
 
             export_after(repository, run.target, self.publishing.export, self.say)
+
+    def _healer(self, carry: Carry) -> RunHealer:
+        repository, invocation = self.workspace.repository, self.invocation
+        return RunHealer(
+            repository,
+            self.healing.steps,
+            carry,
+            origin=Origin(invocation=invocation.id),
+            results=Results(repository.blobs),
+            author=invocation.author,
+            fails=self.healing.fails,
+        )
 
     def _landed(self, record: Run, check: ReadSetCheck) -> Arrival:
         run, invocation = self.line.run, self.invocation

@@ -16,9 +16,10 @@ from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_fail
 from dbt.adapters.vcs.project.building.consumed_changes import record_consumed
 from dbt.adapters.vcs.project.building.node_step import NodeStep
 from dbt.adapters.vcs.project.building.savings import Savings
+from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog, Sent
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
-from dbt.adapters.vcs.project.publication import Publication
+from dbt.adapters.vcs.project.publication import HealingMeans, Publication
 from dbt.adapters.vcs.project.publishing import RunMeans
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
@@ -83,6 +84,7 @@ class RunLife:
         self._outside: list[Reuse] = []
         self._nodes: list[NodeRun] = []
         self._failed_hooks: list[str] = []
+        self._log = RunLog()
 
     @property
     def repository(self) -> Repository:
@@ -108,10 +110,20 @@ class RunLife:
                 overlay = step.overlay(self.workspace)
                 outcome = connection.execute(text, overlay, origin=origin, reuse=step.reuse)
                 step.note(outcome.inputs)
+                step.said.append(text)
                 return outcome
         overlay, reuse = self.workspace.begin(), self._modes.reuse(name, self.line.branch)
         outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
         self.land(overlay, name)
+        self._log.add(
+            LoggedStep(
+                id=name,
+                origin=origin,
+                reads=outcome.inputs,
+                writes=dict(overlay.relations),
+                statements=(Sent(text),),
+            )
+        )
         self._remember(reuse)
         # The rows of a query are fetched later.
         self._outside.append(reuse)
@@ -122,10 +134,12 @@ class RunLife:
         if is_node(name):
             step = self._step(name)
             with step.lock:
+                step.did_more = True
                 return work(step.overlay(self.workspace))
         overlay = self.workspace.begin()
         outcome = work(overlay)
         self.land(overlay, name)
+        self._log.add(LoggedStep(id=name, origin=Origin(), writes=dict(overlay.relations)))
         return outcome
 
     def reuse(self, name: str) -> Reuse:
@@ -169,6 +183,7 @@ class RunLife:
                     is_empty=self.invocation.is_empty,
                 )
                 self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
+                self._note(step, node, overlay)
             if node.id.startswith("test."):
                 node = msgspec.structs.replace(node, inputs=step.read())
             self._nodes.append(node)
@@ -176,6 +191,21 @@ class RunLife:
                 self._remember(step.reuse)
         if overlay is not None and node.status not in UNDONE:
             self._upkeep.look(overlay)
+
+    def _note(self, step: NodeStep, node: NodeRun, overlay: Overlay) -> None:
+        """Log what a node did that is kept; of tests, those that passed."""
+        if node.status in FAILED:
+            return
+        self._log.add(
+            LoggedStep(
+                id=node.id,
+                origin=self._project.origin(node.id, self.invocation.id),
+                reads=step.read(),
+                writes=dict(overlay.relations),
+                statements=tuple(map(Sent, step.said)),
+                did_more=step.did_more,
+            )
+        )
 
     def end_hook(self, name: str, status: str) -> None:
         """Record the result of a project hook; its changes have already been committed."""
@@ -262,6 +292,9 @@ class RunLife:
             publishing=self._publishing,
             invocation=self.invocation,
             say=self._say,
+            healing=HealingMeans(
+                steps=self._log.steps, modes=self._modes, node_of=self._project.node
+            ),
         )
         publication.put(
             self._published(seconds),

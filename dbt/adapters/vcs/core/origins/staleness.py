@@ -17,13 +17,13 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.treereader import TreeReader
 
-_SAME_ROWS: Final = frozenset({"optimize", "consume"})
+SAME_ROWS: Final = frozenset({"optimize", "consume"})
 """Operations whose version has the rows and columns of the one that it was made from."""
 
-_AFRESH: Final = frozenset({"create", "overwrite", "truncate", "rebuild"})
+AFRESH: Final = frozenset({"create", "overwrite", "truncate", "rebuild"})
 """Operations whose version has nothing of the one before."""
 
-_MAX_BACK: Final = 100
+MAX_BACK: Final = 100
 """Versions back that are looked at, from one that reads nothing, for what the table was made from.
 A table that was changed by hand more often than that was not made from anything any more."""
 
@@ -112,7 +112,9 @@ def stale_among(
     finder.fetch(tables.values())
     inputs = {name: finder.inputs(name, id) for name, id in tables.items()}
     moved = {name: tuple(finder.moved(items, shown.get)) for name, items in inputs.items()}
-    reads = {name: sorted({*map(_name, items)} & tables.keys()) for name, items in inputs.items()}
+    reads = {
+        name: sorted({*map(name_of, items)} & tables.keys()) for name, items in inputs.items()
+    }
     stale = _reaching({name for name, items in moved.items() if items}, reads)
     return [
         Stale(name, tables[name], moved[name], tuple(filter(stale.__contains__, reads[name])))
@@ -144,6 +146,7 @@ class Meeting(NamedTuple):
         merged: Returns what the target will show under a name.
         by_ours: Tables that only the target changed since the base.
         by_theirs: Tables that the merged side changed.
+        undecided: Those of them that conflict; the versions of the merged side are looked at.
     """
 
     ours: TreeReader
@@ -151,6 +154,7 @@ class Meeting(NamedTuple):
     merged: Callable[[RelationName], Entry | None]
     by_ours: Iterable[RelationName]
     by_theirs: Iterable[RelationName]
+    undecided: Collection[RelationName] = ()
 
 
 def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
@@ -165,7 +169,8 @@ def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
     theirs = set(meeting.by_theirs)
     found = []
     for name in sorted(theirs | set(meeting.by_ours)):
-        entry = meeting.merged(name)
+        is_open = name in meeting.undecided
+        entry = meeting.theirs.entry(name) if is_open else meeting.merged(name)
         if not isinstance(entry, TableEntry):
             continue
         moved = tuple(finder.moved(finder.inputs(name, entry.snapshot), meeting.merged))
@@ -175,6 +180,34 @@ def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
         if new:
             found.append(NewlyMoved(name, new, name in theirs))
     return found
+
+
+def moved_inputs(
+    repository: Repository, inputs: Iterable[Input], shown: Callable[[RelationName], Entry | None]
+) -> list[Moved]:
+    """Return those inputs that are others where these entries are shown."""
+    return list(_Finder(repository, None).moved(inputs, shown))
+
+
+def is_rebuilt_since(
+    repository: Repository, version: SnapshotId, before: SnapshotId | None
+) -> bool:
+    """Return whether a version has nothing of one before, which it was made after."""
+    id: SnapshotId | None = version
+    for _ in range(MAX_BACK):
+        if id is None or id == before:
+            return False
+        snapshot = repository.objects.snapshot(id)
+        if snapshot.operation in AFRESH:
+            return True
+        id = snapshot.parents[0] if snapshot.parents else None
+    return False
+
+
+def name_of(item: Input) -> RelationName:
+    """Return the name of the relation that was read."""
+    schema, _, identifier = item.relation.partition(".")
+    return RelationName(schema, identifier)
 
 
 class _Finder:
@@ -198,28 +231,28 @@ class _Finder:
                 raise
             self._on_damage(name, error)
             return []
-        while left and len(seen) <= _MAX_BACK:
+        while left and len(seen) <= MAX_BACK:
             snapshot = left.pop()
             own = [item for item in snapshot.origin.inputs if _counts(item, name)]
             if snapshot.operation == "clone":
                 continue
             found.update(((item.relation, item.version), item) for item in own)
-            if not own and snapshot.operation not in _AFRESH:
+            if not own and snapshot.operation not in AFRESH:
                 before = [parent for parent in snapshot.parents if parent not in seen]
                 seen.update(before)
                 left += filter(None, map(self._past, before))
         return [found[key] for key in sorted(found)]
 
     def moved(
-        self, inputs: list[Input], shown: Callable[[RelationName], Entry | None]
+        self, inputs: Iterable[Input], shown: Callable[[RelationName], Entry | None]
     ) -> Iterator[Moved]:
         """Yield the inputs that are others now."""
         for item in inputs:
-            entry = shown(_name(item))
+            entry = shown(name_of(item))
             if entry is None:
-                yield Moved(_name(item), item.version, None)
+                yield Moved(name_of(item), item.version, None)
             elif entry.version != item.version and not self._has_same_rows(item, entry):
-                yield Moved(_name(item), item.version, entry.version)
+                yield Moved(name_of(item), item.version, entry.version)
 
     def moved_names(self, name: RelationName, tree: TreeReader) -> frozenset[RelationName]:
         """Return the inputs of a table, as a tree shows it, that are others there."""
@@ -244,7 +277,7 @@ class _Finder:
             if snapshot is None:
                 break
             found.add(rows_digest(snapshot))
-            if snapshot.operation in _SAME_ROWS and snapshot.parents:
+            if snapshot.operation in SAME_ROWS and snapshot.parents:
                 id = snapshot.parents[0]
         return found
 
@@ -257,12 +290,7 @@ class _Finder:
 
 
 def _counts(item: Input, reader: RelationName) -> bool:
-    return item.external is None and not item.pinned and _name(item) != reader
-
-
-def _name(item: Input) -> RelationName:
-    schema, _, identifier = item.relation.partition(".")
-    return RelationName(schema, identifier)
+    return item.external is None and not item.pinned and name_of(item) != reader
 
 
 def _reaching(

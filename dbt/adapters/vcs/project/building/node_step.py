@@ -17,11 +17,15 @@ class NodeStep:
     Attributes:
         lock: Held while a statement of the node runs.
         reuse: The results that its statements may take.
+        said: The statements that it sent.
+        did_more: True if it also did what is no statement.
     """
 
     def __init__(self, reuse: Reuse) -> None:
         self.lock = threading.RLock()
         self.reuse = reuse
+        self.said: list[str] = []
+        self.did_more = False
         self._inputs: dict[tuple[str, str], Input] = {}
         self._overlay: Overlay | None = None
 

@@ -1,0 +1,1 @@
+"""Healing: what a run computed is computed again on what its target shows meanwhile."""

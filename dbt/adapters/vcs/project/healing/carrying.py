@@ -1,0 +1,73 @@
+"""Carrying out: recorded statements on a connection of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from dbt.adapters.vcs.core.model import Input, Origin
+from dbt.adapters.vcs.project.healing.run_log import Sent
+from dbt.adapters.vcs.reuse.reuser import Reuse
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+
+class Carried(NamedTuple):
+    """What statements gave.
+
+    Attributes:
+        inputs: What they read.
+        rows: The rows of the last one; none if it has no result.
+    """
+
+    inputs: tuple[Input, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+class Carry(Protocol):
+    """Carries out statements on an overlay; raises a `VcsError` if one fails."""
+
+    def __call__(
+        self, overlay: Overlay, origin: Origin, statements: Sequence[Sent], label: str
+    ) -> Carried:
+        """Carry them out, one after the other; `label` says whose they are."""
+
+
+class WorkspaceCarry:
+    """Carries statements out in a run's workspace, and takes results that are known."""
+
+    def __init__(self, workspace: Workspace, reuse: Callable[[str], Reuse]) -> None:
+        """`reuse` returns what the node of an id may take."""
+        self._workspace = workspace
+        self._reuse = reuse
+        self._reuses: list[Reuse] = []
+
+    def __call__(
+        self, overlay: Overlay, origin: Origin, statements: Sequence[Sent], label: str
+    ) -> Carried:
+        """Carry statements out; see `Carry`."""
+        reuse = self._reuse(label)
+        self._reuses.append(reuse)
+        connection = self._workspace.connect(f"{label} again")
+        inputs: dict[tuple[str, str], Input] = {}
+        rows: tuple[tuple[Any, ...], ...] = ()
+        try:
+            for text, schema in statements:
+                if schema and schema != connection.schema:
+                    connection.execute(f"use {quoted(schema)}", overlay, origin=origin)
+                outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
+                inputs.update(((item.relation, item.version), item) for item in outcome.inputs)
+                rows = () if outcome.rows is None else tuple(outcome.rows.fetch())
+        finally:
+            connection.close()
+        return Carried(tuple(inputs[key] for key in sorted(inputs)), rows)
+
+    def remember(self) -> None:
+        """Remember what was computed, now that it has landed.
+
+        Raises:
+            StorageError: The store failed; it is computed again where it is needed.
+        """
+        while self._reuses:
+            self._reuses.pop().remember()

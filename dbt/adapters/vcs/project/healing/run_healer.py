@@ -1,0 +1,241 @@
+"""The healer of a run: what no longer follows from the target is computed again before it lands.
+
+What the run did again, it did as if it had begun now: the runs behave as if one had come after the
+other. If nothing of the run is stale, but it makes tables of others stale, the run counts as the
+earlier one, and these tables are made again by their recorded statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.model import Input, Origin, RelationName
+from dbt.adapters.vcs.core.origins.results import Results
+from dbt.adapters.vcs.core.origins.staleness import moved_inputs
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.merges.merge_plan import MergePlan
+from dbt.adapters.vcs.merges.read_set_check import EARLIER, Healed
+from dbt.adapters.vcs.merges.stale_by_merge import (
+    changed_by_target,
+    entry_after,
+    joined,
+    skewed_by,
+)
+from dbt.adapters.vcs.project.healing.carrying import Carried, Carry
+from dbt.adapters.vcs.project.healing.recorded_tables import RecordedTable, RecordedTables
+from dbt.adapters.vcs.project.healing.replay_plan import Replay, RunSides, plan_replays
+from dbt.adapters.vcs.project.healing.run_log import LoggedStep, Sent
+from dbt.adapters.vcs.reuse.taken_versions import settle_history
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+TRIES: Final = 5
+"""Times that a run is healed: each time the target moved again while that was done."""
+
+
+class RunHealer:
+    """Heals the plans of one run; see `merges.read_set_check.Healer`."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        steps: Sequence[LoggedStep],
+        carry: Carry,
+        *,
+        origin: Origin,
+        results: Results,
+        author: str,
+        fails: Callable[[str], bool],
+    ) -> None:
+        """Take what the run did.
+
+        Args:
+            repository: The repository.
+            steps: What the run did, in order; tests that did not pass aside.
+            carry: Carries statements out.
+            results: The statements that are recorded.
+            origin: Who makes tables of other runs again.
+            author: The user.
+            fails: Returns whether a test with wrong rows is an error; by its id.
+        """
+        self._repository = repository
+        self._steps = steps
+        self._carry = carry
+        self._origin = origin
+        self._results = results
+        self._author = author
+        self._fails = fails
+        self._tries = 0
+
+    def __call__(self, plan: MergePlan) -> Healed:
+        """Return the plan with what was computed again.
+
+        Raises:
+            ConflictError: Something can't be carried out again, or fails; or a test fails on what
+                was computed; or the target moved too often meanwhile.
+        """
+        if plan.combination is None:
+            return Healed(plan)
+        replays = plan_replays(self._repository, self._steps, self._sides(plan))
+        made = {name for replay in replays for name in replay.step.writes}
+        if any(clash.name not in made for clash in plan.combination.clashes):
+            return Healed(plan)
+        overlay = self._overlay(plan, made)
+        others: list[RecordedTable] = []
+        notes: tuple[str, ...] = ()
+        if not replays:
+            others, notes = self._others(plan)
+        if replays or others:
+            self._count(plan)
+        for replay in replays:
+            self._again(plan, overlay, replay)
+        for table in others:
+            origin = msgspec.structs.replace(self._origin, node=table.node)
+            self._carried(plan, overlay, origin, table.statements, table.node or str(table.name))
+        seen = self._tested(plan, overlay)
+        settle_history(overlay)
+        tables = [str(name) for replay in replays for name in sorted(replay.step.writes)]
+        return Healed(
+            _with(plan, overlay, seen),
+            tuple(dict.fromkeys(tables)),
+            tuple(str(table.name) for table in others),
+            notes,
+        )
+
+    def _sides(self, plan: MergePlan) -> RunSides:
+        ours = self._repository.tree(plan.target.head)
+        return RunSides(
+            base=self._repository.tree(plan.base).entry,
+            ours=ours.entry,
+            merged=lambda name: entry_after(plan, name, ours.entry(name)),
+        )
+
+    def _overlay(self, plan: MergePlan, made: set[RelationName]) -> Overlay:
+        """Return the target with the run merged into it, except for what will be made again."""
+        assert plan.combination is not None
+        head, changes = plan.target.head, plan.combination.changes
+        kept = {name: entry for name, entry in changes.relations.items() if name not in made}
+        return Overlay(
+            repository=self._repository,
+            base=head,
+            tree=self._repository.tree(head),
+            relations=kept,
+            schemas=dict(changes.schemas),
+            branch=plan.target.name,
+            author=self._author,
+        )
+
+    def _count(self, plan: MergePlan) -> None:
+        self._tries += 1
+        if self._tries > TRIES:
+            raise ConflictError(
+                f"{plan.target.name!r} moved each of {TRIES} times while what had become stale "
+                "was computed again."
+            )
+
+    def _again(self, plan: MergePlan, overlay: Overlay, replay: Replay) -> None:
+        step, why_not = replay
+        if why_not is not None:
+            raise ConflictError(
+                f"{step.id} read or changed what {plan.target.name!r} shows in another version "
+                f"now, and can't be carried out again by itself: {why_not} (on_stale: heal)."
+            )
+        self._carried(plan, overlay, step.origin, step.statements, step.id)
+
+    def _others(self, plan: MergePlan) -> tuple[list[RecordedTable], tuple[str, ...]]:
+        """Return the tables of others to make again, all that the run makes stale or none.
+
+        Making some of them only would give a state that no order of the runs gives.
+        """
+        if all(item.is_theirs for item in skewed_by(self._repository, plan)):
+            return [], ()
+        base, shown = (self._repository.tree(id).entry for id in (plan.base, plan.target.head))
+        tables = RecordedTables(self._repository, self._results, base=base, ours=shown)
+        ours = changed_by_target(self._repository, plan)
+        theirs = {
+            item.name for item in self._repository.diff(plan.base, plan.work.commit).relations
+        }
+        both = ours & theirs
+        found = [(name, tables.recorded(name)) for name in tables.readers(theirs, ours)]
+        why_none = f"both sides changed {min(both)}" if both else self._why_no_order(plan)
+        if why_none is not None:
+            found = [(name, why_none) for name, _ in found]
+        missing = [f"{name} ({why})" for name, why in found if isinstance(why, str)]
+        if missing:
+            return [], (f"Not computed again, as if the run came last: {joined(missing)}.",)
+        return [item for _, item in found if isinstance(item, RecordedTable)], ()
+
+    def _why_no_order(self, plan: MergePlan) -> str | None:
+        """Return why the run can't count as earlier than what the target got since the base.
+
+        A run that counts as earlier than others, from before this one began, can't come after it.
+        """
+        for id, commit in self._repository.log(plan.target.head):
+            if id == plan.base:
+                break
+            if EARLIER in commit.metadata:
+                return f"{id[:12]} counts as earlier than what came before it"
+        return None
+
+    def _tested(self, plan: MergePlan, overlay: Overlay) -> dict[str, tuple[Input, ...]]:
+        """Run the tests that saw other versions, and return what they saw now, by id.
+
+        Raises:
+            ConflictError: One fails.
+        """
+        seen = {}
+        for step in self._steps:
+            if not (step.is_test and moved_inputs(self._repository, step.reads, overlay.entry)):
+                continue
+            why_not = step.why_not_again()
+            if why_not is not None:
+                raise ConflictError(
+                    f"{step.id} saw other versions than {plan.target.name!r} would show, and "
+                    f"can't be run again by itself: {why_not} (on_stale: heal)."
+                )
+            inputs, rows = self._carried(plan, overlay, step.origin, step.statements, step.id)
+            if self._fails(step.id) and is_failure(rows):
+                raise ConflictError(
+                    f"{step.id} fails on what {plan.target.name!r} would show (on_stale: heal)."
+                )
+            seen[step.id] = inputs
+        return seen
+
+    def _carried(
+        self,
+        plan: MergePlan,
+        overlay: Overlay,
+        origin: Origin,
+        statements: Sequence[Sent],
+        label: str,
+    ) -> Carried:
+        try:
+            return self._carry(overlay, origin, statements, label)
+        except VcsError as error:
+            raise ConflictError(
+                f"{label} could not be carried out again on what {plan.target.name!r} shows now "
+                f"(on_stale: heal): {error}"
+            ) from error
+
+
+def is_failure(rows: Sequence[Sequence[Any]]) -> bool:
+    """Return whether a test's answer (failures, should warn, should fail) is a failure."""
+    return any(str(row[2]).lower() in ("true", "1") for row in rows if len(row) > 2)
+
+
+def _with(plan: MergePlan, overlay: Overlay, seen: Mapping[str, tuple[Input, ...]]) -> MergePlan:
+    """Return a plan that lands what an overlay shows, with what tests saw on it."""
+    assert plan.combination is not None
+    work, record = plan.work, plan.work.record
+    if record is not None and seen:
+        nodes = tuple(
+            msgspec.structs.replace(node, inputs=seen.get(node.id, node.inputs))
+            for node in record.nodes
+        )
+        work = replace(work, record=msgspec.structs.replace(record, nodes=nodes))
+    combination = replace(plan.combination, changes=overlay.changes, clashes=())
+    return replace(plan, work=work, how="merge", combination=combination)

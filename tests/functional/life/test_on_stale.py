@@ -1,0 +1,101 @@
+"""The write skew: one run changes `orders`, another `customers`, `revenue` is made from both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.cli.main import dbtRunnerResult
+
+from dbt.adapters.vcs.core.model import NodeRun, TableEntry
+from tests.functional.life.shop import Shop, make_shop
+
+pytestmark = pytest.mark.spark
+
+TABLE = "{{ config(materialized='table') }} "
+FILES = {
+    "models/orders.sql": TABLE + "select {{ var('orders', 1) }} as n",
+    "models/customers.sql": TABLE + "select {{ var('customers', 1) }} as n",
+    "models/revenue.sql": TABLE
+    + "select o.n * 10 + c.n as n from {{ ref('orders') }} o, {{ ref('customers') }} c",
+    "tests/no_debts.sql": "select * from {{ ref('revenue') }} where n < {{ var('least', 0) }}",
+}
+
+
+@pytest.fixture(scope="module")
+def skewed(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    shop = make_shop(tmp_path_factory.mktemp("skew") / "shop", FILES)
+    assert shop.dbt("build").success
+    return shop
+
+
+def built(shop: Shop, on_stale: str, *, revenue: bool = True, **vars: Any) -> dbtRunnerResult:
+    """Change customers on a branch of its own, while somebody else changes orders there."""
+    branch, done = f"b_{on_stale}{len(vars)}", []
+    shop.write({"vcs.yml": f"on_stale: {on_stale}"})
+    shop.write_profile(branch=branch, base="main")
+
+    def meanwhile(event: Any) -> None:
+        if event.info.name == "EndRunResult" or done or event.info.name != "NodeFinished":
+            return
+        done.append(event)
+        with shop.connect(branch) as other:
+            other.sql("create or replace table orders as select 2 n")
+            if revenue:
+                other.sql(
+                    "create or replace table revenue as "
+                    "select o.n * 10 + c.n n from orders o, customers c"
+                )
+
+    args = ("build", "--select", "customers", "revenue")
+    return shop.dbt(*args, callbacks=[meanwhile], customers=2, **vars)
+
+
+def revenue(shop: Shop) -> Any:
+    return shop.value("select n from revenue", shop.profile["branch"])
+
+
+def metadata(shop: Shop) -> dict[str, str]:
+    return shop.repository.objects.commit(shop.head(shop.profile["branch"])).metadata
+
+
+def nodes(shop: Shop) -> dict[str, NodeRun]:
+    run = shop.repository.objects.commit(shop.head(shop.profile["branch"])).run
+    assert run is not None
+    return {node.id.split(".")[2]: node for node in run.nodes}
+
+
+def test_warn_publishes_and_records_what_is_stale(skewed: Shop) -> None:
+    assert built(skewed, "warn", revenue=False).success
+    assert revenue(skewed) == 12
+    assert metadata(skewed) == {"stale": "analytics.revenue (analytics.orders)"}
+
+
+def test_fail_keeps_the_run_and_the_same_command_computes_what_is_stale(skewed: Shop) -> None:
+    result = built(skewed, "fail")
+    assert not result.success
+    assert "analytics.revenue (analytics.orders) (on_stale: fail)" in str(result.exception)
+    assert revenue(skewed) == 21
+    assert skewed.dbt("build", "--select", "customers", "revenue", customers=2).success
+    assert revenue(skewed) == 22
+    assert nodes(skewed)["customers"].reused
+    assert not nodes(skewed)["revenue"].reused
+
+
+def test_heal_computes_what_is_stale_and_runs_its_tests_again(skewed: Shop) -> None:
+    assert built(skewed, "heal").success
+    assert revenue(skewed) == 22
+    assert metadata(skewed) == {"healed": "analytics.revenue"}
+    entry = skewed.repository.tree(skewed.head("b_heal0")).relations("analytics")["revenue"]
+    assert isinstance(entry, TableEntry)
+    assert [item.version for item in nodes(skewed)["no_debts"].inputs] == [entry.snapshot]
+
+
+def test_heal_publishes_nothing_where_a_test_fails_on_what_it_computed(skewed: Shop) -> None:
+    """The run itself computed 12 from orders as they were, and that passed."""
+    shop = skewed
+    shop.write({"tests/no_debts.sql": "select * from {{ ref('revenue') }} where n > 20"})
+    result = built(shop, "heal", least=1)
+    assert not result.success
+    assert "no_debts fails on what 'b_heal1' would show" in str(result.exception)
+    assert revenue(shop) == 21

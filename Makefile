@@ -92,6 +92,7 @@ bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark
 	$(BIN)/python benchmarks/dbt_build.py
 	$(BIN)/python benchmarks/models.py --models $(MODELS)
 	$(BIN)/python benchmarks/own_cost.py
+	$(BIN)/python benchmarks/reuse.py --models $(MODELS)
 
 bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if installed, Dolt; downloads their packages
 	$(BIN)/python benchmarks/peers.py --scale $(SF)

@@ -82,15 +82,20 @@ def settings_of_vcs() -> dict[str, str]:
     return settings
 
 
-def run_python(folder: Path, *arguments: str) -> None:
-    """Run Python in a project's folder, whose profile it finds; an error ends the benchmark."""
+def environment_of(folder: Path) -> dict[str, str]:
+    """Return the environment in which dbt finds a project's profile, and nothing of others."""
     environment = {**os.environ, "DBT_PROFILES_DIR": str(folder), "PYTHONWARNINGS": "ignore"}
     for name in ("DBT_VCS_REPOSITORY", "DBT_PROJECT_DIR", "DBT_TARGET_PATH", "DBT_LOG_PATH"):
         environment.pop(name, None)
+    return environment
+
+
+def run_python(folder: Path, *arguments: str) -> None:
+    """Run Python in a project's folder, whose profile it finds; an error ends the benchmark."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env=environment,
+        env=environment_of(folder),
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -1,0 +1,139 @@
+"""Measure builds of which most is computed already: under vcs, without reuse, and plain dbt-spark.
+
+Each side builds its copy of a project from nothing and once more, and then with nothing changed,
+on a new branch (plain dbt-spark: in another schema), after a change of one leaf and of one root,
+and for production after that branch was promoted. At the end every table in production must hold
+the same rows on all sides, or the benchmark fails.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from arguments import whole_number
+from costs import Cost, cost_of
+from projects import Copy, run_python
+from report import Report
+from reuse_subjects import DEV, KINDS, PROD, Subject, generated, integration
+
+COMMAND = Path(sys.executable).with_name("dbt-vcs")
+PARSE = "dbt parse"
+STEPS = {
+    "from nothing": PROD,
+    "once more": PROD,
+    "nothing changed": PROD,
+    "new branch": DEV,
+    "one leaf changed": DEV,
+    "one root changed": DEV,
+    "production, after promoting": PROD,
+}
+"""Builds in their order, each with its target."""
+
+Costs = Mapping[str, Mapping[str, Cost]]
+"""By kind of copy and by build."""
+
+
+def main() -> None:
+    """Run, check, report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=whole_number, default=500, help="models (default 500)")
+    parser.add_argument(
+        "--only", choices=("integration", "generated"), help="one of the projects (default both)"
+    )
+    parser.add_argument(
+        "--kinds", nargs="+", choices=KINDS, default=KINDS, help="what is compared (default all)"
+    )
+    options = parser.parse_args()
+    if options.only != "generated":
+        run(integration(), options.kinds)
+    if options.only != "integration":
+        run(generated(options.models), options.kinds)
+
+
+def run(subject: Subject, kinds: Sequence[str]) -> None:
+    """Measure one project, and write its report."""
+    with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as scratch:
+        report = summarize(subject, measure(subject, kinds, Path(scratch)))
+    report.save()
+    print(report.markdown())
+
+
+def measure(subject: Subject, kinds: Sequence[str], scratch: Path) -> Costs:
+    """Go through all builds with a copy of each kind, and compare what they hold."""
+    found: dict[str, dict[str, Cost]] = {}
+    copies: dict[str, Copy] = {}
+    for number, kind in enumerate(kinds):
+        copy = copies[kind] = subject.copy(scratch / str(number), kind)
+        found[kind] = {}
+        for step, target in STEPS.items():
+            before(step, subject, copy, kind)
+            found[kind][step] = cost = build(subject, copy, kind, target)
+            sys.stderr.write(f"{subject.title}, {kind}, {step}: {cost}\n")
+        found[kind][PARSE] = cost_of(copy.folder, "-m", "dbt.cli.main", "--quiet", "parse")
+    for kind, copy in copies.items():
+        if kind != "plain" and "plain" in copies:
+            subject.check(copies["plain"], copy)
+    return found
+
+
+def before(step: str, subject: Subject, copy: Copy, kind: str) -> None:
+    """Do what makes a build the one that it is to be."""
+    match step:
+        case "one leaf changed":
+            subject.leaf.make(copy.folder)
+        case "one root changed":
+            subject.root.make(copy.folder)
+        case "production, after promoting" if kind != "plain":
+            run_python(
+                copy.folder, str(COMMAND), "-r", str(copy.repository), "promote", "dev", "main"
+            )
+
+
+def build(subject: Subject, copy: Copy, kind: str, target: str) -> Cost:
+    """Build for a target; return what it cost."""
+    variables = f"loaded_until: '{subject.loaded_until}'"
+    if kind == "vcs, reuse: false":
+        variables += ", vcs_reuse: false"
+    arguments = ["--quiet", "build", "--target", target, "--vars", f"{{{variables}}}"]
+    return cost_of(copy.folder, "-m", "dbt.cli.main", *arguments)
+
+
+def summarize(subject: Subject, found: Costs) -> Report:
+    """Put the costs into a table."""
+    columns = [c for kind in found for c in (kind, "CPU", "Spark")]
+    rows = [
+        [step, *[cell for costs in found.values() for cell in _cells(costs[step])]]
+        for step in (*STEPS, PARSE)
+    ]
+    return Report(
+        name=subject.name,
+        title=f"Builds of {subject.title} of which most is known",
+        columns=["build", *columns],
+        rows=rows,
+        notes=[
+            "Wall time of the whole process, and CPU time of it and of Spark, one run, 4 threads.",
+            "Spark: whether its process was started.",
+            "from nothing, once more: incremental models have another text the second time.",
+            "reuse: false: with --vars '{vcs_reuse: false}'.",
+            "plain: dbt-spark with method session and parquet, with the Spark settings of vcs. "
+            "Its new branch is another schema.",
+            "after promoting: a build of main once the branch was promoted, with both changes.",
+            *(
+                ["All tables of production hold the same rows on all sides."]
+                if "plain" in found and len(found) > 1
+                else []
+            ),
+        ],
+        figures={kind: {s: asdict(c) for s, c in costs.items()} for kind, costs in found.items()},
+    )
+
+
+def _cells(cost: Cost) -> list[str]:
+    return [f"{cost.wall:.1f} s", f"{cost.cpu:.1f} s", "yes" if cost.started_spark else "no"]
+
+
+if __name__ == "__main__":
+    main()

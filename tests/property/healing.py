@@ -6,14 +6,14 @@ import hashlib
 import itertools
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, TableId
+from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -35,10 +35,11 @@ from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
-from dbt.adapters.vcs.merges.read_set_check import ReadSetCheck
+from dbt.adapters.vcs.merges.read_set_check import EARLIER, ReadSetCheck
 from dbt.adapters.vcs.project.healing.carrying import Carried
 from dbt.adapters.vcs.project.healing.run_healer import RunHealer
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog, Sent
+from dbt.adapters.vcs.runs.run_branch import find_run
 from dbt.adapters.vcs.workspace.run_line import RunLine
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
@@ -205,9 +206,9 @@ def begun(repository: Repository, names: Sequence[str]) -> State:
     return seed
 
 
-def shown(repository: Repository) -> State:
-    """What the branch main shows."""
-    engine, tree = Engine(repository), repository.tree(repository.branch("main").head)
+def shown(repository: Repository, revision: str = "main") -> State:
+    """What a revision shows."""
+    engine, tree = Engine(repository), repository.tree(repository.resolve(revision))
     return {
         name: engine.rows(entry)
         for name, entry in tree.relations("s").items()
@@ -285,6 +286,24 @@ class Run:
 
 def _no_engine() -> None:
     raise AssertionError("no merge here needs an engine")
+
+
+def told_order(repository: Repository) -> Iterator[tuple[CommitId, list[str]]]:
+    """Each commit of the branch main with the order of runs, by id, that it stands for.
+
+    A run comes last, or before all that landed since it began if its commit says so.
+    """
+    order: list[str] = []
+    landed: list[CommitId] = []
+    commits = list(repository.log(repository.branch("main").head))
+    for id, commit in reversed(commits):
+        if commit.message.startswith("r"):
+            since = len(landed)
+            if EARLIER in commit.metadata:
+                since = landed.index(find_run(repository, commit.message).fork) + 1
+            order.insert(len(order) - (len(landed) - since), commit.message)
+        landed.append(id)
+        yield id, list(order)
 
 
 def serial(first: State, runs: Sequence[Run]) -> dict[tuple[str, ...], State]:

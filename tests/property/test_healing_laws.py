@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
-from tests.property.healing import Run, State, Step, begun, serial, shown
+from tests.property.healing import Run, Step, begun, done, serial, shown, told_order
 
 NAMES = ("a", "b", "c", "d")
 
@@ -42,40 +44,101 @@ def plans(draw: st.DrawFn) -> list[list[Step]]:
 
 
 SCHEDULES = st.lists(st.integers(0, 2), min_size=4, max_size=14)
+TOLD = re.compile(r"s\.(\w+) \(")
 
 
-def played(
-    plan: list[list[Step]], schedule: Sequence[int], on_stale: OnStale
-) -> tuple[Repository, State, list[Run]]:
-    """Begin each run with its first turn, and publish it with the one after its last statement.
+class World:
+    """A repository, and runs that take turns in it.
 
-    Returns the repository, what it showed first, and the runs that were published, in order.
+    Attributes:
+        first: What the branch showed first.
+        ended: The runs that were published, in order.
     """
-    repository = Repository.create(MemoryBlobs(), author="ann")
-    first = begun(repository, NAMES)
-    runs: dict[int, Run] = {}
-    ended: list[Run] = []
-    over: set[int] = set()
-    for turn in [*schedule, *(n for n in range(len(plan)) for _ in range(5))]:
-        number = turn % len(plan)
-        if number in over:
-            continue
-        run = runs.setdefault(number, Run(repository, f"r{number}", plan[number]))
+
+    def __init__(self, plan: list[list[Step]], on_stale: OnStale) -> None:
+        self.repository = Repository.create(MemoryBlobs(), author="ann")
+        self.first = begun(self.repository, NAMES)
+        self.ended: list[Run] = []
+        self._plan = plan
+        self._on_stale = on_stale
+        self._runs: dict[int, Run] = {}
+        self._over: set[int] = set()
+
+    def play(self, schedule: Sequence[int]) -> World:
+        """Give turns to the runs, and then as many as each needs."""
+        for turn in [*schedule, *(n for n in range(len(self._plan)) for _ in range(5))]:
+            self.turn(turn % len(self._plan))
+        return self
+
+    def turn(self, number: int) -> None:
+        """Begin a run with its first turn, and publish it with the one after its last step."""
+        if number in self._over:
+            return
+        run = self._runs.get(number)
+        if run is None:
+            run = self._runs[number] = Run(self.repository, f"r{number}", self._plan[number])
         if run.done < len(run.steps):
             run.step()
-            continue
-        over.add(number)
-        try:
-            run.publish(on_stale)
-        except ConflictError:
-            continue
-        ended.append(run)
-    return repository, first, ended
+            return
+        self._over.add(number)
+        with suppress(ConflictError):
+            self.publish(run)
+            self.ended.append(run)
+
+    def publish(self, run: Run) -> None:
+        run.publish(self._on_stale)
+
+
+class Watched(World):
+    """Looks at each publish: what differs from a run that began now is told, or merged rows."""
+
+    def publish(self, run: Run) -> None:
+        before, fork = shown(self.repository), shown(self.repository, run.line.run.fork)
+        super().publish(run)
+        expected = before
+        for step in run.steps:
+            expected = done(expected, step)
+        commit = self.repository.objects.commit(self.repository.branch("main").head)
+        known = {*TOLD.findall(commit.metadata.get("stale", ""))}
+        written = {step.target for step in run.steps}
+        known |= {name for name in written if before[name] != fork[name]}
+        for step in run.steps:
+            known |= {step.target} if known & {*step.reads} else set()
+        found = shown(self.repository)
+        assert {name for name in found if found[name] != expected[name]} <= known
 
 
 @given(plans(), SCHEDULES)
 def test_under_heal_the_branch_shows_what_some_order_of_the_runs_gives(
     plan: list[list[Step]], schedule: list[int]
 ) -> None:
-    repository, first, ended = played(plan, schedule, OnStale.HEAL)
-    assert shown(repository) in serial(first, ended).values()
+    world = World(plan, OnStale.HEAL).play(schedule)
+    assert shown(world.repository) in serial(world.first, world.ended).values()
+
+
+@given(plans(), SCHEDULES)
+def test_under_heal_each_commit_says_which_order_it_stands_for(
+    plan: list[list[Step]], schedule: list[int]
+) -> None:
+    world = World(plan, OnStale.HEAL).play(schedule)
+    orders = serial(world.first, world.ended)
+    *_, (_, order) = told_order(world.repository)
+    assert shown(world.repository) == orders[tuple(order)]
+
+
+@given(plans(), SCHEDULES)
+def test_under_warn_nothing_is_worse_than_what_is_told(
+    plan: list[list[Step]], schedule: list[int]
+) -> None:
+    Watched(plan, OnStale.WARN).play(schedule)
+
+
+@given(plans(), SCHEDULES)
+def test_under_fail_a_run_is_what_it_would_be_if_it_began_now_but_for_merged_rows(
+    plan: list[list[Step]], schedule: list[int]
+) -> None:
+    world = Watched(plan, OnStale.FAIL).play(schedule)
+    for _, commit in world.repository.log(world.repository.branch("main").head):
+        own = {*TOLD.findall(commit.metadata.get("stale", ""))}
+        run = next((run for run in world.ended if run.line.run.invocation == commit.message), None)
+        assert run is None or not own & {step.target for step in run.steps}

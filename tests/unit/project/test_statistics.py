@@ -14,7 +14,9 @@ from dbt.adapters.vcs.project.freshness import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.scope.mounts import External
 from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.worktree.overlay import Overlay
 from tests.unit.shelf import Shelf
+from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 
 T = RelationName("s", "t")
@@ -66,6 +68,29 @@ def test_the_catalog_tells_types_and_does_not_guess_them() -> None:
     assert (second["column_index"], second["column_name"]) == (2, "v")
     assert second["stats:rows:value"] is None, "dbt reads the first row of a relation"
     assert "stats:invocation:value" not in first
+
+
+def test_what_makes_a_table_stale_is_told() -> None:
+    tables = Tables(Warehouse())
+    raw = tables.entry([tables.block({1: "a"})])
+    daily = tables.entry([], inputs={"shop.raw": raw})
+    total = tables.entry([], inputs={"shop.daily": daily})
+    tables.put(raw=raw, daily=daily, total=total)
+
+    def told() -> dict[str, Any]:
+        repository, base = tables.warehouse.repository, tables.warehouse.head()
+        overlay = Overlay(repository=repository, base=base, tree=repository.tree(base))
+        found = dbt_catalog.table(overlay, ["shop"])
+        rows = [dict(zip(found.column_names, row, strict=True)) for row in found.rows]
+        return {
+            row["table_name"]: row.get("stats:stale:value")
+            for row in rows
+            if row["column_index"] == 1
+        }
+
+    assert told() == {"raw": None, "daily": None, "total": None}
+    tables.put(raw=tables.entry([tables.block({1: "b"})], parents=[raw]))
+    assert told() == {"raw": None, "daily": "shop.raw", "total": "shop.daily"}
 
 
 def test_a_schema_that_is_not_there_has_an_empty_catalog() -> None:

@@ -79,7 +79,9 @@ class ReadSetCheck:
             ConflictError: Tables of the run are stale, and `on_stale` doesn't let them land.
         """
         healed = Healed(plan) if self._healer is None else self._healer(plan)
-        stale = skewed_by(self._repository, healed.plan)
+        again = {*healed.tables, *healed.earlier}
+        found = skewed_by(self._repository, healed.plan)
+        stale = [item for item in found if str(item.relation) not in again]
         own = [item for item in stale if item.is_theirs]
         if own and self._on_stale is not OnStale.WARN:
             raise ConflictError(refusal(healed.plan, own, self._on_stale))

@@ -44,6 +44,7 @@ def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
     return newly_moved(
         repository,
         Meeting(
+            base=repository.tree(plan.base),
             ours=ours,
             theirs=repository.tree(source),
             merged=merged,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.lineage import introductions
+from dbt.adapters.vcs.core.origins.staleness import stale_among
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 FAR_BACK: Final = 1_000
@@ -41,18 +42,20 @@ class Statistics:
         names: Those that will be requested; their commits are looked up together.
     """
 
-    def __init__(self, overlay: Overlay, names: Iterable[RelationName]) -> None:
+    def __init__(self, overlay: Overlay, names: Collection[RelationName]) -> None:
         self._overlay = overlay
         committed = [name for name in names if overlay.entry(name) == overlay.before(name)]
         self._commits = introductions(overlay.repository, overlay.base, committed, limit=FAR_BACK)
+        self._stale = _stale(overlay, names)
 
     def of(self, name: RelationName, entry: Entry) -> list[Statistic]:
         """Return the statistics of a relation.
 
-        Always the branch; for a table its rows, bytes, files, version and time; the commit that
-        last changed it, unless that is not committed yet or more than `FAR_BACK` commits ago.
+        Always the branch; for a table its rows, bytes, files, version and time, and what makes it
+        stale; the commit that last changed it, unless that is not committed yet or more than
+        `FAR_BACK` commits ago.
         """
-        table = self._table(entry) if isinstance(entry, TableEntry) else ()
+        table = self._table(name, entry) if isinstance(entry, TableEntry) else ()
         found = self._commits.get(name)
         commit = () if found is None else _commit(found.id, found.commit, str(name))
         branch = self._overlay.branch
@@ -61,7 +64,7 @@ class Statistics:
         )
         return list(chain(table, shown, commit))
 
-    def _table(self, entry: TableEntry) -> Iterator[Statistic]:
+    def _table(self, name: RelationName, entry: TableEntry) -> Iterator[Statistic]:
         snapshot = self._overlay.snapshot(entry.snapshot)
         yield Statistic("rows", "Rows", snapshot.rows, "Number of rows")
         yield Statistic("bytes", "Bytes", snapshot.bytes, "Size of the files")
@@ -70,6 +73,25 @@ class Statistics:
         yield Statistic("last_modified", "Last changed", changed, "When this version was created")
         version = entry.snapshot[:_SHOWN]
         yield Statistic("snapshot", "Version", version, "The table version shown here")
+        if name in self._stale:
+            meaning = "It was made from other versions of these than the branch shows"
+            yield Statistic("stale", "Stale", self._stale[name], meaning)
+
+
+def _stale(overlay: Overlay, names: Collection[RelationName]) -> dict[RelationName, str]:
+    """Return what makes tables stale, as text; of damaged ones nothing is known."""
+    shown = {
+        RelationName(schema, identifier): entry
+        for schema in overlay.schema_names()
+        for identifier, entry in overlay.entries(schema).items()
+    }
+    found = stale_among(overlay.repository, shown, names, on_damage=lambda _name, _error: None)
+    return {
+        item.relation: ", ".join(
+            sorted({*(str(moved.relation) for moved in item.moved), *map(str, item.through)})
+        )
+        for item in found
+    }
 
 
 def _commit(id: str, commit: Commit, relation: str) -> Iterator[Statistic]:

@@ -141,6 +141,7 @@ class Meeting(NamedTuple):
     """A merge, as two trees that meet in a third.
 
     Attributes:
+        base: What both sides began with.
         ours: What the target shows before.
         theirs: What is merged.
         merged: Returns what the target will show under a name.
@@ -149,6 +150,7 @@ class Meeting(NamedTuple):
         undecided: Those of them that conflict; the versions of the merged side are looked at.
     """
 
+    base: TreeReader
     ours: TreeReader
     theirs: TreeReader
     merged: Callable[[RelationName], Entry | None]
@@ -160,10 +162,11 @@ class Meeting(NamedTuple):
 def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
     """Return the tables that become stale because two sides meet, by name.
 
-    A table that is stale already on the side that made its version, through the same input, is
-    left out: that side chose to show it so, and would again if it ran after the other side. Only
-    tables of which one side has another version are looked at, and only their own inputs. One
-    whose version can't be read is left out.
+    What counts is what the statements read that made a table since the base. A table that is stale
+    already on the side that made its version, through the same input, is left out: that side chose
+    to show it so, and would again if it ran after the other side. Only tables of which one side
+    has another version are looked at, and only their own inputs. One whose version can't be read
+    is left out.
     """
     finder = _Finder(repository, lambda _name, _error: None)
     theirs = set(meeting.by_theirs)
@@ -171,11 +174,13 @@ def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
     for name in sorted(theirs | set(meeting.by_ours)):
         is_open = name in meeting.undecided
         entry = meeting.theirs.entry(name) if is_open else meeting.merged(name)
-        if not isinstance(entry, TableEntry):
-            continue
-        moved = tuple(finder.moved(finder.inputs(name, entry.snapshot), meeting.merged))
+        before = meeting.base.entry(name)
         side = meeting.theirs if name in theirs else meeting.ours
-        known = finder.moved_names(name, side) if moved else frozenset()
+        moved = tuple(finder.moved(finder.inputs_since(name, entry, before), meeting.merged))
+        if not moved:
+            continue
+        own = finder.inputs_since(name, side.entry(name), before)
+        known = {item.relation for item in finder.moved(own, side.entry)}
         new = tuple(item for item in moved if item.relation not in known)
         if new:
             found.append(NewlyMoved(name, new, name in theirs))
@@ -223,24 +228,40 @@ class _Finder:
 
     def inputs(self, name: RelationName, id: SnapshotId) -> list[Input]:
         """Return what a table's version was made from, each version of a relation once."""
-        found: dict[tuple[str, str], Input] = {}
         try:
-            left, seen = [self._objects.snapshot(id)], {id}
+            self._objects.snapshot(id)
         except DamagedError as error:
             if self._on_damage is None:
                 raise
             self._on_damage(name, error)
             return []
+        return self._read(name, id, {id}, is_far=False)
+
+    def inputs_since(
+        self, name: RelationName, entry: Entry | None, before: Entry | None
+    ) -> list[Input]:
+        """Return what all statements read that made a table's version of an earlier one."""
+        if not isinstance(entry, TableEntry) or entry == before:
+            return []
+        known = {before.snapshot} if isinstance(before, TableEntry) else set()
+        return self._read(name, entry.snapshot, known, is_far=True)
+
+    def _read(
+        self, name: RelationName, id: SnapshotId, seen: set[SnapshotId], *, is_far: bool
+    ) -> list[Input]:
+        """Return what a version was made from; `is_far` to go on behind what read something."""
+        found: dict[tuple[str, str], Input] = {}
+        left = [id]
         while left and len(seen) <= MAX_BACK:
-            snapshot = left.pop()
-            own = [item for item in snapshot.origin.inputs if _counts(item, name)]
-            if snapshot.operation == "clone":
+            snapshot = self._past(left.pop())
+            if snapshot is None or snapshot.operation == "clone":
                 continue
+            own = [item for item in snapshot.origin.inputs if _counts(item, name)]
             found.update(((item.relation, item.version), item) for item in own)
-            if not own and snapshot.operation not in AFRESH:
+            if (is_far or not own) and not _is_whole(snapshot, name):
                 before = [parent for parent in snapshot.parents if parent not in seen]
                 seen.update(before)
-                left += filter(None, map(self._past, before))
+                left += before
         return [found[key] for key in sorted(found)]
 
     def moved(
@@ -253,14 +274,6 @@ class _Finder:
                 yield Moved(name_of(item), item.version, None)
             elif entry.version != item.version and not self._has_same_rows(item, entry):
                 yield Moved(name_of(item), item.version, entry.version)
-
-    def moved_names(self, name: RelationName, tree: TreeReader) -> frozenset[RelationName]:
-        """Return the inputs of a table, as a tree shows it, that are others there."""
-        entry = tree.entry(name)
-        if not isinstance(entry, TableEntry):
-            return frozenset()
-        inputs = self.inputs(name, entry.snapshot)
-        return frozenset(item.relation for item in self.moved(inputs, tree.entry))
 
     def _has_same_rows(self, item: Input, entry: Entry) -> bool:
         if item.snapshot is None or not isinstance(entry, TableEntry):
@@ -287,6 +300,12 @@ class _Finder:
             return self._objects.snapshot(id)
         except DamagedError:
             return None
+
+
+def _is_whole(snapshot: Snapshot, name: RelationName) -> bool:
+    """Return whether a version has nothing of those before, not even through its query."""
+    reads_itself = any(name_of(item) == name for item in snapshot.origin.inputs)
+    return snapshot.operation in AFRESH and not reads_itself
 
 
 def _counts(item: Input, reader: RelationName) -> bool:

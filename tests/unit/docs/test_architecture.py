@@ -159,7 +159,7 @@ def test_a_model_walks_to_its_publish(warehouse: Warehouse, tmp_path: Path) -> N
     )
     environment = Environment(config, manifest=lambda: None, say=lambda line: None)
     environment.invocation = replace(environment.invocation, command="build")
-    environment.make_engine = lambda repository: FakeEngine(repository.blobs)  # type: ignore[method-assign]
+    environment.make_engine = FakeEngine  # type: ignore[method-assign]
     manager = VcsConnectionManager(config, multiprocessing.get_context("spawn"))
     manager.environment = environment
     manager.set_connection_name("model.shop.few")

@@ -1,4 +1,4 @@
-"""The healer of a run: what no longer follows from the target is computed again before it lands.
+"""Healing of a run: what no longer follows from the target is computed again before it lands.
 
 What the run did again, it did as if it had begun now: the runs behave as if one had come after the
 other. If nothing of the run is stale, but it makes tables of others stale, the run counts as the

@@ -1,7 +1,7 @@
 # make demo and make test are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check smoke conformance nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test check smoke conformance verify nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -32,6 +32,10 @@ USUAL := SPARK_CONF_DIR=$(CURDIR)/tests
 conformance: java $(VENV)/.test,demo ## run all of dbt's own test suite for adapters, and write docs/conformance.md
 	$(USUAL) $(BIN)/python -m pytest tests/functional/adapter -o addopts= --junitxml=target/conformance.xml; ran=$$?; \
 	    $(BIN)/python tests/functional/adapter/report.py target/conformance.xml && exit $$ran
+
+# Equal keys promise equal results: whatever a test builds again is compared with the first time.
+verify: java $(VENV)/.test,demo ## run all of dbt's own test suite once more, and compare what is computed with what was remembered
+	VCS_REUSE=verify $(USUAL) $(BIN)/python -m pytest tests/functional/adapter -o addopts=
 
 nightly: java $(VENV)/.test ## run the property tests on ten times as many random cases; takes hours
 	$(USUAL) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit tests/functional/rows/test_machine.py

@@ -119,6 +119,10 @@ class Demo:
         """Merge the branch into ``main``."""
         return self.shell.vcs("merge", FEATURE, MAIN)
 
+    def verify(self) -> Outcome:
+        """Compute everything on ``main`` again; what differs from what is remembered is an error."""
+        return self.shell.dbt("build", "--target", "prod", "--vars", "{vcs_reuse: verify}")
+
     def log(self, branch: str) -> Outcome:
         """Show a branch's history."""
         return self.shell.vcs("log", branch)

@@ -86,6 +86,7 @@ def story(tmp_path_factory):
     story.moments["failed"].contents["run"] = demo.contents(run)
     story.note("retried", demo.mend_and_retry().output, read=(MAIN, FEATURE))
     story.note("merged", demo.merge().output + demo.log(MAIN).output, read=(MAIN, FEATURE))
+    story.note("verified", demo.verify().output, read=())
     return story
 
 
@@ -201,6 +202,13 @@ def test_main_has_one_commit_a_run(story):
     runs = [commit.run for _, commit in story.repository.log(head)]
     assert [run.command if run else None for run in runs] == ["build", "build", "build", None]
     assert [run.target for run in runs if run] == ["dev", "dev", "prod"]
+
+
+def test_what_is_computed_again_is_what_was_remembered(story):
+    before, after = story.moments["merged"], story.moments["verified"]
+    assert len(after.built) == 13
+    assert after.heads[MAIN] == before.heads[MAIN]
+    assert f"Nothing changed: {MAIN} is unchanged" in after.said
 
 
 def test_nothing_but_the_repository_is_left_behind(story):

@@ -248,7 +248,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"narrow_spark"},
         {"common_base", "conflicts"},
         {"protection", "table_merge"},
-        {"consumed_sides", "table_merges"},
+        {"consumed_sides", "side_ahead", "table_merges"},
         {"trees"},
         {"merge_plan"},
         {"required_tests", "stale_by_merge"},

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from dbt.adapters.factory import reset_adapters
 
+from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
+from dbt.adapters.vcs.reuse.reuser import ReuseMode
+
 from .part import is_in_part
 
 pytest.register_assert_rewrite("dbt.tests")
@@ -27,6 +30,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents and not is_in_part(item):
             item.add_marker(pytest.mark.conformance)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def audited() -> Iterator[None]:
+    """With VCS_REUSE=verify, compute everything and compare it with what is remembered."""
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("VCS_REUSE") == "verify":
+            decided = ReuseModes._mode
+
+            def verifying(self: ReuseModes, node: Any, name: str) -> tuple[ReuseMode, str | None]:
+                mode, refusal = decided(self, node, name)
+                return ("verify", "verifying") if mode == "auto" else (mode, refusal)
+
+            patch.setattr(ReuseModes, "_mode", verifying)
+        yield
 
 
 @pytest.fixture(scope="class", autouse=True)

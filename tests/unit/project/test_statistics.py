@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.model import RelationName, Run
+from dbt.adapters.vcs.core.model import NodeRun, RelationName, Run
 from dbt.adapters.vcs.core.origins.lineage import introductions
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.freshness import loaded_at
@@ -99,7 +99,11 @@ def test_a_schema_that_is_not_there_has_an_empty_catalog() -> None:
 
 def test_the_run_is_told_and_an_uncommitted_version_has_no_commit() -> None:
     warehouse = Warehouse()
-    run = Run(invocation="i-1", command="build", git_sha="0123456789abcdef")
+    taken = NodeRun(
+        id="model.s.a", status="success", relation="shop.a", reused="feature/tax", saved=3.25
+    )
+    other = NodeRun(id="model.s.b", status="success", relation="shop.b", reused="other")
+    run = Run(invocation="i-1", command="build", git_sha="0123456789abcdef", nodes=(taken, other))
     warehouse.put(message="dbt build\n\nmore", a="x", run=run)
     shelf = Shelf(warehouse.blobs)
     relation = VcsRelation.create(schema="Shop", identifier="A")
@@ -109,6 +113,8 @@ def test_the_run_is_told_and_an_uncommitted_version_has_no_commit() -> None:
     told = {id: item.value for id, item in found.stats.items()}
     assert (told["message"], told["invocation"]) == ("dbt build", "i-1")
     assert told["git_sha"] == "0123456789ab"
+    assert told["reused"] == "feature/tax"
+    assert "3.2 s saved" in found.stats["reused"].description
     overlay = shelf.begin()
     shelf.run("alter table shop.a set tblproperties ('x' = 'y')", overlay)
     changed = dbt_catalog.single(overlay, relation, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from dbt.adapters.vcs.core.errors import (
@@ -11,6 +12,7 @@ from dbt.adapters.vcs.core.errors import (
     RetryError,
     StorageError,
 )
+from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Protection, Repository
@@ -449,6 +451,23 @@ def test_results_whose_versions_are_gone_are_forgotten(tables: Tables) -> None:
     assert (report.results, numbers(results)) == (2, [0, 2])
     assert "2 remembered results" in "\n".join(plain_lines(gc_text(report)))
     assert check_repository(repository).problems == ()
+
+
+def test_a_result_stays_whose_rows_another_version_keeps(tables: Tables) -> None:
+    results = remembered(tables)
+    repository = tables.warehouse.repository
+    entry = repository.tree(repository.resolve("main")).entry(RelationName("shop", "a"))
+    assert isinstance(entry, TableEntry)
+    # As where a comment follows in the same node, or another branch took the version.
+    shown = repository.objects.snapshot(entry.snapshot)
+    between = msgspec.structs.replace(shown, comment="x", parents=(entry.snapshot,))
+    id = SnapshotId(repository.objects.put(between))
+    last = msgspec.structs.replace(shown, comment="y", parents=(id,))
+    tables.put(a=TableEntry(snapshot=SnapshotId(repository.objects.put(last))))
+    results.put(f"{5:064x}", Result(kind="table", version=id))
+    later(tables, 30)
+    collect(repository, author="gc")
+    assert numbers(results) == [0, 2, 5]
 
 
 def test_a_result_keeps_nothing_from_being_collected(tables: Tables) -> None:

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, SchemaConflictError
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, RowPolicy
-from dbt.adapters.vcs.rows.compare.row_bases import merge_base
+from dbt.adapters.vcs.rows.compare.row_bases import merge_base, own_parents
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
@@ -174,7 +174,7 @@ def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -
         snapshot = objects.snapshot(id)
         if snapshot.operation in ("create", "rebuild"):
             return True
-        todo += snapshot.parents
+        todo += own_parents(snapshot)
     return False
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
@@ -17,6 +17,7 @@ from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.consumed_sides import whole_side
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.side_ahead import side_ahead
 from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt
 from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.rows.compare.row_bases import best_bases
@@ -173,9 +174,11 @@ class _Work:
         bases = best_bases(objects, *tips) or ([base] if base else [])
         side = whole_side(objects, bases, *tips)
         if side is not None:
-            self._derived(name, triple.theirs if side == "theirs" else None, mode)
+            self._side(name, triple.theirs if side == "theirs" else None, mode)
             return
         if not theirs.primary_key and self._both_rebuilt(triple):
+            if self._takes_side_ahead(name, triple.theirs, tips, mode):
+                return
             # A row-wise merge would keep all rows of both rebuilds, as rows that each side added.
             self._whole(name, triple, mode, _REBUILT)
             return
@@ -190,6 +193,8 @@ class _Work:
             )
         )
         if isinstance(found, Clash):
+            if self._takes_side_ahead(name, triple.theirs, tips, mode):
+                return
             if found.kind == "rows":
                 self.clashes.append(found)
             else:
@@ -208,8 +213,19 @@ class _Work:
             )
         )
 
-    def _derived(self, name: RelationName, theirs: Entry | None, mode: Mode) -> None:
-        """Take a side of a table that both built from changes; None to keep ours."""
+    def _takes_side_ahead(
+        self, name: RelationName, theirs: Entry, tips: tuple[SnapshotId, SnapshotId], mode: Mode
+    ) -> bool:
+        """Take the side that went on from what the other one shows, if one did."""
+        if name in self.decisions:
+            return False
+        side = side_ahead(self.repository.objects, *tips)
+        if side is not None:
+            self._side(name, theirs if side == "theirs" else None, mode)
+        return side is not None
+
+    def _side(self, name: RelationName, theirs: Entry | None, mode: Mode) -> None:
+        """Take a side of a table as a whole; None to keep ours."""
         self._check_no_values(name)
         if theirs is not None:
             self.relations[name] = theirs

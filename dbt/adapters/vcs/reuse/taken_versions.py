@@ -3,7 +3,7 @@
 | what the branch has                                    | what is put                            |
 |--------------------------------------------------------|----------------------------------------|
 | the version itself                                     | nothing                                |
-| nothing, or an ancestor, and the same names were read  | the version                            |
+| nothing, and the same names were read                  | the version                            |
 | a version that was made from it                        | the version, until the node ends; then |
 |                                                        | what the row below says                |
 | anything else with the same columns                    | a new version of the same files, whose |
@@ -72,12 +72,10 @@ def _put_table(scope: Scope, name: RelationName, id: SnapshotId, key: Derivation
         overlay.put(name, TableEntry(snapshot=id))
         return
     _hold(scope, id)
-    is_near = (
-        before is None
-        or _is_ancestor(overlay, before[0], id)
-        or _is_ancestor(overlay, id, before[0])
-    )
-    if is_near and _is_own(scope, taken, key):
+    # Nothing but the branch's own past is taken as it is: merges would find that it shares a
+    # version with another branch, and take what either did by itself for one change.
+    is_past = before is None or _is_ancestor(overlay, id, before[0])
+    if is_past and _is_own(scope, taken, key):
         overlay.put(name, TableEntry(snapshot=id))
         return
     version = msgspec.structs.replace(

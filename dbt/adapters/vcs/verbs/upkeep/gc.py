@@ -231,7 +231,9 @@ def _marked(repository: Repository, found: Retention, now: Micros) -> _Garbage:
         objects=(*old, *pins),
         files=tuple(done),
         metadata=tuple(info for info in stale if info.modified_at < before),
-        results=tuple(old_results(repository.blobs, kept, before=before, horizon=horizon)),
+        results=tuple(
+            old_results(repository.blobs, repository.objects, kept, before=before, horizon=horizon)
+        ),
         young=young,
     )
 

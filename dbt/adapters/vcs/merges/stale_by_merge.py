@@ -137,13 +137,20 @@ def check_fresh(repository: Repository, plan: MergePlan) -> None:
         ConflictError: It does; the message names the tables and what to do.
     """
     stale = stale_after(repository, plan, most=None).tables
-    if stale:
-        raise ConflictError(
-            f"{plan.target.name!r} requires fresh tables, and these would be stale there: "
-            f"{joined(stale)}. Nothing was changed. Merge {plan.target.name!r} into "
-            f"{plan.work.source!r}, build them there (dbt-vcs stale --select prints what to "
-            "build), and promote again."
-        )
+    if not stale:
+        return
+    source, target = plan.work.source, plan.target.name
+    step = (
+        f"Run dbt build again on what {target!r} has now, with the models that dbt-vcs stale "
+        f"--select prints for {source}, then promote that run."
+        if plan.work.run is not None
+        else f"Merge {target!r} into {source!r}, build there what dbt-vcs stale {source} --select "
+        "prints, and promote again."
+    )
+    raise ConflictError(
+        f"{target!r} requires fresh tables, and these would be stale there: {joined(stale)}. "
+        f"Nothing was changed. {step}"
+    )
 
 
 def moved_text(item: NewlyMoved) -> str:

@@ -1,0 +1,232 @@
+"""What heals a run that is published late, and what keeps it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import ConflictError, EngineError
+from dbt.adapters.vcs.core.model import Input, Origin, RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
+from dbt.adapters.vcs.project.healing import run_healer
+from dbt.adapters.vcs.project.healing.carrying import Carried
+from dbt.adapters.vcs.project.healing.run_healer import is_failure
+from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog, Sent
+from tests.property.healing import Run, Step, begun, shown, value
+
+NUMBERS = itertools.count()
+HEAL = OnStale.HEAL
+MADE = Step("b", ("a",), "made")
+TEST = "select count(*) failures, false should_warn, false should_error from s.b"
+
+
+@pytest.fixture
+def repository() -> Repository:
+    repository = Repository.create(MemoryBlobs(), author="ann")
+    begun(repository, "abcd")
+    return repository
+
+
+def waiting(repository: Repository, *steps: Step, id: str = "late") -> Run:
+    """A run that has done its work and is not published yet."""
+    run = Run(repository, id, steps or (MADE,))
+    for _ in run.steps:
+        run.step()
+    return run
+
+
+def published(repository: Repository, *steps: Step) -> None:
+    """What somebody else published meanwhile."""
+    waiting(repository, *steps, id=f"other{next(NUMBERS)}").publish(OnStale.WARN)
+
+
+def relogged(run: Run, change: Callable[[LoggedStep], LoggedStep]) -> None:
+    """Change what the log says of each step."""
+    steps, run.log = run.log.steps, RunLog()
+    for step in steps:
+        run.log.add(change(step))
+
+
+def metadata(repository: Repository) -> dict[str, str]:
+    return repository.objects.commit(repository.branch("main").head).metadata
+
+
+def test_a_stale_node_is_computed_again_and_the_others_are_taken(repository: Repository) -> None:
+    run = waiting(repository, MADE, Step("c", ("b",), "c"), Step("d", ("d",), "d"))
+    files = run.engine.numbers
+    published(repository, Step("a", ("a",), "a2"))
+    before = next(files)
+    run.publish(HEAL)
+    assert next(files) == before + 3, "two statements"
+    assert metadata(repository) == {"healed": "s.b, s.c"}
+    found = shown(repository)
+    assert found["b"] == (value("made", [found["a"]]),)
+    assert found["c"] == (value("c", [found["b"]]),)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"did_more": True}, "it is more than statements"),
+        ({"statements": ()}, "it is more than statements"),
+        (
+            {"statements": (Sent("select max(v) from s.a"),)},
+            "it ran queries while it was rendered",
+        ),
+        (
+            {"statements": (Sent("insert into s.b select v from snapshot_diff('a')"),)},
+            "differences",
+        ),
+    ],
+)
+def test_a_stale_node_that_is_more_than_its_statements_keeps_the_run(
+    repository: Repository, more: dict[str, Any], why: str
+) -> None:
+    run = waiting(repository)
+    relogged(run, lambda step: replace(step, **more))
+    published(repository, Step("a", ("a",), "a2"))
+    before = shown(repository)
+    with pytest.raises(ConflictError, match=rf"model\.b read or changed .*{why}"):
+        run.publish(HEAL)
+    assert shown(repository) == before
+
+
+def test_the_same_node_is_published_where_nothing_that_it_read_moved(
+    repository: Repository,
+) -> None:
+    run = waiting(repository)
+    relogged(run, lambda step: replace(step, did_more=True))
+    published(repository, Step("c", ("a",), "c2"))
+    run.publish(HEAL)
+    assert metadata(repository) == {}
+
+
+def test_asking_for_columns_is_no_query(repository: Repository) -> None:
+    run = waiting(repository)
+    asks = Sent("select * from (select * from s.a) where false limit 0")
+    relogged(run, lambda step: replace(step, statements=(asks, *step.statements)))
+    assert run.log.steps[0].why_not_again() is None
+
+
+def test_a_step_that_is_not_in_the_log_keeps_the_run(repository: Repository) -> None:
+    """As in a run that was resumed: another process carried it out."""
+    run = waiting(repository)
+    run.log = RunLog()
+    published(repository, Step("a", ("a",), "a2"))
+    with pytest.raises(ConflictError, match=r"s\.b \(s\.a\) \(on_stale: heal\)"):
+        run.publish(HEAL)
+
+
+def test_a_statement_that_fails_on_the_new_state_keeps_the_run(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = waiting(repository)
+    published(repository, Step("a", ("a",), "a2"))
+
+    def failing(*_: Any, **__: Any) -> Carried:
+        raise EngineError("no such column")
+
+    monkeypatch.setattr(type(run.engine), "__call__", failing)
+    with pytest.raises(ConflictError, match=r"model\.b could not be .*no such column"):
+        run.publish(HEAL)
+
+
+def test_tables_of_others_are_made_again_all_or_none(repository: Repository) -> None:
+    run = waiting(repository, Step("a", ("d",), "a2"))
+    published(repository, MADE, Step("c", ("b",), "c"))
+    run.publish(HEAL)
+    assert metadata(repository) == {"healed_later_runs": "s.b, s.c"}
+    found = shown(repository)
+    assert found["b"] == (value("made", [found["a"]]),)
+    assert found["c"] == (value("c", [found["b"]]),)
+    late = waiting(repository, Step("a", ("d",), "a3"), id="later")
+    published(repository, MADE, Step("c", ("b",), "more", adds=True))
+    before = shown(repository)
+    check = late.publish(HEAL)
+    assert {**shown(repository), "a": ()} == {**before, "a": ()}
+    assert metadata(repository) == {"stale": "s.b (s.a)"}
+    assert check.before != check.after
+
+
+def test_a_run_gives_up_when_the_target_moves_each_time(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = waiting(repository)
+    count = iter(range(100))
+
+    def move(*_: Any) -> None:
+        published(repository, Step("a", ("a",), f"a{next(count)}"))
+
+    move()
+    tested = run_healer.RunHealer._tested
+
+    def moving(self: Any, plan: Any, overlay: Any) -> Any:
+        move()
+        return tested(self, plan, overlay)
+
+    monkeypatch.setattr(run_healer.RunHealer, "_tested", moving)
+    monkeypatch.setattr("dbt.adapters.vcs.core.retry.time.sleep", lambda _: None)
+    with pytest.raises(ConflictError, match="'main' moved each of 5 times"):
+        run.publish(HEAL)
+    assert next(count) == run_healer.TRIES + 1
+
+
+def with_test(run: Run, monkeypatch: pytest.MonkeyPatch, answers: list[bool]) -> None:
+    """Log a test of `b` that passed, and whose answers, when it runs again, are these."""
+    [made] = run.log.steps
+    entry = made.writes[RelationName("s", "b")]
+    assert isinstance(entry, TableEntry)
+    read = (Input(relation="s.b", snapshot=entry.snapshot),)
+    test = LoggedStep(id="test.shop.t", origin=Origin(), reads=read, statements=(Sent(TEST),))
+    run.log.add(test)
+    carry = type(run.engine).__call__
+
+    def answering(self: Any, overlay: Any, origin: Any, statements: Any, label: str) -> Carried:
+        if label != test.id:
+            return carry(self, overlay, origin, statements, label)
+        return Carried(read, ((1, False, answers.pop(0)),))
+
+    monkeypatch.setattr(type(run.engine), "__call__", answering)
+
+
+def test_tests_run_again_on_what_was_healed(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = waiting(repository)
+    answers = [True, False]
+    with_test(run, monkeypatch, answers)
+    published(repository, Step("a", ("a",), "a2"))
+    with pytest.raises(ConflictError, match=r"test\.shop\.t fails on what 'main' would show"):
+        run.publish(HEAL)
+    run.publish(HEAL)
+    assert answers == []
+    assert metadata(repository) == {"healed": "s.b"}
+
+
+def test_a_test_whose_tables_are_as_they_were_does_not(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = waiting(repository)
+    with_test(run, monkeypatch, [])
+    published(repository, Step("d", ("d",), "d2"))
+    run.publish(HEAL)
+
+
+@pytest.mark.parametrize(
+    ("rows", "fails"),
+    [
+        ([(0, False, False)], False),
+        ([(1, True, False)], False),
+        ([(1, True, True)], True),
+        ([(1, "true", "true")], True),
+        ([], False),
+    ],
+)
+def test_a_test_fails_if_its_answer_says_so(rows: list[Any], fails: bool) -> None:
+    assert is_failure(rows) is fails

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.dataframes import deleted_places, deletions
 from dbt.adapters.vcs.engines.port import Destination, Written
 from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows import deletion_bitmap
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.row_files import write_rows
@@ -94,6 +95,22 @@ def test_rows_that_tombstones_delete_are_left_out(bench: Bench) -> None:
         [(one.files[0], 1), (one.files[0], 3), (three.files[0], 0), (three.files[0], 1)]
         + [(two.files[0], n) for n in (0, 2, 3, 4)]
     )
+
+
+def test_a_few_whole_files_are_read_with_those_that_lack_rows(
+    bench: Bench, places_of_deleted_rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Many rows are numbered in two steps.
+    monkeypatch.setattr(deletion_bitmap, "_MAX_WORDS", 0)
+    one, two = ids(bench, 1_600), ids(bench, 100, 2_000)
+    stone = tombstone(bench, {one.files[0]: [0, 511, 512, 1_599]})
+    mount = mounted(bench, [*one.files, *two.files], schema_of(one), [stone])
+    kept = [*range(1, 511), *range(513, 1_599), *range(2_000, 2_100)]
+    assert left(bench, mount, "a") == sorted([(n,) for n in kept], key=repr)
+    assert len(places(bench, mount)) == len(kept)
+    name = bench.session.mount_physical(mount)
+    [(plan,)] = bench.rows(f"explain select a from {name}")
+    assert plan.count("FileScan") == {"marked": 1, "written": 1, "read": 2}[places_of_deleted_rows]
 
 
 def test_only_targets_that_a_tombstone_lists_count(bench: Bench) -> None:

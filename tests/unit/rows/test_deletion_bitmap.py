@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.rows import deletion_bitmap as module
 from dbt.adapters.vcs.rows.deletion_bitmap import (
     CHUNK_BITS,
     UNIT,
@@ -32,19 +35,23 @@ def files(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, set[int]]]:
 
 def is_marked(bitmap: DeletionBitmap, number: int) -> bool:
     """Look a row up as a scan does."""
-    chunk = int(bitmap.chunks[number >> CHUNK_BITS])
-    word = int(bitmap.words[chunk + ((number >> WORD_BITS) & 7)])
+    place = number >> WORD_BITS
+    if bitmap.chunks is not None:
+        place = int(bitmap.chunks[number >> CHUNK_BITS]) + (place & 7)
+    word = int(bitmap.words[place])
     return bool((word >> (number & 63)) & 1)
 
 
-@given(files())
+@given(files(), st.booleans())
 def test_a_row_is_marked_just_if_it_was_deleted(
-    made: tuple[dict[str, int], dict[str, set[int]]],
+    made: tuple[dict[str, int], dict[str, set[int]]], in_chunks: bool
 ) -> None:
     rows, deleted = made
-    bitmap = deletion_bitmap(
-        rows, {file: np.array(sorted(found), np.int64) for file, found in deleted.items()}
-    )
+    with mock.patch.object(module, "_MAX_WORDS", 0 if in_chunks else 1_000):
+        bitmap = deletion_bitmap(
+            rows, {file: np.array(sorted(found), np.int64) for file, found in deleted.items()}
+        )
+    assert (bitmap.chunks is not None) == in_chunks
     numbers = []
     for file, size in rows.items():
         assert bitmap.first[file] % UNIT == 0
@@ -55,10 +62,11 @@ def test_a_row_is_marked_just_if_it_was_deleted(
     assert len(set(numbers)) == len(numbers)
 
 
-def test_few_deleted_rows_need_few_words() -> None:
+def test_few_deleted_rows_of_many_need_few_words() -> None:
     deleted = np.array([5, 700_000], np.int64)
-    bitmap = deletion_bitmap({"f": 1_000_000}, {"f": deleted})
-    assert len(bitmap.chunks) == -(-1_000_000 // 512)
+    bitmap = deletion_bitmap({"f": 10_000_000}, {"f": deleted})
+    assert bitmap.chunks is not None
+    assert len(bitmap.chunks) == -(-10_000_000 // 512)
     assert len(bitmap.words) == 3 * 8
 
 
@@ -68,10 +76,14 @@ def test_a_position_that_is_no_row_of_its_file_is_refused(position: int) -> None
         deletion_bitmap({"f": 3, "g": 9}, {"f": np.array([position], np.int64)})
 
 
-@pytest.mark.parametrize(("rows", "count"), [(100_000, 10), (1_000_000, 5_000), (300_000, 90_000)])
+ROWS_AND_COUNTS = [(100_000, 10), (1_000_000, 5_000), (300_000, 90_000), (20_000_000, 9_000)]
+
+
+@pytest.mark.parametrize(("rows", "count"), ROWS_AND_COUNTS)
 def test_a_text_is_hardly_longer_than_foretold(rows: int, count: int) -> None:
     deleted = np.sort(np.random.default_rng(1).choice(rows, count, replace=False))
     bitmap = deletion_bitmap({"f": rows}, {"f": deleted})
-    size = sum(len(str(number)) + 1 for part in (bitmap.chunks, bitmap.words) for number in part)
+    parts = [bitmap.words] if bitmap.chunks is None else [bitmap.chunks, bitmap.words]
+    size = sum(len(str(number)) + 1 for part in parts for number in part)
     assert size <= 1.1 * text_size(rows, count) + 100
     assert text_size(rows, count) <= 4 * size

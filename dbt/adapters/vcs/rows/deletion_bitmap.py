@@ -1,9 +1,9 @@
-"""Deletion bitmap: which rows of several files are deleted, as two arrays of numbers.
+"""Deletion bitmap: which rows of several files are deleted, as one or two arrays of numbers.
 
-The rows of all files are numbered through. A row's number says where its bit is: one array has,
-for each chunk of 512 rows, the place of the chunk's eight words in the other. Chunks without
-deleted rows share the first eight words, which are 0. So a scan looks a row up with two accesses
-to arrays, and few deleted rows make a short text.
+The rows of all files are numbered through, and each word of the first array has the bits of 64
+rows. Up to eight million rows, a row's number says where its word is. Above that, a second array
+has, for each chunk of 512 rows, the place of the chunk's eight words. Chunks without deleted rows
+share the first eight words, which are 0. So few deleted rows of many make a short text.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ CHUNK_BITS: Final = 9
 
 _WORDS: Final = 1 << (CHUNK_BITS - WORD_BITS)
 
+_MAX_WORDS: Final = 1 << 17
+"""Up to so many words are listed for all rows: each array takes Spark a few milliseconds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionBitmap:
@@ -37,12 +40,13 @@ class DeletionBitmap:
 
     Attributes:
         first: The number of each file's first row.
-        chunks: For each chunk, the index of its first word.
+        chunks: For each chunk, the index of its first word; None if the words of all chunks
+            follow each other.
         words: The words; bit n of a word is its row n, and 1 if that row is deleted.
     """
 
     first: Mapping[str, int]
-    chunks: npt.NDArray[np.int64]
+    chunks: npt.NDArray[np.int64] | None
     words: npt.NDArray[np.int64]
 
 
@@ -68,12 +72,15 @@ def deletion_bitmap(rows: Mapping[str, int], deleted: Mapping[str, Positions]) -
             )
         numbers.append(positions + first[file])
     number = np.concatenate(numbers)
-    count = -(-end * UNIT // (1 << CHUNK_BITS))
-    used = np.unique(number >> CHUNK_BITS)
-    chunks = np.zeros(count, np.int64)
-    chunks[used] = np.arange(1, len(used) + 1) * _WORDS
-    words = np.zeros((len(used) + 1) * _WORDS, np.uint64)
-    place = chunks[number >> CHUNK_BITS] + ((number >> WORD_BITS) & (_WORDS - 1))
+    chunks: npt.NDArray[np.int64] | None = None
+    place, count = number >> WORD_BITS, -(-end * UNIT // (1 << WORD_BITS))
+    if count > _MAX_WORDS:
+        used = np.unique(number >> CHUNK_BITS)
+        chunks = np.zeros(-(-end * UNIT // (1 << CHUNK_BITS)), np.int64)
+        chunks[used] = np.arange(1, len(used) + 1) * _WORDS
+        place = chunks[number >> CHUNK_BITS] + (place & (_WORDS - 1))
+        count = (len(used) + 1) * _WORDS
+    words = np.zeros(count, np.uint64)
     bits = np.uint64(1) << (number & ((1 << WORD_BITS) - 1)).astype(np.uint64)
     np.bitwise_or.at(words, place, bits)
     return DeletionBitmap(first=first, chunks=chunks, words=words.view(np.int64))
@@ -87,5 +94,7 @@ def text_size(rows: int, deleted: int) -> int:
         deleted: How many of them are deleted.
     """
     chunks, words = rows >> CHUNK_BITS, rows >> WORD_BITS
-    marked = min(deleted, words)
-    return 8 * chunks + 2 * min(deleted * _WORDS, words) + 20 * marked
+    marked = 20 * min(deleted, words)
+    if words <= _MAX_WORDS:
+        return 2 * words + marked
+    return 8 * chunks + 2 * min(deleted * _WORDS, words) + marked

@@ -136,9 +136,11 @@ def unmarked_rows(table: str, bitmap: DeletionBitmap, columns: Iterable[str]) ->
         columns: What to select, as SQL; the table's alias is `kept`.
     """
     number = f"(unix_micros(kept._metadata.file_modification_time) + {position_of('kept')})"
-    chunk = f"{_array(bitmap.chunks, 'int')}[cast(shiftright({number}, {CHUNK_BITS}) as int)]"
-    within = f"(shiftright({number}, {WORD_BITS}) & {(1 << CHUNK_BITS - WORD_BITS) - 1})"
-    word = f"{_array(bitmap.words, 'bigint')}[cast({chunk} + {within} as int)]"
+    place = f"shiftright({number}, {WORD_BITS})"
+    if bitmap.chunks is not None:
+        chunk = f"{_array(bitmap.chunks, 'int')}[cast(shiftright({number}, {CHUNK_BITS}) as int)]"
+        place = f"{chunk} + ({place} & {(1 << CHUNK_BITS - WORD_BITS) - 1})"
+    word = f"{_array(bitmap.words, 'bigint')}[cast({place} as int)]"
     bit = f"getbit({word}, cast({number} & {(1 << WORD_BITS) - 1} as int))"
     lost = "raise_error('A file has more rows than its version knows of.')"
     return f"select {', '.join(columns)} from {table} kept where coalesce({bit}, {lost}) = 0"

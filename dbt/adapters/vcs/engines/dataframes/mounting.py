@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
+from dbt.adapters.vcs.core.model import Block, Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -49,7 +49,7 @@ class Layout(NamedTuple):
             partitions, for which Spark ignores folder names.
         columns: Names of the partition folders in the paths.
         depth: The number of folders above the file.
-        holed: True if tombstones delete rows of these files.
+        holed: True if tombstones delete rows of these files, or of most of them.
     """
 
     base: str
@@ -65,6 +65,9 @@ class Layout(NamedTuple):
 
 PLAIN: Final = Layout("", (), 0, False)
 
+_MOST_INTACT: Final = 8
+"""Files with at most this part of the rows of those with deletions are read with them."""
+
 
 class Part(NamedTuple):
     """The files of one layout, as a table."""
@@ -79,7 +82,9 @@ def layouts(mount: TableMount) -> dict[Layout, list[str]]:
     """Return the files of a version by layout; empty without files.
 
     A table usually has one layout, or two with tombstones. Files from a cloned table, another
-    partitioning, or a column named like the write's own folder add more.
+    partitioning, or a column named like the write's own folder add more. A few files without
+    deleted rows, such as those of an update, join files with some: planning another scan takes
+    longer than looking up their rows.
     """
     groups: dict[Layout, list[str]] = {}
     clash = any(field.id.lower() == WRITE_FOLDER for field in mount.fields)
@@ -90,7 +95,20 @@ def layouts(mount: TableMount) -> dict[Layout, list[str]]:
         base = "" if not columns else write if clash else write.rpartition("/")[0]
         layout = Layout(base, columns, file.count("/"), file in holed)
         groups.setdefault(layout, []).append(file)
+    for layout in [layout for layout in groups if layout.holed]:
+        intact = layout._replace(holed=False)
+        if intact in groups and _is_small_part(mount, groups[intact], groups[layout]):
+            groups[layout] = sorted([*groups[layout], *groups.pop(intact)])
     return groups
+
+
+def _is_small_part(mount: TableMount, files: Collection[str], others: Collection[str]) -> bool:
+    """Return whether files have few rows compared with others."""
+    rows = {item.path: item.rows for item in mount.entries if isinstance(item, Block)}
+    if not rows.keys() >= {*files, *others}:
+        return False
+    few, many = (sum(rows[file] for file in part) for part in (files, others))
+    return _MOST_INTACT * few <= many
 
 
 class Relations(Protocol):

@@ -120,7 +120,7 @@ class Demo:
         return self.shell.vcs("merge", FEATURE, MAIN)
 
     def verify(self) -> Outcome:
-        """Compute everything on ``main`` again; what differs from what is remembered is an error."""
+        """Compute all of ``main`` again; what differs from what is remembered is an error."""
         return self.shell.dbt("build", "--target", "prod", "--vars", "{vcs_reuse: verify}")
 
     def log(self, branch: str) -> Outcome:

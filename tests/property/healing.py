@@ -20,6 +20,7 @@ from dbt.adapters.vcs.core.model import (
     Block,
     Field,
     Input,
+    NodeRun,
     Origin,
     RelationName,
     Schema,
@@ -28,6 +29,7 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
+from dbt.adapters.vcs.core.model import Run as RunRecord
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.branch_landing import Arrival, land_work
@@ -109,7 +111,7 @@ class Engine:
     def execute(self, overlay: Overlay, origin: Origin, text: str) -> list[Input]:
         found = _STATEMENT.fullmatch(text)
         assert found, text
-        drop, _, insert, target, word, listed = found.groups()
+        drop, create, insert, target, word, listed = found.groups()
         name = RelationName("s", target)
         if drop:
             overlay.put(name, Absent)
@@ -127,6 +129,9 @@ class Engine:
             Input(relation=f"s.{item}", snapshot=entry.snapshot)
             for item, entry in sorted(read.items())
         ]
+        if create and old and self.rows(before) == (row,):
+            # A rebuild that finds the rows as they should be makes no version.
+            return inputs
         key = hashlib.sha256(repr((text, inputs, before)).encode()).hexdigest()
         version = Snapshot(
             table=TableId("t"),
@@ -248,13 +253,17 @@ class Run:
         origin = Origin(node=f"model.{step.target}", invocation=run.invocation)
         sent = (Sent(step.text),)
         inputs = self.engine(overlay, origin, sent, "").inputs
-        self.line.land(overlay, step.text)
+        name = RelationName("s", step.target)
+        found = overlay.entry(name)
+        assert found is not None
+        if not overlay.is_empty:
+            self.line.land(overlay, step.text)
         self.log.add(
             LoggedStep(
                 id=f"model.{step.target}",
                 origin=origin,
                 reads=inputs,
-                writes=dict(overlay.relations),
+                writes={name: found},
                 statements=sent,
             )
         )
@@ -264,6 +273,11 @@ class Run:
         """Publish the run; raises a `ConflictError` if it can't be."""
         run = self.line.run
         self.line._stopped.set()
+        nodes = tuple(
+            NodeRun(id=f"model.{step.target}", status="success", relation=f"s.{step.target}")
+            for step in self.steps
+        )
+        record = RunRecord(invocation=run.invocation, command="run", nodes=nodes)
         healer = RunHealer(
             self.repository,
             self.log.steps,
@@ -275,7 +289,7 @@ class Run:
         )
         return land_work(
             self.repository,
-            Work(source=run.name, commit=run.head, run=run, policy=Policy()),
+            Work(source=run.name, commit=run.head, run=run, policy=Policy(), record=record),
             "main",
             Terms(message=run.invocation),
             author="ann",

@@ -146,12 +146,28 @@ def test_tables_of_others_are_made_again_all_or_none(repository: Repository) -> 
     assert found["b"] == (value("made", [found["a"]]),)
     assert found["c"] == (value("c", [found["b"]]),)
     late = waiting(repository, Step("a", ("d",), "a3"), id="later")
-    published(repository, MADE, Step("c", ("b",), "more", adds=True))
+    published(repository, replace(MADE, word="m"), Step("c", ("b",), "more", adds=True))
     before = shown(repository)
     check = late.publish(HEAL)
     assert {**shown(repository), "a": ()} == {**before, "a": ()}
     assert metadata(repository) == {"stale": "s.b (s.a)"}
     assert check.before != check.after
+
+
+def test_what_a_run_built_and_found_as_it_should_be_counts(repository: Repository) -> None:
+    published(repository, MADE)
+    same, other = waiting(repository, MADE), waiting(repository, Step("a", ("d",), "a2"), id="o")
+    assert same.line.run.head == same.line.run.fork, "it made no version"
+    more = waiting(repository, MADE, Step("d", ("d",), "d2"), id="more")
+    other.publish(HEAL)
+    more.publish(HEAL)
+    found = shown(repository)
+    assert found["b"] == (value("made", [found["a"]]),)
+    late = waiting(repository, Step("a", ("c",), "a3"), id="x")
+    published(repository, MADE, Step("c", ("a",), "c2"))
+    before = shown(repository)
+    late.publish(HEAL)
+    assert {**shown(repository), "a": ()} == {**before, "a": ()}, "neither b nor c is made again"
 
 
 def test_a_run_gives_up_when_the_target_moves_each_time(

@@ -183,7 +183,9 @@ class RunLife:
                     is_empty=self.invocation.is_empty,
                 )
                 self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
-                self._note(step, node, overlay)
+                self._log.add_node(
+                    node, step, overlay, self._project.origin(node.id, self.invocation.id)
+                )
             if node.id.startswith("test."):
                 node = msgspec.structs.replace(node, inputs=step.read())
             self._nodes.append(node)
@@ -191,21 +193,6 @@ class RunLife:
                 self._remember(step.reuse)
         if overlay is not None and node.status not in UNDONE:
             self._upkeep.look(overlay)
-
-    def _note(self, step: NodeStep, node: NodeRun, overlay: Overlay) -> None:
-        """Log what a node did that is kept; of tests, those that passed."""
-        if node.status in FAILED:
-            return
-        self._log.add(
-            LoggedStep(
-                id=node.id,
-                origin=self._project.origin(node.id, self.invocation.id),
-                reads=step.read(),
-                writes=dict(overlay.relations),
-                statements=tuple(map(Sent, step.said)),
-                did_more=step.did_more,
-            )
-        )
 
     def end_hook(self, name: str, status: str) -> None:
         """Record the result of a project hook; its changes have already been committed."""

@@ -194,6 +194,15 @@ def moved_inputs(
     return list(_Finder(repository, None).moved(inputs, shown))
 
 
+def inputs_of(repository: Repository, name: RelationName, id: SnapshotId) -> list[Input]:
+    """Return what a version of a table was made from; see `stale_tables`.
+
+    Raises:
+        DamagedError: The version is missing or damaged.
+    """
+    return _Finder(repository, None).inputs(name, id)
+
+
 def is_rebuilt_since(
     repository: Repository, version: SnapshotId, before: SnapshotId | None
 ) -> bool:

@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.origins.staleness import (
     AFRESH,
     MAX_BACK,
     SAME_ROWS,
+    inputs_of,
     moved_inputs,
     name_of,
 )
@@ -56,13 +57,13 @@ class RecordedTables:
         self._ours = ours
 
     def readers(
-        self, moved: Iterable[RelationName], changed: Iterable[RelationName]
+        self, moved: Iterable[RelationName], built: Iterable[RelationName]
     ) -> list[RelationName]:
-        """Return tables of `changed` that were made from others, over any number of steps.
+        """Return tables of `built` that were made from others, over any number of steps.
 
         What comes after its makers in the list was made from them.
         """
-        reads = {name: self._reads(name) for name in changed}
+        reads = {name: self._reads(name) for name in built}
         reached, left = set(moved), list(moved)
         found: set[RelationName] = set()
         while left:
@@ -78,10 +79,12 @@ class RecordedTables:
         return ordered
 
     def _reads(self, name: RelationName) -> set[RelationName]:
-        """Return what the statements read that made a table since the base."""
+        """Return what the statements read that made a table since the base, or else before."""
         entry, before = self._ours(name), self._base(name)
         if not isinstance(entry, TableEntry):
             return set()
+        if entry == before:
+            return set(map(name_of, inputs_of(self._repository, name, entry.snapshot)))
         end = before.snapshot if isinstance(before, TableEntry) else None
         read: set[RelationName] = set()
         left, seen = [entry.snapshot], {end}
@@ -106,6 +109,8 @@ class RecordedTables:
         entry, before = self._ours(name), self._base(name)
         if not isinstance(entry, TableEntry):
             return "it is not a table"
+        if entry == before:
+            return "a run built it and found nothing to change"
         statements: list[Sent] = []
         id: SnapshotId | None = entry.snapshot
         while id is not None and len(statements) < _MOST:

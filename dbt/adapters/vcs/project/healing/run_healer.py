@@ -7,14 +7,14 @@ earlier one, and these tables are made again by their recorded statements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.core.model import Input, Origin, RelationName
+from dbt.adapters.vcs.core.model import Commit, Input, Origin, RelationName
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
@@ -31,6 +31,7 @@ from dbt.adapters.vcs.project.healing.recorded_tables import RecordedTable, Reco
 from dbt.adapters.vcs.project.healing.replay_plan import Replay, RunSides, plan_replays
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep, Sent
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
+from dbt.adapters.vcs.scope.mounts import relation_of
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 TRIES: Final = 5
@@ -160,7 +161,8 @@ class RunHealer:
             item.name for item in self._repository.diff(plan.base, plan.work.commit).relations
         }
         both = ours & theirs
-        found = [(name, tables.recorded(name)) for name in tables.readers(theirs, ours)]
+        built = ours | self._built(plan)
+        found = [(name, tables.recorded(name)) for name in tables.readers(theirs, built)]
         why_none = f"both sides changed {min(both)}" if both else self._why_no_order(plan)
         if why_none is not None:
             found = [(name, why_none) for name, _ in found]
@@ -169,17 +171,31 @@ class RunHealer:
             return [], (f"Not computed again, as if the run came last: {joined(missing)}.",)
         return [item for _, item in found if isinstance(item, RecordedTable)], ()
 
+    def _built(self, plan: MergePlan) -> set[RelationName]:
+        """Return the relations that runs built on the target since the base, changed or not."""
+        return {
+            relation_of(node.relation)
+            for commit in self._since(plan)
+            for node in (commit.run.nodes if commit.run is not None else ())
+            if node.relation is not None
+        }
+
     def _why_no_order(self, plan: MergePlan) -> str | None:
         """Return why the run can't count as earlier than what the target got since the base.
 
         A run that counts as earlier than others, from before this one began, can't come after it.
         """
+        for commit in self._since(plan):
+            if EARLIER in commit.metadata:
+                return f"another run counts as earlier already: {commit.summary}"
+        return None
+
+    def _since(self, plan: MergePlan) -> Iterator[Commit]:
+        """Yield the commits of the target since the base."""
         for id, commit in self._repository.log(plan.target.head):
             if id == plan.base:
                 break
-            if EARLIER in commit.metadata:
-                return f"{id[:12]} counts as earlier than what came before it"
-        return None
+            yield commit
 
     def _tested(self, plan: MergePlan, overlay: Overlay) -> dict[str, tuple[Input, ...]]:
         """Run the tests that saw other versions, and return what they saw now, by id.

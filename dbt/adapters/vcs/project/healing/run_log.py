@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model import Entry, Input, Origin, RelationName
+from dbt.adapters.vcs.core.model import Entry, Input, NodeRun, Origin, RelationName
 from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.project.advice import FAILED
+from dbt.adapters.vcs.project.building.node_step import NodeStep
+from dbt.adapters.vcs.scope.mounts import relation_of
 from dbt.adapters.vcs.statements.parser import read
 from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns
 from dbt.adapters.vcs.statements.syntax.diff_call import DIFF_FUNCTION
 from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.worktree.overlay import Overlay
 
 
 class Sent(NamedTuple):
@@ -36,7 +40,8 @@ class LoggedStep:
         id: dbt's unique id, or the name of dbt's connection.
         origin: Who ran it.
         reads: What its statements read.
-        writes: What the relations that it changed became.
+        writes: What the relations that it changed became, and the one that it built and found to
+            be as it should be.
         statements: What it sent, in order.
         did_more: True if it also did what is no statement, such as loading a seed.
     """
@@ -77,6 +82,25 @@ class RunLog:
         if step.writes or step.is_test:
             with self._lock:
                 self._steps.append(step)
+
+    def add_node(self, node: NodeRun, step: NodeStep, overlay: Overlay, origin: Origin) -> None:
+        """Add what a node did that is kept; of tests, those that passed."""
+        if node.status in FAILED:
+            return
+        writes = dict(overlay.relations)
+        built = relation_of(node.relation) if node.relation else None
+        if built is not None and (found := overlay.entry(built)) is not None:
+            writes[built] = found
+        self.add(
+            LoggedStep(
+                id=node.id,
+                origin=origin,
+                reads=step.read(),
+                writes=writes,
+                statements=tuple(map(Sent, step.said)),
+                did_more=step.did_more,
+            )
+        )
 
     @property
     def steps(self) -> tuple[LoggedStep, ...]:

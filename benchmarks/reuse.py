@@ -9,7 +9,7 @@ the same rows on all sides, or the benchmark fails.
 import argparse
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -32,6 +32,9 @@ STEPS = {
 }
 """Builds in their order, each with its target."""
 
+BRIEF = ("from nothing", "nothing changed", "production, after promoting")
+"""Builds with --brief for those who compute everything each time: the others cost the same."""
+
 Costs = Mapping[str, Mapping[str, Cost]]
 """By kind of copy and by build."""
 
@@ -46,32 +49,37 @@ def main() -> None:
     parser.add_argument(
         "--kinds", nargs="+", choices=KINDS, default=KINDS, help="what is compared (default all)"
     )
+    parser.add_argument(
+        "--brief", action="store_true", help="fewer builds for who computes everything each time"
+    )
     options = parser.parse_args()
+    steps = {kind: BRIEF if options.brief and kind != "vcs" else STEPS for kind in options.kinds}
     if options.only != "generated":
-        run(integration(), options.kinds)
+        run(integration(), steps)
     if options.only != "integration":
-        run(generated(options.models), options.kinds)
+        run(generated(options.models), steps)
 
 
-def run(subject: Subject, kinds: Sequence[str]) -> None:
-    """Measure one project, and write its report."""
+def run(subject: Subject, steps: Mapping[str, Collection[str]]) -> None:
+    """Measure one project, with the builds of each kind of copy, and write its report."""
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as scratch:
-        report = summarize(subject, measure(subject, kinds, Path(scratch)))
+        report = summarize(subject, measure(subject, steps, Path(scratch)))
     report.save()
     print(report.markdown())
 
 
-def measure(subject: Subject, kinds: Sequence[str], scratch: Path) -> Costs:
+def measure(subject: Subject, steps: Mapping[str, Collection[str]], scratch: Path) -> Costs:
     """Go through all builds with a copy of each kind, and compare what they hold."""
     found: dict[str, dict[str, Cost]] = {}
     copies: dict[str, Copy] = {}
-    for number, kind in enumerate(kinds):
+    for number, (kind, measured) in enumerate(steps.items()):
         copy = copies[kind] = subject.copy(scratch / str(number), kind)
         found[kind] = {}
         for step, target in STEPS.items():
-            before(step, subject, copy, kind)
-            found[kind][step] = cost = build(subject, copy, kind, target)
-            sys.stderr.write(f"{subject.title}, {kind}, {step}: {cost}\n")
+            before(step, subject, copy, kind, is_built="new branch" in measured)
+            if step in measured:
+                found[kind][step] = cost = build(subject, copy, kind, target)
+                sys.stderr.write(f"{subject.title}, {kind}, {step}: {cost}\n")
         found[kind][PARSE] = cost_of(copy.folder, "-m", "dbt.cli.main", "--quiet", "parse")
     for kind, copy in copies.items():
         if kind != "plain" and "plain" in copies:
@@ -79,14 +87,14 @@ def measure(subject: Subject, kinds: Sequence[str], scratch: Path) -> Costs:
     return found
 
 
-def before(step: str, subject: Subject, copy: Copy, kind: str) -> None:
-    """Do what makes a build the one that it is to be."""
+def before(step: str, subject: Subject, copy: Copy, kind: str, *, is_built: bool) -> None:
+    """Do what makes a build the one that it is to be; a branch that `is_built` is promoted."""
     match step:
         case "one leaf changed":
             subject.leaf.make(copy.folder)
         case "one root changed":
             subject.root.make(copy.folder)
-        case "production, after promoting" if kind != "plain":
+        case "production, after promoting" if kind != "plain" and is_built:
             run_python(
                 copy.folder, str(COMMAND), "-r", str(copy.repository), "promote", "dev", "main"
             )
@@ -105,7 +113,7 @@ def summarize(subject: Subject, found: Costs) -> Report:
     """Put the costs into a table."""
     columns = [c for kind in found for c in (kind, "CPU", "Spark")]
     rows = [
-        [step, *[cell for costs in found.values() for cell in _cells(costs[step])]]
+        [step, *[cell for costs in found.values() for cell in _cells(costs.get(step))]]
         for step in (*STEPS, PARSE)
     ]
     return Report(
@@ -131,7 +139,9 @@ def summarize(subject: Subject, found: Costs) -> Report:
     )
 
 
-def _cells(cost: Cost) -> list[str]:
+def _cells(cost: Cost | None) -> list[str]:
+    if cost is None:
+        return ["", "", ""]
     return [f"{cost.wall:.1f} s", f"{cost.cpu:.1f} s", "yes" if cost.started_spark else "no"]
 
 

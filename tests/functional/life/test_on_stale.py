@@ -24,6 +24,10 @@ FILES = {
 }
 
 
+SAID: list[str] = []
+"""What dbt's log said."""
+
+
 @pytest.fixture(scope="module")
 def skewed(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     shop = make_shop(tmp_path_factory.mktemp("skew") / "shop", FILES)
@@ -38,6 +42,7 @@ def built(shop: Shop, on_stale: str, *, revenue: bool = True, **vars: Any) -> db
     shop.write_profile(branch=branch, base="main")
 
     def meanwhile(event: Any) -> None:
+        SAID.append(event.info.msg)
         if event.info.name == "EndRunResult" or done or event.info.name != "NodeFinished":
             return
         done.append(event)
@@ -71,6 +76,8 @@ def test_warn_publishes_and_records_what_is_stale(skewed: Shop) -> None:
     assert built(skewed, "warn", revenue=False).success
     assert revenue(skewed) == 12
     assert metadata(skewed) == {"stale": "analytics.revenue (analytics.orders)"}
+    told = "since others changed what was read: analytics.revenue (analytics.orders)."
+    assert any(told in text for text in SAID)
 
 
 def test_fail_keeps_the_run_and_the_same_command_computes_what_is_stale(skewed: Shop) -> None:
@@ -83,6 +90,9 @@ def test_fail_keeps_the_run_and_the_same_command_computes_what_is_stale(skewed: 
     assert revenue(skewed) == 22
     assert nodes(skewed)["customers"].reused
     assert not nodes(skewed)["revenue"].reused
+    note = [lambda event: SAID.append(event.info.msg)]
+    assert skewed.dbt("run", "--select", "customers", callbacks=note, customers=3).success
+    assert any("Stale now: analytics.revenue. See dbt-vcs stale b_fail0." in x for x in SAID)
 
 
 def test_heal_computes_what_is_stale_and_runs_its_tests_again(skewed: Shop) -> None:

@@ -61,6 +61,7 @@ class ReadSetCheck:
 
     Attributes:
         lines: What to say about the last plan, once it has landed.
+        stale: The tables that this names as stale, `schema.identifier`.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class ReadSetCheck:
     ) -> None:
         """Without a healer, `heal` refuses what `fail` refuses."""
         self.lines: tuple[str, ...] = ()
+        self.stale: frozenset[str] = frozenset()
         self._repository = repository
         self._on_stale = on_stale
         self._healer = healer if on_stale is OnStale.HEAL else None
@@ -86,6 +88,7 @@ class ReadSetCheck:
         if own and self._on_stale is not OnStale.WARN:
             raise ConflictError(refusal(healed.plan, own, self._on_stale))
         self.lines = (*_lines(healed, stale), *healed.notes)
+        self.stale = frozenset(str(item.relation) for item in stale)
         told = {}
         if healed.tables:
             told["healed"] = ", ".join(healed.tables)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.model import Origin, Run
 from dbt.adapters.vcs.core.origins.results import Results
+from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.merges.branch_landing import Arrival, land_work
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.merges.read_set_check import ReadSetCheck
+from dbt.adapters.vcs.merges.stale_by_merge import changed_by_target, joined, newly_stale
 from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
 from dbt.adapters.vcs.project.healing.carrying import Carry, WorkspaceCarry
 from dbt.adapters.vcs.project.healing.run_healer import RunHealer
@@ -102,13 +104,26 @@ class Publication:
             self.say(line)
         if landed.before != before or before != run.fork:
             self.say(f"  {run.target} had moved in the meantime; the run was merged into it.")
-        for line in check.lines:
+        for line in (*check.lines, *self._stale(landed, check.stale)):
             self.say(f"  {line}")
         if self.publishing.export is not None:
             # Most projects do without.
             from dbt.adapters.vcs.verbs.upkeep.export import export_after
 
             export_after(repository, run.target, self.publishing.export, self.say)
+
+    def _stale(self, landed: Arrival, told: frozenset[str]) -> Iterator[str]:
+        """Yield a line about tables that the run made stale, but for those that it told."""
+        repository = self.workspace.repository
+        before, after = (
+            entries_of(repository.tree(commit)) for commit in (landed.before, landed.after)
+        )
+        also = changed_by_target(repository, landed.plan)
+        found = newly_stale(repository, before, after, also).tables
+        rest = [name for name in found if name not in told]
+        if rest:
+            target = self.line.run.target
+            yield f"Stale now: {joined(rest)}. See dbt-vcs stale {target}."
 
     def _healer(self, carry: Carry) -> RunHealer:
         repository, invocation = self.workspace.repository, self.invocation

@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.spark
 
 SCRIPT = """
-import logging, sys
+import logging, sys, threading
 from pathlib import Path
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.core.model import Field, RelationName
@@ -22,6 +22,10 @@ from dbt.adapters.vcs.engines.port import (Destination)
 repository = Path(sys.argv[1])
 engine = SparkEngine(LocalBlobs(repository), settings={"spark.master": "local[1]"})
 assert "pyspark" not in sys.modules, "nothing starts before the first session"
+# Another engine starts Spark early, in the background; the session waits for it.
+other = SparkEngine(LocalBlobs(repository), settings={"spark.master": "local[1]"})
+early = threading.Thread(target=other.prepare)
+early.start()
 session = engine.session("one")
 session.ensure_schema("analytics")
 written = session.write("select 1 a", Destination(folder="data/t/w=x"))
@@ -37,6 +41,11 @@ for text in ("select * from nowhere", "select raise_error('x')", "selec"):
     else:
         raise AssertionError(text)
 assert session.spark.sparkContext.pythonExec == sys.executable
+
+early.join()
+other.prepare()
+other.close()
+assert session.query("select count(*) from analytics.t").fetch() == [(1,)]
 
 # Whoever else uses Spark here gets a session of their own, and ours stays as it is.
 from pyspark.sql import SparkSession

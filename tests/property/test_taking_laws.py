@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.ids import Micros, TableId
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId, TableId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.origins.results import Result
@@ -251,6 +251,28 @@ def test_a_branch_that_goes_back_is_in_conflict_with_nobody() -> None:
         builder.build("main", 2)
         assert builder.merge("main", "b1")
         assert builder.rows("b1") == _bag(RECIPES[2]), takes
+
+
+def test_what_a_statement_makes_of_the_past_follows_what_the_branch_had() -> None:
+    builder = Builder(takes=True, key=())
+    builder.build("main", 1)
+    builder.build("main", 2)
+    had = builder.overlay("main").entry(NAME)
+    overlay = builder.overlay("main")
+    builder._take("main", overlay, 1, builder._known[1])
+    entry = overlay.entry(NAME)
+    assert had is not None and entry is not None
+    # A comment that dbt sets after the table.
+    taken = overlay.snapshot(SnapshotId(entry.version))
+    commented = msgspec.structs.replace(
+        taken, comment="x", parents=(entry.version,), origin=Origin(), operation="comment"
+    )
+    overlay.put_table(NAME, commented)
+    builder._land("main", overlay)
+    shown = builder.shown("main")
+    assert shown is not None
+    assert (shown.parents, shown.operation) == ((had.version,), "rebuild")
+    assert (shown.comment, builder.rows("main")) == ("x", _bag(RECIPES[1]))
 
 
 def test_a_branch_that_went_on_from_what_another_one_took_is_ahead() -> None:

@@ -41,6 +41,14 @@ _DEPTH: Final = 1_000
 """Versions up to which an ancestor is looked for."""
 
 
+_STATEMENTS: Final = 20
+"""Statements of a node that follow one whose version was taken from the past."""
+
+
+_ON_PURPOSE: Final = frozenset({"clone", "restore"})
+"""Operations that go back because somebody says so."""
+
+
 class GoneError(Exception):
     """A result's version isn't held any more, or doesn't fit the branch."""
 
@@ -112,10 +120,11 @@ def _hold(scope: Scope, id: SnapshotId) -> None:
 
 
 def settle_history(overlay: Overlay) -> None:
-    """Put a new version where an overlay would take a table back to an ancestor of its version.
+    """Put a new version where an overlay would take a table back into its past.
 
-    Going back by itself would hide from a merge that the branch had another version in between.
-    A version that says what the branch's own version says is not put at all: the same build would
+    That is to an ancestor of the branch's version, or to what a statement made of one. Going back
+    by itself would hide from a merge that the branch had another version in between. A version
+    that says what the branch's own version says is not put at all: the same build would
     make another one each time.
     """
     for name, entry in list(overlay.relations.items()):
@@ -126,14 +135,27 @@ def settle_history(overlay: Overlay) -> None:
             overlay.snapshot(before.snapshot), overlay.snapshot(entry.snapshot)
         ):
             overlay.put(name, before)
-        elif _is_ancestor(overlay, entry.snapshot, before.snapshot):
+        elif _goes_back(overlay, entry.snapshot, before.snapshot):
             version = msgspec.structs.replace(
                 overlay.snapshot(entry.snapshot),
                 parents=(before.snapshot, entry.snapshot),
                 operation="rebuild",
                 created_at=overlay.repository.clock(),
             )
+            if version.origin.derivation is None:
+                version = msgspec.structs.replace(version, parents=(before.snapshot,))
             overlay.put_table(name, version)
+
+
+def _goes_back(overlay: Overlay, id: SnapshotId, before: SnapshotId) -> bool:
+    """Return whether a version, or one that it was made from, is in the past of the branch's."""
+    line = [id]
+    while len(line) <= _STATEMENTS and (parents := _parents(overlay, line[-1])):
+        if overlay.snapshot(line[-1]).operation in _ON_PURPOSE:
+            break
+        line.append(parents[0])
+    # Most often the statement changed what the branch had, and its past need not be read.
+    return before not in line and any(_is_ancestor(overlay, item, before) for item in line)
 
 
 def _says_the_same(old: Snapshot, new: Snapshot) -> bool:

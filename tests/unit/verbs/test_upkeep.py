@@ -470,6 +470,24 @@ def test_a_result_stays_whose_rows_another_version_keeps(tables: Tables) -> None
     assert numbers(results) == [0, 2, 5]
 
 
+def test_of_results_with_one_version_the_one_in_use_stays(tables: Tables) -> None:
+    results = remembered(tables)
+    repository = tables.warehouse.repository
+    found = results.find(f"{0:064x}")
+    assert found is not None
+    later(tables, 1)
+    # Other inputs gave the same rows, which kept their version.
+    results.put(f"{5:064x}", found)
+    later(tables, 2)
+    collect(repository, author="gc")
+    assert {0, 5} <= set(numbers(results))
+    later(tables, 30)
+    results.put(f"{0:064x}", found, replace=True)
+    later(tables, 2)
+    collect(repository, author="gc")
+    assert numbers(results) == [0, 2]
+
+
 def test_a_result_keeps_nothing_from_being_collected(tables: Tables) -> None:
     remembered(tables)
     later(tables, 9)

@@ -142,6 +142,7 @@ class Reusing:
             columns = [Column(name=name, type=type, comment=note) for name, type, note in found]
             self.reuse.note(scope, key, columns=result_columns(columns))
             return found
+        self.reuse.refresh(scope.now, key.id, result)
         return [(column.name, column.type, column.comment) for column in result.columns]
 
     def deferred(self, scope: Scope, statement: Statement) -> Outcome | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.origins.results import Result, ResultColumn, Results
@@ -22,6 +24,9 @@ from dbt.adapters.vcs.reuse.taken_versions import GoneError, put_taken
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.canonical import without_margins
+
+_REFRESHED: Final = Micros(2 * 86_400_000_000)
+"""How long a result stays as it is, though it is taken: two days."""
 
 ReuseMode: TypeAlias = Literal["auto", "always", "never", "verify"]
 """Whether results are looked up: where they are repeatable, in any case, not at all, or only to
@@ -124,7 +129,15 @@ class Reuse:
             return None
         with self._lock:
             self.tally.taken.append(Taken(key.id, result))
+        self.refresh(scope.now, key.id, result)
         return outcome
+
+    def refresh(self, now: Micros, key: str, result: Result) -> None:
+        """Store a result again that is in use, so that no collection takes it for an old one."""
+        if now - max(result.made_at, result.used_at) < _REFRESHED:
+            return
+        with self._lock:
+            self.tally.pending.append((key, replace(result, used_at=now), True))
 
     def refuse(self, why: str) -> None:
         """Write down why a statement's result could not be looked up."""

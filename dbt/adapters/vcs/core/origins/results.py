@@ -50,6 +50,7 @@ class Result(Value, frozen=True, kw_only=True):
         affected: Rows that the statement wrote, if it knows.
         seconds: How long it took.
         made_at: When it was computed.
+        used_at: When it was stored again since somebody took it; 0 if never.
         node: dbt's unique id of the node, or None.
         invocation: dbt's invocation id, or None.
         branch: The branch that it was computed for; empty if none is known.
@@ -67,6 +68,7 @@ class Result(Value, frozen=True, kw_only=True):
     affected: int | None = None
     seconds: float = 0.0
     made_at: Micros = Micros(0)
+    used_at: Micros = Micros(0)
     node: str | None = None
     invocation: str | None = None
     branch: str = ""

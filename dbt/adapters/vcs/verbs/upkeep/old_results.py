@@ -23,8 +23,12 @@ def old_results(
     |--------------------------------|-----------------------------------------------------|
     | a version of a table           | its manifest or its rows are not kept               |
     | a view or a function           | its text is not kept                                |
+    | the same version once more     | it is older than the retention period, and another  |
+    |                                | result of the node has the version                  |
     | an answer, columns, "nothing"  | it is older than the retention period               |
     | one that can't be read         | it is no file of a running writer                   |
+
+    A result that is taken is stored again every other day, so one that is in use is young.
 
     Args:
         blobs: The repository's store.
@@ -35,16 +39,23 @@ def old_results(
     """
     results = Results(blobs)
 
-    def is_old(stored: StoredResult) -> bool:
-        result = results.find(stored.key)
+    stored = sorted(results.all(), key=lambda item: item.modified_at, reverse=True)
+    found = each(lambda item: results.find(item.key), stored)
+    seen: set[tuple[str | None, ...]] = set()
+    old: list[StoredResult] = []
+    for item, result in zip(stored, found, strict=True):
         if result is None:
-            return True
-        if not result.version:
-            return stored.modified_at < horizon
-        return not _is_held(result, objects, kept)
-
-    found = [stored for stored in results.all() if stored.modified_at < before]
-    return [stored for stored, old in zip(found, each(is_old, found), strict=True) if old]
+            is_old = True
+        elif not result.version:
+            is_old = item.modified_at < horizon
+        else:
+            same = (result.node, result.kind, result.target, result.version)
+            is_again = same in seen and item.modified_at < horizon
+            seen.add(same)
+            is_old = is_again or not _is_held(result, objects, kept)
+        if is_old and item.modified_at < before:
+            old.append(item)
+    return old
 
 
 def _is_held(result: Result, objects: ObjectStore, kept: Needed) -> bool:

@@ -180,13 +180,14 @@ def test_a_run_gives_up_when_the_target_moves_each_time(
         published(repository, Step("a", ("a",), f"a{next(count)}"))
 
     move()
-    tested = run_healer.RunHealer._tested
+    carry = type(run.engine).__call__
 
-    def moving(self: Any, plan: Any, overlay: Any) -> Any:
-        move()
-        return tested(self, plan, overlay)
+    def moving(self: Any, overlay: Any, origin: Any, *args: Any) -> Carried:
+        if origin.invocation == "late":
+            move()
+        return carry(self, overlay, origin, *args)
 
-    monkeypatch.setattr(run_healer.RunHealer, "_tested", moving)
+    monkeypatch.setattr(type(run.engine), "__call__", moving)
     monkeypatch.setattr("dbt.adapters.vcs.core.retry.time.sleep", lambda _: None)
     with pytest.raises(ConflictError, match="'main' moved each of 5 times"):
         run.publish(HEAL)
@@ -223,6 +224,30 @@ def test_tests_run_again_on_what_was_healed(
     run.publish(HEAL)
     assert answers == []
     assert metadata(repository) == {"healed": "s.b"}
+
+
+def test_a_test_that_stores_its_failures_is_a_step_that_is_checked(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both runs stored failures in `d`."""
+    stored = Step("d", ("b",), "failures")
+    run = waiting(repository, MADE, stored)
+    relogged(run, lambda step: replace(step, id="test.shop.t") if step.id == "model.d" else step)
+    published(repository, Step("a", ("a",), "a2"), stored)
+    carry, answers = type(run.engine).__call__, [True, False]
+
+    def answering(self: Any, overlay: Any, origin: Any, statements: Any, label: str) -> Carried:
+        inputs, rows = carry(self, overlay, origin, statements, label)
+        is_test = label.startswith("test.")
+        return Carried(inputs, ((1, True, answers.pop(0)),) if is_test else rows)
+
+    monkeypatch.setattr(type(run.engine), "__call__", answering)
+    with pytest.raises(ConflictError, match=r"test\.shop\.t fails"):
+        run.publish(HEAL)
+    run.publish(HEAL)
+    found = shown(repository)
+    assert answers == []
+    assert found["d"] == (value("failures", [found["b"]]),)
 
 
 def test_a_test_whose_tables_are_as_they_were_does_not(

@@ -43,7 +43,7 @@ class Replay(NamedTuple):
 def plan_replays(
     repository: Repository, steps: Sequence[LoggedStep], sides: RunSides
 ) -> list[Replay]:
-    """Return the steps to carry out again, in order; tests aside.
+    """Return the steps to carry out again, in order; tests that store nothing aside.
 
     | a step                                                          | again          |
     |-----------------------------------------------------------------|----------------|
@@ -93,7 +93,7 @@ class _Planner:
         forced: set[RelationName],
     ) -> None:
         self._repository = repository
-        self._steps = [step for step in steps if not step.is_test]
+        self._steps = [step for step in steps if step.writes]
         self._base, self._ours, self._merged = sides
         self._forced = forced
         self._remade: set[RelationName] = set()

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.core.model import Commit, Input, Origin, RelationName
+from dbt.adapters.vcs.core.model import Commit, Input, NodeRun, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
@@ -85,27 +85,38 @@ class RunHealer:
         made = {name for replay in replays for name in replay.step.writes}
         if any(clash.name not in made for clash in plan.combination.clashes):
             return Healed(plan)
-        overlay = self._overlay(plan, made)
-        others: list[RecordedTable] = []
-        notes: tuple[str, ...] = ()
-        if not replays:
-            others, notes = self._others(plan)
+        others, notes = ([], ()) if replays else self._others(plan)
         if replays or others:
             self._count(plan)
-        for replay in replays:
-            self._again(plan, overlay, replay)
-        for table in others:
-            origin = msgspec.structs.replace(self._origin, node=table.node)
-            self._carried(plan, overlay, origin, table.statements, table.node or str(table.name))
-        seen = self._tested(plan, overlay)
+        overlay = self._overlay(plan, made)
+        seen = {replay.step.id: self._again(plan, overlay, replay) for replay in replays}
+        self._make(plan, overlay, others)
+        self._test(plan, overlay, seen)
+        if not (seen or others):
+            return Healed(plan, notes=notes)
         settle_history(overlay)
-        tables = [str(name) for replay in replays for name in sorted(replay.step.writes)]
         return Healed(
             _with(plan, overlay, seen),
-            tuple(dict.fromkeys(tables)),
+            _relations(replays),
             tuple(str(table.name) for table in others),
             notes,
         )
+
+    def _make(self, plan: MergePlan, overlay: Overlay, tables: Sequence[RecordedTable]) -> None:
+        """Make tables of others again."""
+        for table in tables:
+            origin = msgspec.structs.replace(self._origin, node=table.node)
+            self._carried(plan, overlay, origin, table.statements, table.node or str(table.name))
+
+    def _test(self, plan: MergePlan, overlay: Overlay, seen: dict[str, tuple[Input, ...]]) -> None:
+        """Run tests that saw other versions, and add what they see now to `seen`, by id."""
+        for step in self._steps:
+            if step.is_test and step.id not in seen and self._saw_others(step, overlay):
+                again = Replay(step, step.why_not_again())
+                seen[step.id] = self._again(plan, overlay, again)
+
+    def _saw_others(self, step: LoggedStep, overlay: Overlay) -> bool:
+        return bool(moved_inputs(self._repository, step.reads, overlay.entry))
 
     def _sides(self, plan: MergePlan) -> RunSides:
         ours = self._repository.tree(plan.target.head)
@@ -138,14 +149,22 @@ class RunHealer:
                 "was computed again."
             )
 
-    def _again(self, plan: MergePlan, overlay: Overlay, replay: Replay) -> None:
-        step, why_not = replay
+    def _again(self, plan: MergePlan, overlay: Overlay, replay: Replay) -> tuple[Input, ...]:
+        """Carry a step out again, and return what it read.
+
+        Raises:
+            ConflictError: That can't be done, or it is a test and fails.
+        """
+        (step, why_not), target = replay, plan.target.name
         if why_not is not None:
             raise ConflictError(
-                f"{step.id} read or changed what {plan.target.name!r} shows in another version "
-                f"now, and can't be carried out again by itself: {why_not} (on_stale: heal)."
+                f"{step.id} read or changed what {target!r} shows in another version now, and "
+                f"can't be carried out again by itself: {why_not} (on_stale: heal)."
             )
-        self._carried(plan, overlay, step.origin, step.statements, step.id)
+        inputs, rows = self._carried(plan, overlay, step.origin, step.statements, step.id)
+        if step.is_test and self._fails(step.id) and is_failure(rows):
+            raise ConflictError(f"{step.id} fails on what {target!r} would show (on_stale: heal).")
+        return inputs
 
     def _others(self, plan: MergePlan) -> tuple[list[RecordedTable], tuple[str, ...]]:
         """Return the tables of others to make again, all that the run makes stale or none.
@@ -197,30 +216,6 @@ class RunHealer:
                 break
             yield commit
 
-    def _tested(self, plan: MergePlan, overlay: Overlay) -> dict[str, tuple[Input, ...]]:
-        """Run the tests that saw other versions, and return what they saw now, by id.
-
-        Raises:
-            ConflictError: One fails.
-        """
-        seen = {}
-        for step in self._steps:
-            if not (step.is_test and moved_inputs(self._repository, step.reads, overlay.entry)):
-                continue
-            why_not = step.why_not_again()
-            if why_not is not None:
-                raise ConflictError(
-                    f"{step.id} saw other versions than {plan.target.name!r} would show, and "
-                    f"can't be run again by itself: {why_not} (on_stale: heal)."
-                )
-            inputs, rows = self._carried(plan, overlay, step.origin, step.statements, step.id)
-            if self._fails(step.id) and is_failure(rows):
-                raise ConflictError(
-                    f"{step.id} fails on what {plan.target.name!r} would show (on_stale: heal)."
-                )
-            seen[step.id] = inputs
-        return seen
-
     def _carried(
         self,
         plan: MergePlan,
@@ -243,15 +238,30 @@ def is_failure(rows: Sequence[Sequence[Any]]) -> bool:
     return any(str(row[2]).lower() in ("true", "1") for row in rows if len(row) > 2)
 
 
+def _relations(replays: Sequence[Replay]) -> tuple[str, ...]:
+    """Return the relations of steps, each once, in order."""
+    names = [str(name) for replay in replays for name in sorted(replay.step.writes)]
+    return tuple(dict.fromkeys(names))
+
+
 def _with(plan: MergePlan, overlay: Overlay, seen: Mapping[str, tuple[Input, ...]]) -> MergePlan:
-    """Return a plan that lands what an overlay shows, with what tests saw on it."""
+    """Return a plan that lands what an overlay shows, with what its nodes found on it."""
     assert plan.combination is not None
     work, record = plan.work, plan.work.record
-    if record is not None and seen:
+    if record is not None:
         nodes = tuple(
-            msgspec.structs.replace(node, inputs=seen.get(node.id, node.inputs))
+            _noted(node, overlay, seen[node.id]) if node.id in seen else node
             for node in record.nodes
         )
         work = replace(work, record=msgspec.structs.replace(record, nodes=nodes))
     combination = replace(plan.combination, changes=overlay.changes, clashes=())
     return replace(plan, work=work, how="merge", combination=combination)
+
+
+def _noted(node: NodeRun, overlay: Overlay, inputs: tuple[Input, ...]) -> NodeRun:
+    """Return the record of a node that was carried out again."""
+    if node.inputs:
+        return msgspec.structs.replace(node, inputs=inputs)
+    entry = overlay.entry(relation_of(node.relation)) if node.relation else None
+    rows = overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else node.rows
+    return msgspec.structs.replace(node, rows=rows)

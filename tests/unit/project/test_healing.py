@@ -170,6 +170,20 @@ def test_what_a_run_built_and_found_as_it_should_be_counts(repository: Repositor
     assert {**shown(repository), "a": ()} == {**before, "a": ()}, "neither b nor c is made again"
 
 
+def test_only_one_run_counts_as_earlier_than_what_was_there(repository: Repository) -> None:
+    """The first of them came before what the second one began on."""
+    first = waiting(repository, Step("a", ("a",), "a2"))
+    published(repository, MADE)
+    second = waiting(repository, Step("c", ("c",), "c2"), id="second")
+    first.publish(HEAL)
+    assert metadata(repository) == {"healed_later_runs": "s.b"}
+    published(repository, Step("d", ("c",), "d2"))
+    before = shown(repository)
+    second.publish(HEAL)
+    assert {**shown(repository), "c": ()} == {**before, "c": ()}
+    assert metadata(repository) == {"stale": "s.d (s.c)"}
+
+
 def test_a_run_gives_up_when_the_target_moves_each_time(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

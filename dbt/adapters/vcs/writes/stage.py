@@ -26,24 +26,26 @@ class Stage:
 
     Columns are `__vcs_action`, `__vcs_file`, `__vcs_pos`, `__vcs_matched` (NULL except for a
     merge), then `__vcs_old_0`... and `__vcs_new_0`... in the order and types of the table's
-    columns.
+    columns. A column that keeps its values has them once, as the old ones.
 
     Attributes:
         table: The table's columns.
         files: Paths relative to the repository.
         rows: Rows in the files.
         bytes: Size of the files.
+        changing: Places of the columns that may get other values; None means all.
     """
 
     table: Schema
     files: tuple[str, ...]
     rows: int
     bytes: int
+    changing: frozenset[int] | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """The columns."""
-        return stage_fields(self.table)
+        return stage_fields(self.table, self.changing)
 
     @property
     def old(self) -> list[str]:
@@ -53,18 +55,31 @@ class Stage:
     @property
     def new(self) -> list[str]:
         """Names of the columns with the values after."""
-        return [f"{_NEW}{place}" for place in range(len(self.table.fields))]
+        return [
+            f"{_OLD if self.changing is not None and place not in self.changing else _NEW}{place}"
+            for place in range(len(self.table.fields))
+        ]
+
+    @property
+    def pairs(self) -> list[tuple[str, str, Field]]:
+        """Names of the columns with the values before and after that may differ, and whose."""
+        named = zip(self.old, self.new, self.table.fields, strict=True)
+        return [(old, new, field) for old, new, field in named if old != new]
 
 
-def stage_fields(table: Schema) -> tuple[Field, ...]:
-    """Return the columns of a stage for a table."""
+def stage_fields(table: Schema, changing: frozenset[int] | None = None) -> tuple[Field, ...]:
+    """Return the columns of a stage for a table; `changing` as for `Stage`."""
     types = {
         ACTION: "string",
         FILE_COLUMN: "string",
         POSITION_COLUMN: "bigint",
         MATCHED: "boolean",
         **{f"{_OLD}{place}": unlimited(field.type) for place, field in enumerate(table.fields)},
-        **{f"{_NEW}{place}": field.type for place, field in enumerate(table.fields)},
+        **{
+            f"{_NEW}{place}": field.type
+            for place, field in enumerate(table.fields)
+            if changing is None or place in changing
+        },
     }
     return tuple(Field(id=name, name=name, type=type_) for name, type_ in types.items())
 
@@ -77,6 +92,7 @@ def staged(
     query: str,
     *,
     analysing: Analysing,
+    changing: frozenset[int] | None = None,
 ) -> Iterator[Stage]:
     """Compute a statement's changes; the files are there within the block.
 
@@ -89,13 +105,15 @@ def staged(
         snapshot: The table.
         query: Returns the columns of a stage, by position, in any types.
         analysing: As for `Writer.insert`.
+        changing: As for `Stage`.
 
     Raises:
         EngineError: The query fails, or a value doesn't fit its column.
     """
-    fields = stage_fields(snapshot.schema)
-    own = len(snapshot.schema.fields)
-    names = [field.name for field in (*fields[:-own], *snapshot.schema.fields)]
+    fields = stage_fields(snapshot.schema, changing)
+    own = snapshot.schema.fields
+    new = [field for n, field in enumerate(own) if changing is None or n in changing]
+    names = [field.name for field in (*fields[: len(fields) - len(new)], *new)]
     written = scope.session.insert(
         lambda stage: f"insert into {stage} {query}",
         Destination(folder=folder_of(snapshot.table), ids=[field.id for field in fields]),
@@ -113,6 +131,7 @@ def staged(
             files=written.files,
             rows=sum(block.rows for block in blocks),
             bytes=sum(block.bytes for block in blocks),
+            changing=changing,
         )
     finally:
         for path in written.files:

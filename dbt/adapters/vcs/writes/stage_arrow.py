@@ -103,9 +103,10 @@ class SmallChanges:
 
     @cached_property
     def _updates_that_change(self) -> pa.Table:
-        rows, stage = self._updates, self._stage
-        old, new = ([rows.column(name) for name in names] for names in (stage.old, stage.new))
-        return rows.filter(pa.array(~equal_rows(old, new, rows.num_rows)))
+        rows, pairs = self._updates, self._stage.pairs
+        old = [rows.column(name) for name, _, _ in pairs]
+        new = [rows.column(name) for _, name, _ in pairs]
+        return _filtered(rows, pa.array(~equal_rows(old, new, rows.num_rows)))
 
     @property
     def _coming(self) -> list[pa.Table]:
@@ -116,7 +117,8 @@ class SmallChanges:
         return pa.concat_tables([self._updates_that_change, self._deletes])
 
     def _of(self, action: str) -> pa.Table:
-        return self._rows.filter(pc.fill_null(pc.equal(self._rows.column(ACTION), action), False))
+        is_meant = pc.fill_null(pc.equal(self._rows.column(ACTION), action), False)
+        return _filtered(self._rows, is_meant)
 
     def _renamed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         """Return the values before or after as rows of the table, named by field id."""
@@ -141,7 +143,8 @@ class SmallChanges:
         if not choice.holed:
             return ()
         rows = self._going
-        rows = rows.filter(pc.is_in(rows.column(FILE_COLUMN), pa.array(sorted(choice.holed))))
+        holed = pa.array(sorted(choice.holed))
+        rows = _filtered(rows, pc.is_in(rows.column(FILE_COLUMN), holed))
         images = self._renamed(rows, self._stage.old)
         columns = [rows.column(name) for name in _PLACE]
         table = pa.table([*columns, *images.columns], names=[*_PLACE, *images.column_names])
@@ -154,7 +157,12 @@ def _read(blobs: Blobs, stage: Stage) -> pa.Table:
     files = Files(blobs)
     for path in stage.files:
         tables.append(files.columns(path, stage.fields).cast(schema))
-    return pa.concat_tables(tables).combine_chunks()
+    return pa.concat_tables(tables)
+
+
+def _filtered(rows: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Return the rows for which a mask is true; a copy only if some are left out."""
+    return rows if pc.all(mask).as_py() else rows.filter(mask)
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:

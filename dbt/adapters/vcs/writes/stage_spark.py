@@ -116,12 +116,10 @@ class LargeChanges:
     @property
     def _changes(self) -> str:
         """SQL: the row is updated, and some value changes."""
-        stage = self._stage
         changed = " or ".join(
-            differs(old, new, field.type)
-            for old, new, field in zip(stage.old, stage.new, stage.table.fields, strict=True)
+            differs(old, new, field.type) for old, new, field in self._stage.pairs
         )
-        return f"({ACTION} = 'update' and ({changed}))"
+        return f"({ACTION} = 'update' and ({changed or 'false'}))"
 
     def _renamed(self, names: Sequence[str], ids: Sequence[str]) -> str:
         columns = ", ".join(f"{name} as {quoted(id)}" for name, id in zip(names, ids, strict=True))

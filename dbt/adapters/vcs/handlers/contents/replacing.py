@@ -35,7 +35,7 @@ def without_rows(
     target = target_of(scope, name)
     _check(scope, target, statement, condition, written)
     blocks = matching(target.blocks, target.snapshot.schema, statement.conjuncts())
-    return carried_out(scope, target, statement, blocks).segments
+    return carried_out(scope, target, statement, blocks, sets=()).segments
 
 
 def _check(

@@ -43,7 +43,7 @@ def update(scope: Scope, statement: Update) -> Outcome:
     keys = set(target.snapshot.primary_key)
     schema = target.snapshot.schema
     set_ = {found.id for item in statement.assignments if (found := schema.find(item.column))}
-    result = carried_out(scope, target, statement, blocks, updates_only=set_)
+    result = carried_out(scope, target, statement, blocks, sets=set_)
     return _outcome(scope, target, result, "update", keeps_keys=keys.isdisjoint(set_))
 
 
@@ -60,7 +60,7 @@ def delete(scope: Scope, statement: Delete) -> Outcome:
         result = Rewritten((), target.snapshot.rows, bool(target.blocks))
     else:
         blocks = pruning.matching(target.blocks, target.snapshot.schema, statement.conjuncts())
-        result = carried_out(scope, target, statement, blocks)
+        result = carried_out(scope, target, statement, blocks, sets=())
     return _outcome(scope, target, result, "delete", keeps_keys=True)
 
 
@@ -97,7 +97,7 @@ def carried_out(
     source_columns: Sequence[str] = (),
     key: Sequence[int] | None = None,
     *,
-    updates_only: Collection[str] = (),
+    sets: Collection[str] | None = None,
 ) -> Rewritten:
     """Compute what a statement does to some blocks of a table, and write the result.
 
@@ -108,14 +108,18 @@ def carried_out(
         blocks: The blocks in which rows may change.
         source_columns: The columns of a merge's source.
         key: As for `rewritten`.
-        updates_only: As for `rewritten`.
+        sets: The columns that may get other values, by field id, if no row is new; None for a
+            merge.
     """
-    columns = [TargetColumn(f.name, f.default, f.type) for f in target.snapshot.schema.fields]
+    fields = target.snapshot.schema.fields
+    columns = [TargetColumn(f.name, f.default, f.type) for f in fields]
     located = target.located(scope.session, blocks)
     query = statement.staged(located, columns, source_columns)
     names = [ACTION, FILE_COLUMN, POSITION_COLUMN]
     names.append(MATCHED if isinstance(statement, Merge) else f"cast(null as boolean) {MATCHED}")
-    names += (f"__{side}_{n}" for side in ("old", "new") for n in range(len(columns)))
+    changing = frozenset(n for n, f in enumerate(fields) if sets is None or f.id in sets)
+    names += (f"__old_{n}" for n in range(len(fields)))
+    names += (f"__new_{n}" for n in sorted(changing))
     query = f"select {', '.join(names)} from (\n{query}\n)"
     with staged(
         scope,
@@ -123,8 +127,9 @@ def carried_out(
         target.snapshot,
         query,
         analysing=lambda: reading(scope, statement),
+        changing=changing,
     ) as stage:
-        return rewritten(scope, target, stage, key=key, updates_only=updates_only)
+        return rewritten(scope, target, stage, key=key, updates_only=sets or ())
 
 
 def reading(scope: Scope, statement: Update | Delete | Merge) -> AbstractContextManager[None]:

@@ -34,8 +34,9 @@ PIECES = st.sampled_from(
         ),
     ]
 )
+# A minus in front of a comment's two would be part of it.
 SPACES = st.sampled_from(
-    [" ", "\n", "\t", " \r\n", "-- c ' \n", "/* c ' */", "/*+ h */", "/* /* */ */"]
+    [" ", "\n", "\t", " \r\n", " -- c ' \n", "/* c ' */", "/*+ h */", "/* /* */ */"]
 )
 TEXTS = st.lists(PIECES, min_size=1, max_size=8)
 

@@ -26,7 +26,7 @@ enable_test_caching()
 SPARK_SETTINGS = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": "3g",
 }
 
 # A check has to come out the same twice; HYPOTHESIS_PROFILE=nightly looks at other examples each

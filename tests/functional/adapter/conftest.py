@@ -74,7 +74,7 @@ def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory, publish: str) -
         "threads": 4,
         "spark_config": {
             "spark.master": "local[2]",
-            "spark.driver.memory": "2g",
+            "spark.driver.memory": "3g",
             "spark.sql.shuffle.partitions": 2,
         },
     }

@@ -126,11 +126,6 @@ def installed_defaults() -> dict[str, str]:
     return {match[1]: match[2] for match in map(_LINE.fullmatch, text.splitlines()) if match}
 
 
-def _packages(name: str) -> list[str]:
-    found = find_spec(name)
-    return [] if found is None else list(found.submodule_search_locations or ())
-
-
 def user_name() -> str:
     """Return who carries out statements, for those that ask."""
     try:

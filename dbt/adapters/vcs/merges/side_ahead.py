@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.history.graph import ancestors
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.rows.compare.row_bases import taken_from
@@ -35,17 +36,13 @@ def _shown(objects: ObjectStore, id: SnapshotId) -> set[SnapshotId]:
 
 
 def _past(objects: ObjectStore, tip: SnapshotId) -> Iterator[SnapshotId]:
-    """Yield a version and all that it came from, what was taken included."""
-    seen: set[SnapshotId] = set()
-    todo = [tip]
-    while todo:
-        id = todo.pop()
-        if id in seen:
-            continue
-        seen.add(id)
-        yield id
+    """Return a version and all that it came from, what was taken included."""
+
+    def parents(id: SnapshotId) -> tuple[SnapshotId, ...]:
         try:
-            todo += objects.snapshot(id).parents
+            return objects.snapshot(id).parents
         except DamagedError:
             # What is older than that is not looked for.
-            continue
+            return ()
+
+    return ancestors([tip], parents)

@@ -162,7 +162,7 @@ def _read(blobs: Blobs, stage: Stage) -> pa.Table:
 
 def _filtered(rows: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Return the rows for which a mask is true; a copy only if some are left out."""
-    return rows if pc.all(mask).as_py() else rows.filter(mask)
+    return rows if pc.all(mask, skip_nulls=False).as_py() else rows.filter(mask)
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:

@@ -26,6 +26,8 @@ assert "pyspark" not in sys.modules, "nothing starts before the first session"
 other = SparkEngine(LocalBlobs(repository), settings={"spark.master": "local[1]"})
 early = threading.Thread(target=other.prepare)
 early.start()
+if sys.argv[2] == "after":
+    early.join()
 session = engine.session("one")
 session.ensure_schema("analytics")
 written = session.write("select 1 a", Destination(folder="data/t/w=x"))
@@ -71,11 +73,12 @@ def run(script: str, cwd: Path, *arguments: str, **env: str) -> subprocess.Compl
     )
 
 
-def test_quiet_and_clean(tmp_path: Path) -> None:
+@pytest.mark.parametrize("when", ["meanwhile", "after"])
+def test_quiet_and_clean(tmp_path: Path, when: str) -> None:
     here, temporary, repository = (tmp_path / name for name in ("cwd", "tmp", "repo"))
     here.mkdir()
     temporary.mkdir()
-    done = run(SCRIPT, here, str(repository), TMPDIR=str(temporary))
+    done = run(SCRIPT, here, str(repository), when, TMPDIR=str(temporary))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(here.iterdir()) == [], "no metastore_db, derby.log or spark-warehouse"
     assert [path.name for path in temporary.iterdir() if path.name.startswith("dbt-vcs")] == []

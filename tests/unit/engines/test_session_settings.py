@@ -11,14 +11,14 @@ from dbt.adapters.vcs.engines.dataframes.session_settings import (
 
 def test_the_user_wins_over_every_default() -> None:
     user = {"spark.ui.enabled": "true", "spark.sql.session.timeZone": "Europe/Berlin"}
-    settings = process_settings(user, "/w")
+    settings = process_settings(user)
     assert settings["spark.ui.enabled"] == "true"
     assert settings["spark.sql.session.timeZone"] == "Europe/Berlin"
     assert settings["spark.master"] == "local[*]"
 
 
 def test_a_cluster_keeps_its_own_host_and_memory() -> None:
-    settings = process_settings({"spark.master": "spark://host:7077"}, "/w")
+    settings = process_settings({"spark.master": "spark://host:7077"})
     assert "spark.driver.host" not in settings
     assert "spark.driver.memory" not in settings
     assert "spark.sql.shuffle.partitions" not in settings
@@ -33,31 +33,31 @@ def test_shuffle_partitions_follow_the_cores(master: str, partitions: str) -> No
 
 
 def test_driver_memory_is_a_sensible_share() -> None:
-    memory = process_settings({}, "/w")["spark.driver.memory"]
+    memory = process_settings({})["spark.driver.memory"]
     assert 1024 <= int(memory.removesuffix("m")) <= 8 * 1024
 
 
 def test_a_process_without_pages_forgets_past_statements_early() -> None:
     key = "spark.sql.ui.retainedExecutions"
-    assert int(process_settings({}, "/w")[key]) < 100
-    assert key not in process_settings({"spark.ui.enabled": "true"}, "/w")
-    assert process_settings({key: "500"}, "/w")[key] == "500"
+    assert int(process_settings({})[key]) < 100
+    assert key not in process_settings({"spark.ui.enabled": "true"})
+    assert process_settings({key: "500"})[key] == "500"
 
 
 def test_one_garbage_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     key = "spark.driver.defaultJavaOptions"
     for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"):
         monkeypatch.delenv(name, raising=False)
-    assert process_settings({}, "/w")[key] == "-XX:+UseParallelGC"
-    assert key not in process_settings({"spark.driver.extraJavaOptions": "-XX:+UseG1GC"}, "/w")
-    assert key not in process_settings({"spark.master": "yarn"}, "/w")
+    assert process_settings({})[key] == "-XX:+UseParallelGC"
+    assert key not in process_settings({"spark.driver.extraJavaOptions": "-XX:+UseG1GC"})
+    assert key not in process_settings({"spark.master": "yarn"})
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xss4m -XX:+UseSerialGC")
-    assert key not in process_settings({}, "/w")
+    assert key not in process_settings({})
 
 
 def test_another_catalog_is_refused() -> None:
     with pytest.raises(InputError, match="catalogImplementation is 'hive'"):
-        process_settings({"spark.sql.catalogImplementation": "hive"}, "/w")
+        process_settings({"spark.sql.catalogImplementation": "hive"})
 
 
 def test_a_session_takes_sql_and_hadoop_settings_and_credentials() -> None:

@@ -39,7 +39,7 @@ _REMEMBERED: Final = {
 }
 
 
-def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
+def process_settings(user: Mapping[str, str]) -> dict[str, str]:
     """Return the settings for starting a Spark process; the user's take precedence.
 
     Raises:
@@ -59,7 +59,6 @@ def process_settings(user: Mapping[str, str], warehouse: str) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         f"spark.hadoop.{VERIFY_PAGES}": "true",
-        "spark.sql.warehouse.dir": warehouse,
     }
     if user.get("spark.ui.enabled", "false").lower() != "true":
         settings |= _REMEMBERED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
@@ -30,6 +32,7 @@ _NOISE: Final = re.compile(
 _CATALOG: Final = "spark.sql.catalogImplementation"
 _ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark's loggers that print every exception, stack included, before it is raised."""
+_WAREHOUSE: Final = "spark.sql.warehouse.dir"
 
 
 def spark_context(settings: Mapping[str, str]) -> SparkContext:
@@ -133,6 +136,7 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
     from pyspark.java_gateway import launch_gateway
     from pyspark.logger import PySparkLogger
 
+    settings = {_WAREHOUSE: _warehouse(), **settings}
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     shown = SparkConf(loadDefaults=False).setAll(list(without_secrets(settings).items()))
     quiet = settings.get("spark.log.level") == "ERROR"
@@ -156,6 +160,18 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
     if is_local(settings.get("spark.master", "")) and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
     return context
+
+
+@cache
+def _warehouse() -> str:
+    """Return the folder of the tables of whoever else uses Spark in this process.
+
+    It is there as long as the process is, since Spark creates it again whenever a session
+    without a folder of its own needs one, whichever engine started Spark.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    return folder.name
 
 
 def _refusal(error: BaseException, said: IO[bytes]) -> str:

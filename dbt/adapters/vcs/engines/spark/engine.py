@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -82,10 +81,8 @@ class SparkEngine:
         """Start Spark's process unless it runs, and let it load what a first query needs."""
         if self._given is not None or is_running():
             return
-        with tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True) as folder:
-            context = self._context(folder)
-            # Its catalog is of nobody's use after that.
-            private_root(context, {}).sql("select 1").collect()
+        # Its catalog is of nobody's use after that.
+        private_root(self._context(), {}).sql("select 1").collect()
 
     def session(self, label: str) -> SparkView:
         """Return a new view for one thread; starts Spark if it isn't running."""
@@ -127,9 +124,8 @@ class SparkEngine:
             else:
                 place = hadoop_root(self._blobs.uri, self._storage_options)
                 storage = storage_settings(place, self._storage_options, os.environ)
-                context = self._context(catalog.warehouse)
                 self._root = private_root(
-                    context, session_settings(self._settings, storage, catalog.warehouse)
+                    self._context(), session_settings(self._settings, storage, catalog.warehouse)
                 )
                 self._check_shared(self._root, root)
                 # Tables that a Python model saves without a schema would go there.
@@ -137,10 +133,10 @@ class SparkEngine:
             self._catalog = catalog
         return self._catalog, self._root
 
-    def _context(self, warehouse: str) -> SparkContext:
+    def _context(self) -> SparkContext:
         place = hadoop_root(self._blobs.uri, self._storage_options)
         settings = with_connector(self._settings, place, spark_jars(os.environ))
-        return spark_context(process_settings(settings, warehouse))
+        return spark_context(process_settings(settings))
 
     def _check_shared(self, spark: SparkSession, root: Callable[[], str]) -> None:
         """Require that the executors see a repository that is in a local folder."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt.adapters.factory import reset_adapters
 
-from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
-from dbt.adapters.vcs.reuse.reuser import ReuseMode
-
+from .audit import COMPARED, verifying
 from .part import is_in_part
 
 pytest.register_assert_rewrite("dbt.tests")
@@ -32,19 +31,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.conformance)
 
 
+IS_AUDIT = os.environ.get("VCS_REUSE") == "verify"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def audited() -> Iterator[None]:
     """With VCS_REUSE=verify, compute everything and compare it with what is remembered."""
-    with pytest.MonkeyPatch.context() as patch:
-        if os.environ.get("VCS_REUSE") == "verify":
-            decided = ReuseModes._mode
-
-            def verifying(self: ReuseModes, node: Any, name: str) -> tuple[ReuseMode, str | None]:
-                mode, refusal = decided(self, node, name)
-                return ("verify", "verifying") if mode == "auto" else (mode, refusal)
-
-            patch.setattr(ReuseModes, "_mode", verifying)
+    with verifying() if IS_AUDIT else nullcontext():
         yield
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Let an audit fail that had nothing to compare."""
+    if IS_AUDIT and not exitstatus and not (COMPARED["tables"] and COMPARED["answers"]):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how much an audit compared."""
+    if IS_AUDIT:
+        terminalreporter.write_line(
+            f"Computed and compared with what was remembered: {COMPARED['tables']} tables, "
+            f"{COMPARED['answers']} answers."
+        )
 
 
 @pytest.fixture(scope="class", autouse=True)

@@ -129,6 +129,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     "rows": (
         {
             "equality",
+            "file_numbers",
             "limits",
             "manifests",
             "partition_values",

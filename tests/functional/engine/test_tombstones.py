@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.dataframes import deleted_places, deletions
 from dbt.adapters.vcs.engines.port import Destination, Written
+from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows import deletion_bitmap
 from dbt.adapters.vcs.rows.files.block_reader import Files
@@ -27,17 +28,22 @@ pytestmark = pytest.mark.spark
 BOTH_ENGINES = True
 
 
-@pytest.fixture(autouse=True, params=["marked", "written", "read"])
+@pytest.fixture(autouse=True, params=["marked", "numbered", "written", "read"])
 def places_of_deleted_rows(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> str:
-    """Mark the deleted rows in a bitmap, write them into the queries, or have Spark read them."""
-    if request.param == "marked" and method == "connect":
+    """Mark the deleted rows in a bitmap, write them into the queries, or have Spark read them.
+
+    Spark joins on a row's number, or on its file and position.
+    """
+    if request.param in ("marked", "numbered") and method == "connect":
         pytest.skip("a server asks the store for the times of files, so they can't be set")
     if request.param != "marked":
         monkeypatch.setattr(deleted_places, "_MAX_MARKED", -1)
-    if request.param == "read":
+    if request.param in ("numbered", "read"):
         monkeypatch.setattr(deleted_places, "_MAX_WRITTEN", -1)
+    if request.param in ("written", "read"):
+        monkeypatch.setattr(CatalogRelations, "sets_times", lambda self, layout: False)
     return str(request.param)
 
 
@@ -110,7 +116,8 @@ def test_a_few_whole_files_are_read_with_those_that_lack_rows(
     assert len(places(bench, mount)) == len(kept)
     name = bench.session.mount_physical(mount)
     [(plan,)] = bench.rows(f"explain select a from {name}")
-    assert plan.count("FileScan") == {"marked": 1, "written": 1, "read": 2}[places_of_deleted_rows]
+    scans = {"marked": 1, "numbered": 2, "written": 1, "read": 2}
+    assert plan.count("FileScan") == scans[places_of_deleted_rows]
 
 
 def test_only_targets_that_a_tombstone_lists_count(bench: Bench) -> None:
@@ -204,11 +211,18 @@ def test_more_targets_than_a_text_lists_one_by_one(bench: Bench) -> None:
     assert left(bench, mount, "count(*), min(a), count(distinct p)") == [(250, 250, 250)]
 
 
-@pytest.mark.parametrize("places_of_deleted_rows", ["read"], indirect=True)
 @pytest.mark.parametrize(
-    ("most_met", "most_sent"),
-    [(10_000, 200), (400, 200), (1, 200), (1, 0)],
-    ids=["wide", "narrow", "named", "not sent to every task"],
+    ("places_of_deleted_rows", "most_met", "most_sent"),
+    [
+        ("read", 10_000, 200),
+        ("read", 400, 200),
+        ("read", 1, 200),
+        ("read", 1, -1),
+        ("numbered", 1, 200),
+        ("numbered", 1, -1),
+    ],
+    indirect=["places_of_deleted_rows"],
+    ids=["wide", "narrow", "named", "not sent to every task", "by number", "merged by number"],
 )
 def test_neighbours_in_a_bucket_are_told_apart(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, most_met: int, most_sent: int
@@ -222,6 +236,8 @@ def test_neighbours_in_a_bucket_are_told_apart(
     mount = mounted(bench, files, schema_of(writes[0]), stones)
     kept = [1_000 * n + row for n, rows in gone.items() for row in range(200) if row not in rows]
     assert sorted(row[0] for row in left(bench, mount, "a")) == kept
+    [(plan,)] = bench.rows(f"explain select a from {bench.session.mount_physical(mount)}")
+    assert ("SortMergeJoin" in plan) == (most_sent < 0)
 
 
 def test_predicates_and_columns_reach_the_scan(
@@ -245,8 +261,11 @@ def test_predicates_and_columns_reach_the_scan(
         return
     [keys] = re.findall(r"BroadcastHashJoin (\[.*?\], \[.*?\]), LeftAnti, BuildRight", plan)
     one_number = "[shiftright(_extract_row_index, 6)], [shiftright(__vcs_pos, 6)]"
+    if places_of_deleted_rows == "numbered":
+        mtime = "unix_micros(_extract_file_modification_time)"
+        one_number = f"[shiftright(({mtime} + _extract_row_index), 6)], [word]"
     assert re.sub(r"#\d+L?", "", keys) == one_number
-    scans = {"written": 2, "read": 3}
+    scans = {"numbered": 3, "written": 2, "read": 3}
     assert plan.count("FileScan") == scans[places_of_deleted_rows]
 
 
@@ -304,6 +323,9 @@ def test_a_tombstone_beyond_the_end_of_its_file_is_told(
     )
     if places_of_deleted_rows == "marked":
         with pytest.raises(DamagedError, match=r"deletes row 3 of .*, which has 3 rows"):
+            left(bench, mount)
+    elif places_of_deleted_rows == "numbered":
+        with pytest.raises(EngineError, match="deletes a row that isn't in its file"):
             left(bench, mount)
     else:
         assert len(left(bench, mount)) == 6

@@ -13,12 +13,12 @@ from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.rows import deletion_bitmap as module
 from dbt.adapters.vcs.rows.deletion_bitmap import (
     CHUNK_BITS,
-    UNIT,
     WORD_BITS,
     DeletionBitmap,
     deletion_bitmap,
     text_size,
 )
+from dbt.adapters.vcs.rows.file_numbers import UNIT, FileNumbers
 
 SIZES = st.integers(1, 3_000)
 
@@ -47,24 +47,26 @@ def test_a_row_is_marked_just_if_it_was_deleted(
     made: tuple[dict[str, int], dict[str, set[int]]], in_chunks: bool
 ) -> None:
     rows, deleted = made
+    files = FileNumbers.of(rows)
     with mock.patch.object(module, "_MAX_WORDS", 0 if in_chunks else 1_000):
         bitmap = deletion_bitmap(
-            rows, {file: np.array(sorted(found), np.int64) for file, found in deleted.items()}
+            files, {file: np.array(sorted(found), np.int64) for file, found in deleted.items()}
         )
     assert (bitmap.chunks is not None) == in_chunks
     numbers = []
     for file, size in rows.items():
-        assert bitmap.first[file] % UNIT == 0
+        assert files.first[file] % UNIT == 0
         for position in range(size):
-            number = bitmap.first[file] + position
+            number = files.first[file] + position
             numbers.append(number)
             assert is_marked(bitmap, number) == (position in deleted.get(file, ()))
     assert len(set(numbers)) == len(numbers)
+    assert max(numbers) < files.end
 
 
 def test_few_deleted_rows_of_many_need_few_words() -> None:
     deleted = np.array([5, 700_000], np.int64)
-    bitmap = deletion_bitmap({"f": 10_000_000}, {"f": deleted})
+    bitmap = deletion_bitmap(FileNumbers.of({"f": 10_000_000}), {"f": deleted})
     assert bitmap.chunks is not None
     assert len(bitmap.chunks) == -(-10_000_000 // 512)
     assert len(bitmap.words) == 3 * 8
@@ -73,7 +75,7 @@ def test_few_deleted_rows_of_many_need_few_words() -> None:
 @pytest.mark.parametrize("position", [-1, 3, 5_000])
 def test_a_position_that_is_no_row_of_its_file_is_refused(position: int) -> None:
     with pytest.raises(DamagedError, match=r"of f, which has 3 rows"):
-        deletion_bitmap({"f": 3, "g": 9}, {"f": np.array([position], np.int64)})
+        deletion_bitmap(FileNumbers.of({"f": 3, "g": 9}), {"f": np.array([position], np.int64)})
 
 
 ROWS_AND_COUNTS = [(100_000, 10), (1_000_000, 5_000), (300_000, 90_000), (20_000_000, 9_000)]
@@ -82,7 +84,7 @@ ROWS_AND_COUNTS = [(100_000, 10), (1_000_000, 5_000), (300_000, 90_000), (20_000
 @pytest.mark.parametrize(("rows", "count"), ROWS_AND_COUNTS)
 def test_a_text_is_hardly_longer_than_foretold(rows: int, count: int) -> None:
     deleted = np.sort(np.random.default_rng(1).choice(rows, count, replace=False))
-    bitmap = deletion_bitmap({"f": rows}, {"f": deleted})
+    bitmap = deletion_bitmap(FileNumbers.of({"f": rows}), {"f": deleted})
     parts = [bitmap.words] if bitmap.chunks is None else [bitmap.chunks, bitmap.words]
     size = sum(len(str(number)) + 1 for part in parts for number in part)
     assert size <= 1.1 * text_size(rows, count) + 100

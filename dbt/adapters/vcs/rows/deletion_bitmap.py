@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.rows.file_numbers import FileNumbers
 from dbt.adapters.vcs.rows.files.block_reader import Positions
-
-UNIT: Final = 1_000
-"""The first row of each file has a multiple of this as its number."""
 
 WORD_BITS: Final = 6
 """A word has the bits of 64 rows."""
@@ -39,51 +36,47 @@ class DeletionBitmap:
     """The deleted rows of some files.
 
     Attributes:
-        first: The number of each file's first row.
         chunks: For each chunk, the index of its first word; None if the words of all chunks
             follow each other.
         words: The words; bit n of a word is its row n, and 1 if that row is deleted.
     """
 
-    first: Mapping[str, int]
     chunks: npt.NDArray[np.int64] | None
     words: npt.NDArray[np.int64]
 
 
-def deletion_bitmap(rows: Mapping[str, int], deleted: Mapping[str, Positions]) -> DeletionBitmap:
+def deletion_bitmap(files: FileNumbers, deleted: Mapping[str, Positions]) -> DeletionBitmap:
     """Return the bitmap of some files.
 
     Args:
-        rows: The number of rows of each file, deleted ones included.
-        deleted: Positions of deleted rows, by file; only files that `rows` has.
+        files: The files.
+        deleted: Positions of deleted rows, by file; only of those files.
 
     Raises:
         DamagedError: A position is beyond the end of its file.
     """
-    units = [-(-count // UNIT) for count in rows.values()]
-    *starts, end = accumulate(units, initial=0)
-    first = {file: start * UNIT for file, start in zip(rows, starts, strict=True)}
     numbers = [np.empty(0, np.int64)]
     for file, positions in deleted.items():
-        if len(positions) and not 0 <= positions.min() <= positions.max() < rows[file]:
+        if len(positions) and not 0 <= positions.min() <= positions.max() < files.rows[file]:
             raise DamagedError(
-                f"A tombstone deletes row {positions.max()} of {file}, which has {rows[file]} "
-                "rows. Run dbt-vcs fsck --data, and restore the file from a backup."
+                f"A tombstone deletes row {positions.max()} of {file}, which has "
+                f"{files.rows[file]} rows. "
+                "Run dbt-vcs fsck --data, and restore the file from a backup."
             )
-        numbers.append(positions + first[file])
+        numbers.append(positions + files.first[file])
     number = np.concatenate(numbers)
     chunks: npt.NDArray[np.int64] | None = None
-    place, count = number >> WORD_BITS, -(-end * UNIT // (1 << WORD_BITS))
+    place, count = number >> WORD_BITS, -(-files.end // (1 << WORD_BITS))
     if count > _MAX_WORDS:
         used = np.unique(number >> CHUNK_BITS)
-        chunks = np.zeros(-(-end * UNIT // (1 << CHUNK_BITS)), np.int64)
+        chunks = np.zeros(-(-files.end // (1 << CHUNK_BITS)), np.int64)
         chunks[used] = np.arange(1, len(used) + 1) * _WORDS
         place = chunks[number >> CHUNK_BITS] + (place & (_WORDS - 1))
         count = (len(used) + 1) * _WORDS
     words = np.zeros(count, np.uint64)
     bits = np.uint64(1) << (number & ((1 << WORD_BITS) - 1)).astype(np.uint64)
     np.bitwise_or.at(words, place, bits)
-    return DeletionBitmap(first=first, chunks=chunks, words=words.view(np.int64))
+    return DeletionBitmap(chunks=chunks, words=words.view(np.int64))
 
 
 def text_size(rows: int, deleted: int) -> int:

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.deletion_bitmap import DeletionBitmap, deletion_bitmap, text_size
+from dbt.adapters.vcs.rows.file_numbers import FileNumbers
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 
 LOST: Final = (
@@ -62,18 +63,22 @@ class DeletedPlaces:
             if target in self._files
         )
 
-    def bitmap(self) -> DeletionBitmap | None:
-        """Return them as a bitmap; None if it would be large, or the files' rows aren't known.
+    def bitmap(self, numbers: FileNumbers) -> DeletionBitmap | None:
+        """Return them as a bitmap of numbered rows; None if it would be large.
 
         Raises:
             DamagedError: A tombstone is missing, or deletes a row that isn't in its file.
         """
+        size = text_size(sum(numbers.rows.values()), self.count)
+        if self.count > _MAX_MARKED or size > _MAX_TEXT or not self._is_cheap(_MARKED_FACTOR):
+            return None
+        return deletion_bitmap(numbers, self._positions())
+
+    def numbers(self) -> FileNumbers | None:
+        """Return the numbers of the files' rows; None if it isn't known how many there are."""
         known = {item.path: item.rows for item in self._mount.entries if isinstance(item, Block)}
         rows = {file: known[file] for file in sorted(self._files) if file in known}
-        few = self.count <= _MAX_MARKED and text_size(sum(rows.values()), self.count) <= _MAX_TEXT
-        if len(rows) < len(self._files) or not few or not self._is_cheap(_MARKED_FACTOR):
-            return None
-        return deletion_bitmap(rows, self._positions())
+        return FileNumbers.of(rows) if len(rows) == len(self._files) else None
 
     def positions(self) -> Mapping[str, Positions] | None:
         """Return their positions by file; None if there are too many for a query's text.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
@@ -14,6 +15,7 @@ from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.deletion_bitmap import CHUNK_BITS, WORD_BITS, DeletionBitmap
+from dbt.adapters.vcs.rows.file_numbers import FileNumbers
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")
@@ -21,7 +23,15 @@ _MAX_LISTED: Final = 200
 """Spark parses one long string faster than many short ones."""
 
 _MAX_BROADCAST: Final = 2_000_000
-"""Up to this many deleted rows are broadcast; above it, Spark decides."""
+"""Up to this many deleted rows, or words of them, are broadcast; more are sorted and merged.
+
+Spark would decide by the size of their files, in which positions take next to nothing.
+"""
+
+_BEYOND: Final = (
+    "A tombstone deletes a row that isn't in its file. Run dbt-vcs fsck --data, and restore the "
+    "file from a backup."
+)
 
 _FEW_FILES: Final = 64
 """Up to this many files share buckets: hashing a name per row would cost more than it saves."""
@@ -126,8 +136,7 @@ def written_rows(places: Mapping[str, Iterable[int]]) -> str:
 def unmarked_rows(table: str, bitmap: DeletionBitmap, columns: Iterable[str]) -> str:
     """Return a query for the rows of a table of files that are not deleted.
 
-    The files' rows are numbered through: as the time at which a file changed, in microseconds,
-    Spark has the number of its first row. The arrays are in relations of one row: as literals,
+    The arrays are in relations of one row: as literals,
     Spark would print them in each description of the plan.
 
     Args:
@@ -135,15 +144,74 @@ def unmarked_rows(table: str, bitmap: DeletionBitmap, columns: Iterable[str]) ->
         bitmap: The deleted rows of all its files.
         columns: What to select, as SQL; the table's alias is `kept`.
     """
-    number = f"(unix_micros(kept._metadata.file_modification_time) + {position_of('kept')})"
-    place = f"shiftright({number}, {WORD_BITS})"
+    place = _word_of(_NUMBER)
     if bitmap.chunks is not None:
-        chunk = f"{_array(bitmap.chunks, 'int')}[cast(shiftright({number}, {CHUNK_BITS}) as int)]"
+        chunk = f"{_array(bitmap.chunks, 'int')}[cast(shiftright({_NUMBER}, {CHUNK_BITS}) as int)]"
         place = f"{chunk} + ({place} & {(1 << CHUNK_BITS - WORD_BITS) - 1})"
     word = f"{_array(bitmap.words, 'bigint')}[cast({place} as int)]"
-    bit = f"getbit({word}, cast({number} & {(1 << WORD_BITS) - 1} as int))"
+    bit = f"getbit({word}, {_bit_of(_NUMBER)})"
     lost = "raise_error('A file has more rows than its version knows of.')"
     return f"select {', '.join(columns)} from {table} kept where coalesce({bit}, {lost}) = 0"
+
+
+def left_numbered_rows(
+    table: str, numbers: FileNumbers, deleted: str, count: int, columns: Iterable[str]
+) -> str:
+    """Return a query for the rows of a table of files that are not deleted.
+
+    Spark collects the deleted rows as words of a bitmap, and joins on the number of the word: the
+    rows of 64 neighbours meet the same entry of its hash table, and no text is compared.
+
+    Args:
+        table: The table, in which Spark has the numbers of rows.
+        numbers: The numbers of the rows of its files.
+        deleted: A query from `deleted_rows` or `written_rows`; a place that its file doesn't have
+            fails the query.
+        count: How many rows that query has.
+        columns: What to select, as SQL; the table's alias is `kept`.
+    """
+    starts = json.dumps(
+        [
+            {"path": file, "first": numbers.first[file], "rows": rows}
+            for file, rows in numbers.rows.items()
+        ]
+    )
+    files = (
+        f"select inline(from_json({literal(starts)}, "
+        "'array<struct<path:string,first:bigint,rows:bigint>>', map('mode', 'FAILFAST')))"
+    )
+    position = f"gone.{quoted(POSITION_COLUMN)}"
+    number = (
+        f"files.first + if({position} >= 0 and {position} < files.rows, {position}, "
+        f"raise_error({literal(_BEYOND)}))"
+    )
+    words = (
+        f"select {_word_of('number')} word, bit_or(shiftleft(1L, {_bit_of('number')})) bits "
+        f"from (select {number} number from ({deleted}) gone join ({files}) files "
+        f"on gone.{quoted(FILE_COLUMN)} = files.path) group by {_word_of('number')}"
+    )
+    return (
+        f"select {_hint(min(count, numbers.end >> WORD_BITS))}{', '.join(columns)} "
+        f"from {table} kept left anti join ({words}) gone on gone.word = {_word_of(_NUMBER)} "
+        f"and getbit(gone.bits, {_bit_of(_NUMBER)}) = 1"
+    )
+
+
+_NUMBER: Final = f"(unix_micros(kept._metadata.file_modification_time) + {position_of('kept')})"
+"""SQL for a row's number: as the time at which a file changed, Spark has that of its first row."""
+
+
+def _word_of(number: str) -> str:
+    return f"shiftright({number}, {WORD_BITS})"
+
+
+def _bit_of(number: str) -> str:
+    return f"cast({number} & {(1 << WORD_BITS) - 1} as int)"
+
+
+def _hint(count: int) -> str:
+    """Return how rows are to be joined with so many `gone` ones."""
+    return f"/*+ {'broadcast' if count <= _MAX_BROADCAST else 'merge'}(gone) */ "
 
 
 def _array(numbers: npt.NDArray[np.int64], type: str) -> str:
@@ -170,7 +238,6 @@ def left_rows(
         count: How many rows that query has.
         columns: What to select, as SQL; the table's alias is `kept`.
     """
-    hint = "/*+ broadcast(gone) */ " if count <= _MAX_BROADCAST else ""
     file, position = f"gone.{quoted(FILE_COLUMN)}", f"gone.{quoted(POSITION_COLUMN)}"
     bucket = _bucketing(files, count)
     here = bucket(position_of("kept"), "kept._metadata.file_name")
@@ -179,7 +246,7 @@ def left_rows(
     for one, other in ((position_of("kept"), position), (file_of(files, "kept"), file)):
         same += f" and {one} >= {other} and {one} <= {other}"
     return (
-        f"select {hint}{', '.join(columns)} from {table} kept "
+        f"select {_hint(count)}{', '.join(columns)} from {table} kept "
         f"left anti join ({deleted}) gone on {same}"
     )
 

@@ -17,13 +17,14 @@ from dbt.adapters.vcs.engines.dataframes.deleted_places import LOST, DeletedPlac
 from dbt.adapters.vcs.engines.dataframes.deletions import (
     deleted_rows,
     file_of,
+    left_numbered_rows,
     left_rows,
     position_of,
     unmarked_rows,
     written_rows,
 )
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.deletion_bitmap import UNIT, DeletionBitmap
+from dbt.adapters.vcs.rows.file_numbers import UNIT, FileNumbers
 from dbt.adapters.vcs.rows.partition_values import (
     WRITE_FOLDER,
     column_of,
@@ -75,7 +76,7 @@ class Part(NamedTuple):
     name: RelationName
     layout: Layout
     files: tuple[str, ...]
-    bitmap: DeletionBitmap | None
+    numbers: FileNumbers | None
 
 
 def layouts(mount: TableMount) -> dict[Layout, list[str]]:
@@ -189,11 +190,11 @@ class Mounting:
         parts: list[Part] = []
         for number, (layout, files) in enumerate(groups.items()):
             name = self._name if alone else self._numbered(str(number))
-            bitmap = self._bitmap(layout, files)
-            first = {} if bitmap is None else bitmap.first
+            numbers = self._numbers(layout, files)
+            first = {} if numbers is None else numbers.first
             times = {file: number // UNIT for file, number in first.items()}
             self._relations.table(name, self._stored(layout), files, layout, times)
-            parts.append(Part(name, layout, tuple(files), bitmap))
+            parts.append(Part(name, layout, tuple(files), numbers))
         return parts
 
     def _limited(self, layout: Layout) -> set[str]:
@@ -260,24 +261,27 @@ class Mounting:
             for field in self._mount.fields
         ]
 
-    def _bitmap(self, layout: Layout, files: Collection[str]) -> DeletionBitmap | None:
-        """Return the deleted rows of a layout's files, unless Spark should read them."""
+    def _numbers(self, layout: Layout, files: Collection[str]) -> FileNumbers | None:
+        """Return the numbers by which deleted rows are found; None if Spark can't tell them."""
         if not layout.holed or not self._relations.sets_times(layout):
             return None
-        return DeletedPlaces(self._mount, files, self._blobs).bitmap()
+        return DeletedPlaces(self._mount, files, self._blobs).numbers()
 
     def _left_rows(self, part: Part, table: str, columns: Sequence[str], number: int) -> str:
         """Return a query for the rows of a part that are not deleted."""
-        if part.bitmap is not None:
-            return unmarked_rows(table, part.bitmap, columns)
         files = set(part.files)
         places = DeletedPlaces(self._mount, files, self._blobs)
+        bitmap = None if part.numbers is None else places.bitmap(part.numbers)
+        if bitmap is not None:
+            return unmarked_rows(table, bitmap, columns)
         positions = places.positions()
         if positions is not None:
             deleted = written_rows({file: found.tolist() for file, found in positions.items()})
         else:
             tables = self._tombstones(places.tombstones, number)
             deleted = " union all ".join(deleted_rows(*each, files) for each in tables)
+        if part.numbers is not None:
+            return left_numbered_rows(table, part.numbers, deleted, places.count, columns)
         return left_rows(table, part.files, deleted, places.count, columns)
 
     def _tombstones(

@@ -149,6 +149,24 @@ def test_what_depends_on_the_moment_is_computed(make_project, expression):
     assert expression.startswith("(") or shop.rows("m") != first
 
 
+def test_what_depends_on_the_moment_and_gets_the_same_rows_keeps_its_version(make_project):
+    imported = "import os\ndef model(dbt, session):\n    return session.sql('select 1 as id')\n"
+    shop = make_project(
+        {
+            "models/days.sql": TABLE
+            + "select id, current_date() > '2013-01-01' as is_past from range(9)",
+            "models/imported.py": imported,
+            "models/reader.sql": TABLE
+            + "select count(*) as n from {{ ref('days') }}, {{ ref('imported') }}",
+        }
+    )
+    shop.dbt("run")
+    head = shop.head()
+    assert reused(shop.dbt("run")) == {"reader"}
+    assert "it depends on the moment: current_date" in why(shop, "days")[0]
+    assert shop.head() == head
+
+
 def test_configs_and_flags_decide(make_project):
     shop = make_project(
         {

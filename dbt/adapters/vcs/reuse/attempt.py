@@ -21,7 +21,12 @@ from dbt.adapters.vcs.reuse.repeatable_statement import is_repeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns, watched
 from dbt.adapters.vcs.reuse.same_rows import keep_same_rows
 from dbt.adapters.vcs.reuse.session_facts import SessionFacts, setting_of
-from dbt.adapters.vcs.reuse.statement_keys import columns_key, has_key, statement_key
+from dbt.adapters.vcs.reuse.statement_keys import (
+    columns_key,
+    has_key,
+    statement_key,
+    written_table,
+)
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.deferred_views import Deferred, DeferredStatement, DeferredView
 from dbt.adapters.vcs.scope.statement_scope import Scope
@@ -81,7 +86,7 @@ class Reusing:
         key = self._key(scope, statement)
         if key is None:
             self.state.facts.follow(statement)
-            return carry()[1]
+            return _carried(scope, written_table(scope, statement), carry)
         is_temporary = isinstance(statement, CreateTemporaryView)
         if not (is_temporary and self.has_session()):
             taken = self.reuse.take(scope, key, lambda: _rows(self._computed(scope, key, carry)))
@@ -121,12 +126,18 @@ class Reusing:
                 maker.present(name)
             key = maker.made("table", name)
         except NotReusableError as error:
-            self.reuse.refuse(f"{told[0]}: {error}")
-            return compute()
+            return self.anew(scope, name, compute, why=f"{told[0]}: {error}")
         taken = self.reuse.take(scope, key, lambda: _rows(compute()))
         if taken is not None:
             return taken
         return self._computed(scope, key, lambda: (Statement(), compute()))
+
+    def anew(
+        self, scope: Scope, name: RelationName, compute: Callable[[], Outcome], *, why: str
+    ) -> Outcome:
+        """Compute a table that can't be known, and tell `why`; the same rows keep its version."""
+        self.reuse.refuse(why)
+        return _carried(scope, name, lambda: (Statement(), compute()))
 
     def columns(
         self, scope: Scope, name: RelationName, compute: Callable[[], list[_ColumnText]]
@@ -206,6 +217,24 @@ class Reusing:
         return outcome
 
 
+def _carried(scope: Scope, target: RelationName | None, carry: Carry) -> Outcome:
+    """Carry out what has no key: other statements may still know its target's rows."""
+    if target is None:
+        return carry()[1]
+    shown = scope.overlay.entry(target)
+    settled, outcome = carry()
+    _keep_same_rows(scope, target, shown, settled)
+    return outcome
+
+
+def _keep_same_rows(
+    scope: Scope, target: RelationName, shown: Entry | None, settled: Statement
+) -> None:
+    # A node may have dropped what it makes again.
+    before = shown or scope.overlay.before(target)
+    keep_same_rows(scope, target, before, is_rebuild=isinstance(settled, CreateTable))
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """A statement that was carried out."""
@@ -255,10 +284,7 @@ class _Run:
         """
         assert self.key.target is not None
         seconds = self._seconds()
-        # A node may have dropped what it makes again.
-        before = shown or self.scope.overlay.before(self.key.target)
-        is_rebuild = isinstance(self.settled, CreateTable)
-        keep_same_rows(self.scope, self.key.target, before, is_rebuild=is_rebuild)
+        _keep_same_rows(self.scope, self.key.target, shown, self.settled)
         entry = self.scope.overlay.entry(self.key.target)
         if entry is None:
             return

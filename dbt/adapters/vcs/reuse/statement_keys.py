@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.model.tree import Entry
 from dbt.adapters.vcs.core.origins.results import ResultKind
 from dbt.adapters.vcs.reuse.derivation_key import (
@@ -72,6 +72,15 @@ def statement_key(scope: Scope, statement: Statement, around: Surroundings) -> D
     if maker is None:
         raise NotReusableError("results of such statements are not kept")
     return maker(scope, statement, around)
+
+
+def written_table(scope: Scope, statement: Statement) -> RelationName | None:
+    """Return the table whose rows a statement computes, if it is of such a kind."""
+    if isinstance(statement, CreateTable):
+        return None if statement.query is None else scope.name(statement.target.name)
+    if isinstance(statement, Insert | Update | Delete | Merge):
+        return scope.name(statement.target.name)
+    return None
 
 
 def columns_key(scope: Scope, name: Any, around: Surroundings) -> DerivationKey:

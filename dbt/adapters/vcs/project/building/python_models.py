@@ -75,15 +75,15 @@ def run_python_model(
 
     if reusing is None:
         return compute()
+    target = _target_of(code, connection.schema)
     own = code.partition(MODEL)[2].partition(_POSTFIX)[0]
     why = None if reusing.reuse.is_always else unrepeatable(own)
     if why is not None:
-        reusing.reuse.refuse(f"Python: {why}")
-        return compute()
+        return reusing.anew(scope, target, compute, why=f"Python: {why}")
     needed = [*others, itself] if reads_itself(own) else others
     return reusing.made(
         scope,
-        _target_of(code, connection.schema),
+        target,
         ("python", code, *platform.python_version_tuple()[:2]),
         compute,
         reads=filter(is_known, needed),

@@ -18,7 +18,8 @@ class ParquetTables:
         """Start Spark with the settings that versioned tables have."""
         self._folder = folder
         builder = SparkSession.builder
-        for name, value in process_settings(settings, str(folder)).items():
+        warehouse = {"spark.sql.warehouse.dir": str(folder)}
+        for name, value in {**process_settings(settings), **warehouse}.items():
             builder = builder.config(name, value)
         self._spark = builder.getOrCreate()
 

@@ -76,8 +76,8 @@ def settings_of_vcs() -> dict[str, str]:
 
     Spark's own defaults are for clusters; the comparison should not depend only on that.
     """
-    settings = process_settings({}, warehouse="")
-    for name in ("spark.sql.catalogImplementation", "spark.sql.warehouse.dir", "spark.app.name"):
+    settings = process_settings({})
+    for name in ("spark.sql.catalogImplementation", "spark.app.name"):
         settings.pop(name)
     return settings
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from dbt.adapters.vcs.core.model.commit import reused_nodes
 from dbt.adapters.vcs.layout.styled import (
     Grid,
     Span,
@@ -93,12 +94,11 @@ def _run_text(run: RunDetail) -> Iterator[Block]:
         yield line("Git:     ", run.git_sha)
     if not run.nodes:
         return
-    reused = [node for node in run.nodes if node.reused is not None]
+    reused, saved = reused_nodes(run.nodes)
     if reused:
-        saved = sum(node.saved for node in reused)
         yield line(
             "Reused:  ",
-            f"{len(reused):,} of {counted(len(run.nodes), 'node')}, {saved:.1f} s of work saved",
+            f"{reused:,} of {counted(len(run.nodes), 'node')}, {saved:.1f} s of work saved",
         )
     yield Grid(
         heads=("", "NODE", "STATUS", "SECONDS", "ROWS", *(("REUSED FROM",) if reused else ())),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dbt.adapters.vcs.core.ids import CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model.snapshot import Input
 from dbt.adapters.vcs.core.model.value import Moment, Value
@@ -88,3 +90,9 @@ class Commit(Value, frozen=True, kw_only=True):
     def summary(self) -> str:
         """First line of the message."""
         return self.message.partition("\n")[0]
+
+
+def reused_nodes(nodes: Iterable[NodeRun]) -> tuple[int, float]:
+    """Return of how many nodes nothing was computed, and the seconds that this saved."""
+    saved = [node.saved for node in nodes if node.reused is not None]
+    return len(saved), round(sum(saved), 3)

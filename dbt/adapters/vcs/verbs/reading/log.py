@@ -10,6 +10,7 @@ from itertools import islice
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, RelationName
+from dbt.adapters.vcs.core.model.commit import reused_nodes
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.verbs.revision_names import names_by_commit
 
@@ -121,7 +122,7 @@ def _changed(repository: Repository, id: CommitId, commit: Commit, name: Relatio
 
 def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
     nodes = commit.run.nodes if commit.run else ()
-    reused = [node for node in nodes if node.reused is not None]
+    reused, saved = reused_nodes(nodes)
     return LogEntry(
         id=id,
         parents=commit.parents,
@@ -131,6 +132,6 @@ def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
         message=commit.message,
         invocation=commit.run.invocation if commit.run else None,
         nodes=len(nodes),
-        reused=len(reused),
-        saved=round(sum(node.saved for node in reused), 3),
+        reused=reused,
+        saved=saved,
     )

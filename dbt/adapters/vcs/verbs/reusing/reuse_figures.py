@@ -10,6 +10,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
+from dbt.adapters.vcs.core.model.commit import reused_nodes
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.verbs.reusing.recorded_nodes import recorded_nodes
@@ -67,7 +68,7 @@ def reuse_figures(repository: Repository, branch: str, *, days: float) -> ReuseF
     stored = list(Results(repository.blobs).all())
     since = Micros(repository.clock() - round(days * _DAY))
     ended = list(recorded_nodes(repository, branch, since=since))
-    reused = [item.node for item in ended if item.node.reused is not None]
+    reused, saved = reused_nodes(item.node for item in ended)
     oldest = min((result.made_at for result in known), default=None)
     return ReuseFigures(
         results=len(stored),
@@ -79,6 +80,6 @@ def reuse_figures(repository: Repository, branch: str, *, days: float) -> ReuseF
         days=days,
         runs=len({item.invocation for item in ended}),
         ended=len(ended),
-        reused=len(reused),
-        saved=round(sum(node.saved for node in reused), 3),
+        reused=reused,
+        saved=saved,
     )

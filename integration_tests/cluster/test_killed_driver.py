@@ -170,7 +170,11 @@ def test_a_kill_while_spark_writes_leaves_the_branch_as_it_was(
         return any(shop.warehouse.glob("data/*/w=*/_temporary/0/_temporary/*/**/part-*"))
 
     try:
-        wait_for(writing, lambda: f"nothing is written: {(shop.root / 'said.log').read_text()}")
+        wait_for(
+            writing,
+            lambda: f"nothing is written: {(shop.root / 'said.log').read_text()}",
+            seconds=SECONDS,
+        )
     finally:
         process.kill()
         process.wait(SECONDS)

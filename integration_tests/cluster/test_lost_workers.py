@@ -16,7 +16,7 @@ from tests.functional.engine.faltering import Faltering
 
 from .conftest import WORKERS
 from .daemons import wait_for
-from .drivers import Open, check, driver, executors, rows_of
+from .drivers import Open, busy_executors, check, driver, executors, rows_of
 from .spark_cluster import SparkCluster
 
 EVERY, TASKS = 10_000, 8
@@ -66,13 +66,14 @@ class Statement:
 
 
 def in_the_middle(repository: Path, statement: Statement) -> None:
-    """Wait until a task of the write has committed its file, and others have not."""
+    """Wait until a task of the write has committed its file, and every executor has another."""
 
     def found() -> bool:
         assert statement.is_running, f"it ended before anything was killed: {statement.error}"
-        return any(repository.glob("data/*/w=*/_temporary/0/task_*"))
+        is_committed = any(repository.glob("data/*/w=*/_temporary/0/task_*"))
+        return is_committed and busy_executors() == WORKERS
 
-    wait_for(found, lambda: "no task of the write has ended")
+    wait_for(found, lambda: "no task of the write has ended while others ran everywhere")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -294,3 +295,21 @@ def test_one_result_on_two_branches_is_no_conflict() -> None:
     assert not computing.merge("b1", "main")
     assert taking.merge("b1", "main")
     assert taking.rows("main") == _bag(RECIPES[2])
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_of_two_results_of_one_derivation_a_branch_keeps_its_own(is_changed: bool) -> None:
+    builder = Builder(takes=True, key=("k",))
+    builder.build("main", 0)
+    builder.fork("main")
+    builder.build("main", 1)
+    # Another process has computed the same at the same time.
+    del builder._known[1]
+    builder.build("b1", 1)
+    if is_changed:
+        builder.change("main", 0, {"v": 9})
+    shown = builder.overlay("main").entry(NAME)
+    builder.build("main", 1)
+    assert builder.taken
+    assert builder.rows("main") == _bag(RECIPES[1])
+    assert (builder.overlay("main").entry(NAME) == shown) != is_changed

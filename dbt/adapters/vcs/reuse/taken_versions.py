@@ -6,11 +6,12 @@
 | nothing, and the same names were read                  | the version                            |
 | a version that was made from it                        | the version, until the node ends; then |
 |                                                        | what the row below says                |
+| a version of the same derivation, with the same rows   | that version                           |
 | anything else with the same columns                    | a new version of the same files, whose |
 |                                                        | parents are the branch's and the taken |
 
-So the history of the table on this branch is kept, and a merge finds its base. No file is written
-or read.
+So the history of the table on this branch is kept, and a merge finds its base. No file is written,
+and none is read but of two versions of one derivation.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
+from dbt.adapters.vcs.reuse.same_rows import keep_same_rows
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.versions import previous
@@ -98,6 +100,9 @@ def _put_table(scope: Scope, name: RelationName, id: SnapshotId, key: Derivation
             operation="rebuild" if taken.operation == "create" else taken.operation,
         )
     overlay.put_table(name, version)
+    if before is not None and before[1].origin.derivation == key.id:
+        # Two nodes of one text were computed at the same time, each into files of its own.
+        keep_same_rows(scope, name, TableEntry(snapshot=before[0]), is_rebuild=True)
 
 
 def _put_definition(overlay: Overlay, name: RelationName, result: Result) -> None:

@@ -32,7 +32,7 @@ SPARK_SETTINGS = {
 # A check has to come out the same twice; HYPOTHESIS_PROFILE=nightly looks at other examples each
 # time, and at ten times as many. `quick` is for `make check`, between two edits.
 hypothesis.settings.register_profile("quick", max_examples=20, deadline=None, derandomize=True)
-hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("nightly", max_examples=2_000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

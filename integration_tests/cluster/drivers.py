@@ -65,15 +65,6 @@ def executors(number: int) -> None:
     wait_for(known, lambda: f"{number} executors were expected")
 
 
-def busy_executors() -> int:
-    """Return how many executors have a task at the moment."""
-    from pyspark import SparkContext
-
-    context: Any = SparkContext._active_spark_context
-    infos = context._jsc.sc().statusTracker().getExecutorInfos()
-    return sum(info.numRunningTasks() > 0 for info in infos)
-
-
 def rows_of(client: Client, name: str, key: str = "id") -> dict[Any, dict[str, Any]]:
     """Read a whole table with Spark; return its rows by key."""
     rows = client.sql(f"select * from {name}").to_pylist()

@@ -16,7 +16,7 @@ from tests.functional.engine.faltering import Faltering
 
 from .conftest import WORKERS
 from .daemons import wait_for
-from .drivers import Open, busy_executors, check, driver, executors, rows_of
+from .drivers import Open, check, driver, executors, rows_of
 from .spark_cluster import SparkCluster
 
 EVERY, TASKS = 10_000, 8
@@ -65,13 +65,13 @@ class Statement:
             self.error = error
 
 
-def in_the_middle(repository: Path, statement: Statement) -> None:
+def in_the_middle(faltering: Faltering, statement: Statement) -> None:
     """Wait until a task of the write has committed its file, and every executor has another."""
+    written = "data/*/w=*/_temporary/0/task_*"
 
     def found() -> bool:
         assert statement.is_running, f"it ended before anything was killed: {statement.error}"
-        is_committed = any(repository.glob("data/*/w=*/_temporary/0/task_*"))
-        return is_committed and busy_executors() == WORKERS
+        return any(faltering.folder.glob(written)) and len(faltering.busy()) == WORKERS
 
     wait_for(found, lambda: "no task of the write has ended while others ran everywhere")
 
@@ -130,7 +130,7 @@ def test_a_write_ends_right_or_changes_nothing(
     before = client.repository.branch("main").head
 
     statement = Statement(client, STATEMENTS[kind])
-    in_the_middle(repository, statement)
+    in_the_middle(faltering, statement)
     happens(_cluster)
     error = statement.wait()
 

@@ -48,13 +48,14 @@ def {name}(value):
     first = task.attemptNumber() == 0
     attempt = task.taskAttemptId()
     is_new = attempt not in seen
-    if is_new:
+    at_end = value % {every} == {every} - 1
+    if is_new or at_end:
         seen.add(attempt)
-        note = dict(stage=task.stageId(), task=task.partitionId(),
-                    attempt=task.attemptNumber(), beside=beside(task))
+        note = dict(stage=task.stageId(), task=task.partitionId(), attempt=task.attemptNumber(),
+                    id=attempt, begins=is_new, ends=at_end, executor=executor(os.getppid()),
+                    beside=beside(task))
         with open({notes!r}, "a") as file:
             file.write(json.dumps(note) + "\\n")
-    at_end = value % {every} == {every} - 1
     if {trouble!r} == "pause" and is_new:
         time.sleep({seconds})
     if at_end and (first and value in {where!r} or {trouble!r} == "never"):
@@ -107,21 +108,32 @@ class Faltering:
 
     def attempts(self) -> list[tuple[int, int]]:
         """Return each attempt as its task's and its own number, sorted."""
-        return sorted((note["task"], note["attempt"]) for note in self._noted())
+        return sorted((note["task"], note["attempt"]) for note in self._begun())
 
     def repeated(self) -> set[int]:
         """Return the tasks that ran more than once, also those whose whole stage did.
 
         A stage that is run again counts the attempts of its tasks from zero.
         """
-        ran = Counter((note["stage"], note["task"]) for note in self._noted())
+        ran = Counter((note["stage"], note["task"]) for note in self._begun())
         return {task for (_, task), times in ran.items() if times > 1}
 
     def leftovers(self) -> set[int]:
         """Return the tasks of which an attempt began beside the files of another."""
-        return {note["task"] for note in self._noted() if note["beside"]}
+        return {note["task"] for note in self._begun() if note["beside"]}
+
+    def busy(self) -> set[int]:
+        """Return the executors, by process id, that have begun a task and not ended it."""
+        noted = self._noted()
+        ended = {note["id"] for note in noted if note["ends"]}
+        return {note["executor"] for note in noted if note["id"] not in ended}
+
+    def _begun(self) -> list[dict[str, Any]]:
+        return [note for note in self._noted() if note["begins"]]
 
     def _noted(self) -> list[dict[str, Any]]:
         if not self.notes.exists():
             return []
-        return [json.loads(line) for line in self.notes.read_text().splitlines()]
+        # The last line may be half written.
+        lines = self.notes.read_text().split("\n")[:-1]
+        return [json.loads(line) for line in lines]

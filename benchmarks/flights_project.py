@@ -6,8 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet
-from projects import PLAIN_SPARK, SCHEMA, Copy, plain_output, run_python, write_profile
+from projects import (
+    PLAIN_SPARK,
+    SCHEMA,
+    Copy,
+    plain_output,
+    plain_tables,
+    run_python,
+    vcs_tables,
+    write_profile,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = ROOT / "integration_tests"
@@ -23,6 +31,7 @@ TABLES = (
     "flown_flights",
     "monthly_traffic",
 )
+_NAMES = tuple(f"{SCHEMA}.{table}" for table in TABLES)
 
 
 def fetch_data() -> None:
@@ -51,16 +60,12 @@ def copy_for_plain(folder: Path, settings: Mapping[str, str]) -> Copy:
 
 def plain_results(copy: Copy) -> dict[str, pa.Table]:
     """Read every table that plain dbt-spark built."""
-    run_python(copy.folder, str(PLAIN_SPARK), "results", SCHEMA, *TABLES)
-    return {name: pa.parquet.read_table(copy.folder / f"{name}.parquet") for name in TABLES}
+    return plain_tables(copy, _NAMES)
 
 
 def vcs_results(copy: Copy) -> dict[str, pa.Table]:
     """Read every table that ``vcs`` built from its branch."""
-    from dbt.adapters.vcs.api import connect
-
-    with connect(str(copy.repository), branch="main", schema=SCHEMA) as branch:
-        return {name: branch.sql(f"select * from {SCHEMA}.{name}") for name in TABLES}
+    return vcs_tables(copy, _NAMES)
 
 
 def _copy(folder: Path) -> None:

@@ -32,10 +32,10 @@ def prepare(spark: SparkSession, sources: Path) -> None:
         )
 
 
-def results(spark: SparkSession, schema: str, tables: list[str]) -> None:
-    """Write each table as ``<table>.parquet`` into the current folder."""
+def results(spark: SparkSession, tables: list[str]) -> None:
+    """Write each ``<schema>.<table>`` as a file of that name and ``.parquet``."""
     for table in tables:
-        pyarrow.parquet.write_table(spark.table(f"{schema}.{table}").toArrow(), f"{table}.parquet")
+        pyarrow.parquet.write_table(spark.table(table).toArrow(), f"{table}.parquet")
 
 
 def queries(spark: SparkSession, path: str, texts: list[str]) -> None:
@@ -58,7 +58,7 @@ def main() -> None:
     elif verb == "queries":
         queries(spark, arguments[0], arguments[1:])
     else:
-        results(spark, arguments[0], arguments[1:])
+        results(spark, arguments)
     spark.stop()
 
 

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+import pyarrow as pa
+import pyarrow.parquet
 import yaml
 
 from dbt.adapters.vcs.engines.dataframes.session_settings import process_settings
@@ -78,7 +80,7 @@ def settings_of_vcs() -> dict[str, str]:
     """
     settings = process_settings({})
     for name in ("spark.sql.catalogImplementation", "spark.app.name"):
-        settings.pop(name)
+        del settings[name]
     return settings
 
 
@@ -103,3 +105,18 @@ def run_python(folder: Path, *arguments: str) -> None:
     )
     if done.returncode:
         raise SystemExit(f"{' '.join(arguments)} failed in {folder}:\n{done.stdout}")
+
+
+def plain_tables(copy: Copy, names: Iterable[str]) -> dict[str, pa.Table]:
+    """Read relations that plain dbt-spark built, each named with its schema."""
+    names = list(names)
+    run_python(copy.folder, str(PLAIN_SPARK), "results", *names)
+    return {name: pa.parquet.read_table(copy.folder / f"{name}.parquet") for name in names}
+
+
+def vcs_tables(copy: Copy, names: Iterable[str]) -> dict[str, pa.Table]:
+    """Read relations that ``vcs`` built, each named with its schema, from ``main``."""
+    from dbt.adapters.vcs.api import connect
+
+    with connect(str(copy.repository), branch="main", schema=SCHEMA) as branch:
+        return {name: branch.sql(f"select * from {name}") for name in names}

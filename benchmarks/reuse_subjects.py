@@ -1,16 +1,18 @@
-"""The projects that `reuse.py` builds, each with two targets and two changes."""
+"""The projects that `reuse.py` builds, each with two targets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import flights_project
 import generated_project
-import pyarrow as pa
+import given_project
 from projects import SCHEMA, Copy, plain_output, settings_of_vcs, vcs_output, write_profile
+from sameness import require_same_rows
 
 KINDS = ("vcs", "vcs, reuse: false", "plain")
 PROD, DEV = "prod", "dev"
+LEAF, ROOT = "one leaf changed", "one root changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +45,17 @@ class Subject:
     Attributes:
         name: Of its report.
         title: What it is.
-        loaded_until: The project's variable of this name.
-        leaf: A change of a model that nothing reads.
-        root: A change of a model that much reads.
+        variables: Of dbt, in all builds.
+        edits: Of a model that nothing reads (`LEAF`) and of one that much reads (`ROOT`); none
+            if nobody knows the models.
         copy: Makes a copy in a folder for one of the kinds, with the targets `prod` and `dev`.
         check: Fails unless the `prod` of a plain copy and of another one hold the same rows.
     """
 
     name: str
     title: str
-    loaded_until: str
-    leaf: Edit
-    root: Edit
+    variables: Mapping[str, object]
+    edits: Mapping[str, Edit]
     copy: Callable[[Path, str], Copy]
     check: Callable[[Copy, Copy], None]
 
@@ -74,22 +75,24 @@ def integration() -> Subject:
     def check(plain: Copy, vcs: Copy) -> None:
         expected, found = flights_project.plain_results(plain), flights_project.vcs_results(vcs)
         for name, rows in expected.items():
-            _check_same(name, rows, found[name])
+            require_same_rows(name, rows, found[name])
 
     return Subject(
         name="reuse_integration",
         title="the integration project",
-        loaded_until="2013-12-31",
-        leaf=Edit(
-            path="models/marts/rating_overview.sql",
-            old="sum(flights) as flights",
-            new="sum(flights) + 1 as flights",
-        ),
-        root=Edit(
-            path="models/staging/stg_weather.sql",
-            old="visib as visibility_miles",
-            new="visib + 1 as visibility_miles",
-        ),
+        variables={"loaded_until": "2013-12-31"},
+        edits={
+            LEAF: Edit(
+                path="models/marts/rating_overview.sql",
+                old="sum(flights) as flights",
+                new="sum(flights) + 1 as flights",
+            ),
+            ROOT: Edit(
+                path="models/staging/stg_weather.sql",
+                old="visib as visibility_miles",
+                new="visib + 1 as visibility_miles",
+            ),
+        },
         copy=copy,
         check=check,
     )
@@ -109,16 +112,50 @@ def generated(models: int) -> Subject:
 
     def check(plain: Copy, vcs: Copy) -> None:
         expected = generated_project.plain_rows(plain, names)
-        _check_same("All models", expected, generated_project.vcs_rows(vcs, names))
+        require_same_rows("All models", expected, generated_project.vcs_rows(vcs, names))
 
     return Subject(
         name="reuse_generated",
         title=f"{models:,} generated models",
-        loaded_until=generated_project.AGAIN,
-        leaf=Edit(path=f"models/{leaf}.sql", old=old, new=new),
-        root=Edit(path=f"models/{names[0]}.sql", old=old, new=new),
+        variables={"loaded_until": generated_project.AGAIN},
+        edits={
+            LEAF: Edit(path=f"models/{leaf}.sql", old=old, new=new),
+            ROOT: Edit(path=f"models/{names[0]}.sql", old=old, new=new),
+        },
         copy=copy,
         check=check,
+    )
+
+
+def given(
+    project: Path,
+    variables: Mapping[str, object],
+    prepare: Sequence[str],
+    ignore: Collection[str],
+) -> Subject:
+    """Return a project of somebody's, in a folder.
+
+    Args:
+        project: The folder.
+        variables: Of dbt, in all builds.
+        prepare: Arguments of dbt for what comes before the first build of a copy.
+        ignore: Columns that may differ, as `<relation>.<column>`.
+    """
+    named = given_project.names_of(project)
+
+    def copy(folder: Path, kind: str) -> Copy:
+        given_project.copy_project(project, folder)
+        write_profile(folder, named.profile, _outputs(kind))
+        given_project.prepare(folder, prepare)
+        return Copy(folder=folder, target=PROD)
+
+    return Subject(
+        name=f"reuse_{named.project}",
+        title=f"the project {named.project}",
+        variables=variables,
+        edits={},
+        copy=copy,
+        check=lambda plain, vcs: given_project.check(plain, vcs, ignore),
     )
 
 
@@ -128,15 +165,3 @@ def _outputs(kind: str) -> dict[str, object]:
         prod = plain_output(settings_of_vcs())
         return {PROD: prod, DEV: {**prod, "schema": f"{SCHEMA}_dev"}}
     return {PROD: vcs_output(), DEV: {**vcs_output(), "branch": "dev"}}
-
-
-def _check_same(what: str, expected: pa.Table, found: pa.Table) -> None:
-    columns = sorted(expected.column_names)
-    order = [(column, "ascending") for column in columns]
-    one = expected.select(columns).sort_by(order)
-    other = found.select(columns).sort_by(order).cast(one.schema)
-    if not one.equals(other):
-        raise SystemExit(
-            f"{what}: the {one.num_rows} rows of plain dbt-spark are not the "
-            f"{other.num_rows} rows of vcs"
-        )

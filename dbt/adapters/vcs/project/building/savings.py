@@ -34,8 +34,8 @@ class Savings:
         return msgspec.structs.replace(node, reused=where, saved=round(tally.seconds_saved, 3))
 
     def line(self) -> str | None:
-        """Return a line for the end of the run; None if nothing was taken."""
-        if not self._reused and not self._seconds:
+        """Return a line for the end of the run; None if nothing to speak of was taken."""
+        if not self._reused and not round(self._seconds, 1):
             return None
         noun = "node" if self._nodes == 1 else "nodes"
         return (

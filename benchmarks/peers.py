@@ -61,17 +61,21 @@ def main() -> None:
         "--repeat", type=whole_number, default=3, help="measurements each (default 3)"
     )
     parser.add_argument("--only", nargs="+", choices=ENTRIES, default=list(ENTRIES))
+    parser.add_argument(
+        "--reads", action="store_true", help="measure updates and reads, and nothing else"
+    )
     options = parser.parse_args()
     parquet = lineitem(options.scale) / "lineitem.parquet"
     total = pyarrow.parquet.read_metadata(parquet).num_rows
     sizes = [size for size in SIZES if size <= total * MOST]
     found, left_out = {}, []
+    only = ["--reads"] if options.reads else []
     for name in options.only:
         entry = ENTRIES[name]
         if entry.command and shutil.which(entry.command) is None:
             left_out.append(f"{name} was left out: there is no `{entry.command}` on the PATH.")
             continue
-        found[name] = measure(entry, parquet, total, sizes, options.repeat)
+        found[name] = measure(entry, parquet, total, sizes, options.repeat, *only)
     check(found)
     report = summarize(found, left_out, sizes, options)
     report.save()
@@ -135,7 +139,7 @@ def summarize(
         *[
             [f"{work}, {size:,} rows", *[_cell(one, f"{work} {size}") for one in found.values()]]
             for size in sizes
-            for work in WORK
+            for work in (("update",) if options.reads else WORK)
         ],
         *[
             [
@@ -150,7 +154,7 @@ def summarize(
         f"lineitem at SF {options.scale:g}; medians of {options.repeat} after warm-ups.",
         "theirs is a clone or branch with so many rows updated, ours one with as many others.",
         "diff reads all changed rows of theirs; merge puts them on ours. In brackets: new bytes.",
-        "Reads: in brackets, times as long as before the update.",
+        "Reads: in brackets, times as long as before the update, and times the CPU seconds.",
         "All found the same differences, and read the same rows after updates and merges.",
     ]
     for one in found.values():
@@ -158,7 +162,7 @@ def summarize(
         lacks = [f"no {what}: {why}" for what, why in one["lacks"].items()]
         notes.append(". ".join([f"{one['name']}: {versions}", *lacks]) + ".")
     return Report(
-        name="peers",
+        name="peers_reads" if options.reads else "peers",
         title="Clone, change, read, diff and merge beside other systems",
         columns=["work", *[one["name"] for one in found.values()]],
         rows=rows,
@@ -180,7 +184,11 @@ def _read(one: Mapping, query: str, size: int) -> str:
     if f"{query} {size}" not in one["seconds"]:
         return "none"
     took, before = (median(one["seconds"][f"{query} {rows}"]) for rows in (size, 0))
-    return f"{took * 1000:.0f} ms" + (f" ({took / before:.2f})" if size else "")
+    cpu, cpu_before = (median(one["cpu"][f"{query} {rows}"]) for rows in (size, 0))
+    if not size:
+        return f"{took * 1000:.0f} ms (CPU {cpu * 1000:.0f} ms)"
+    of_cpu = f"; {cpu / cpu_before:.2f}" if cpu_before else ""
+    return f"{took * 1000:.0f} ms ({took / before:.2f}{of_cpu})"
 
 
 def _bytes(size: int) -> str:

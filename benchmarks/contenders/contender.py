@@ -182,6 +182,9 @@ def run(contender: type[Contender]) -> None:
     parser.add_argument(
         "--queries", action="store_true", help="measure queries on what changed, and nothing else"
     )
+    parser.add_argument(
+        "--reads", action="store_true", help="measure updates and queries of sides, nothing else"
+    )
     options = parser.parse_args()
     measured = _measure(contender(options.work), options)
     print(json.dumps(asdict(measured)), flush=True)
@@ -197,7 +200,7 @@ def _measure(contender: Contender, options: argparse.Namespace) -> Measured:
     # The first round warms everything up and is not counted.
     for number in range(-1, options.repeat):
         for rows in options.sizes:
-            step = _queries if options.queries else _round
+            step = _queries if options.queries else _update if options.reads else _round
             step(contender, measured, rows, options.total, number)
     if not options.queries and "reads" not in contender.lacks:
         _read(contender, measured, options)
@@ -221,6 +224,19 @@ def _queries(contender: Contender, measured: Measured, rows: int, total: int, nu
             measured.found[key] = answer
 
 
+def _update(contender: Contender, measured: Measured, rows: int, total: int, number: int) -> None:
+    """Time a side's update, and what it writes."""
+    side = f"updated_{rows}_{number + 1}"
+    contender.clone(side)
+    size, start, before = _size(contender.work), perf_counter(), _cpu_seconds()
+    contender.update(side, Change("l_quantity", 0, rows, total))
+    if number >= 0:
+        measured.seconds.setdefault(f"update {rows}", []).append(perf_counter() - start)
+        measured.cpu.setdefault(f"update {rows}", []).append(_cpu_seconds() - before)
+        measured.bytes[f"update {rows}"] = _size(contender.work) - size
+    measured.found[f"update {rows}"] = contender.content(side)
+
+
 def _read(contender: Contender, measured: Measured, options: argparse.Namespace) -> None:
     """Time queries of the loaded table and of sides with updated rows, which take turns."""
     sides: dict[int, str | None] = {0: None}
@@ -231,11 +247,13 @@ def _read(contender: Contender, measured: Measured, options: argparse.Namespace)
     for query, text in READS.items():
         for number in range(-_WARM_UPS, options.repeat):
             for rows, side in sides.items():
-                start = perf_counter()
+                key = f"{query} {rows}"
+                start, before = perf_counter(), _cpu_seconds()
                 found = contender.rows(text, side)
+                seconds, cpu = perf_counter() - start, _cpu_seconds() - before
                 if number >= 0:
-                    seconds = measured.seconds.setdefault(f"{query} {rows}", [])
-                    seconds.append(perf_counter() - start)
+                    measured.seconds.setdefault(key, []).append(seconds)
+                    measured.cpu.setdefault(key, []).append(cpu)
                 measured.found[f"{query} {rows}"] = str(sorted(map(str, found)))
 
 

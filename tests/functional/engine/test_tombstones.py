@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError
-from dbt.adapters.vcs.core.model import Tombstone
+from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.dataframes import deleted_places, deletions
+from dbt.adapters.vcs.engines.dataframes import deleted_places, deletions, mounting
 from dbt.adapters.vcs.engines.port import Destination, Written
 from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
 from dbt.adapters.vcs.engines.version_mounts import TableMount
@@ -260,13 +260,53 @@ def test_predicates_and_columns_reach_the_scan(
         assert len(plan) < 5_000
         return
     [keys] = re.findall(r"BroadcastHashJoin (\[.*?\], \[.*?\]), LeftAnti, BuildRight", plan)
-    one_number = "[shiftright(_extract_row_index, 6)], [shiftright(__vcs_pos, 6)]"
+    keys = re.sub(r"#\d+L?", "", keys)
     if places_of_deleted_rows == "numbered":
-        mtime = "unix_micros(_extract_file_modification_time)"
-        one_number = f"[shiftright(({mtime} + _extract_row_index), 6)], [word]"
-    assert re.sub(r"#\d+L?", "", keys) == one_number
+        assert keys.startswith("[shiftright(coalesce(_tmp_metadata_row_index, ")
+        assert keys.endswith(", 6)], [word]")
+    else:
+        assert keys == "[shiftright(_extract_row_index, 6)], [shiftright(__vcs_pos, 6)]"
     scans = {"numbered": 3, "written": 2, "read": 3}
     assert plan.count("FileScan") == scans[places_of_deleted_rows]
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_positions_come_from_each_reader_of_spark(bench: Bench, vectorized: str) -> None:
+    written = bench.write(
+        "select id a, named_struct('b', array(id), 'c', map(id, 'x')) s from range(0, 3000, 1, 3)"
+    )
+    assert len(written.files) == 3
+    gone = {written.files[0]: range(0, 1000, 7), written.files[2]: [0, 999]}
+    expected = {*range(3000)} - {*range(0, 1000, 7), 2000, 2999}
+    reader = "spark.sql.parquet.enableVectorizedReader"
+    for files in (written.files, written.files[:1]):
+        stones = [tombstone(bench, {file: gone[file]}) for file in files if file in gone]
+        mount = mounted(bench, files, schema_of(written), stones)
+        bench.rows(f"set {reader}={vectorized}")
+        try:
+            found = left(bench, mount, "a, s.b[0], s.c[a]")
+        finally:
+            bench.rows(f"reset {reader}")
+        assert sorted(found) == [(a, a, "x") for a in sorted(expected) if a < 1000 * len(files)]
+
+
+def test_a_row_without_a_position_fails_the_query(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, places_of_deleted_rows: str
+) -> None:
+    if places_of_deleted_rows not in ("marked", "numbered"):
+        pytest.skip("their position is in _metadata")
+    unknown = Field(id="unknown", name="unknown", type="bigint")
+    monkeypatch.setattr(deletions, "POSITION_FIELD", unknown)
+    monkeypatch.setattr(mounting, "POSITION_FIELD", unknown)
+    one, two = ids(bench, 5), ids(bench, 5, 10)
+    stone = tombstone(bench, {one.files[0]: [0]})
+    mounts = [
+        mounted(bench, [*one.files, *two.files], schema_of(one), [stone]),
+        mounted(bench, one.files, schema_of(one), [stone]),
+    ]
+    for mount in mounts:
+        with pytest.raises(EngineError, match="more rows than its version knows of"):
+            left(bench, mount, "a")
 
 
 def test_positions_are_read_without_an_engine(bench: Bench) -> None:

@@ -203,6 +203,13 @@ def test_views_are_no_targets(shop: Shop, verb: str) -> None:
         shop.sql(verb.format(t="temporary_target"))
 
 
+def test_a_column_called_like_positions_in_spark_has_its_own_values(shop: Shop) -> None:
+    table = shop.make("id int, _TMP_metadata_row_index bigint", "values (1, 11), (2, 12), (3, 13)")
+    shop.sql(f"delete from {table} where _tmp_metadata_row_index = 12")
+    shop.sql(f"update {table} set _tmp_metadata_row_index = 7 where id = 3")
+    assert sorted(shop.rows(f"select * from {table}")) == [(1, 11), (3, 7)]
+
+
 def test_metadata_of_files_is_refused_with_the_way_round(shop: Shop) -> None:
     table = shop.make("id int", "values (1)")
     for text in (

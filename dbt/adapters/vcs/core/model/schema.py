@@ -166,6 +166,9 @@ RESERVED = "__vcs_"
 """No field id begins so: these columns stand beside a table's own in files and relations."""
 
 
+POSITION_ID = "_tmp_metadata_row_index"
+"""No field id is this: Spark's readers fill a column of this name with positions in the file."""
+
 _LINEAGE = ("_row_id", "_last_updated_sequence_number")
 """No field id is one of these: other engines' files have each row's number and last change so."""
 
@@ -199,7 +202,7 @@ def fitted(text: str, type_: str) -> str:
 
 
 def _free_id(name: str, taken: set[str]) -> str:
-    if name.lower().startswith(RESERVED) or name.lower() in _LINEAGE:
+    if name.lower().startswith(RESERVED) or name.lower() in (*_LINEAGE, POSITION_ID):
         name = f"column{name}"
     if name.lower() not in taken:
         return name

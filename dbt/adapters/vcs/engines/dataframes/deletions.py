@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbt.adapters.vcs.core.model import Field, Tombstone
+from dbt.adapters.vcs.core.model.schema import POSITION_ID
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.deletion_bitmap import CHUNK_BITS, WORD_BITS, DeletionBitmap
@@ -32,6 +33,9 @@ _BEYOND: Final = (
     "A tombstone deletes a row that isn't in its file. Run dbt-vcs fsck --data, and restore the "
     "file from a backup."
 )
+
+_LOST: Final = "raise_error('A file has more rows than its version knows of.')"
+"""SQL for a row without a bit, or without a position."""
 
 _FEW_FILES: Final = 64
 """Up to this many files share buckets: hashing a name per row would cost more than it saves."""
@@ -58,6 +62,15 @@ def file_of(files: Sequence[str], relation: str = "") -> str:
     if all(map(_PLAIN_PATH.fullmatch, files)):
         return path
     return f"url_decode(replace({path}, '+', '%2B'))"
+
+
+POSITION_FIELD: Final = Field(id=POSITION_ID, name=POSITION_ID, type="bigint")
+"""A column of a table of files that Spark's readers of Parquet fill with the position of a row.
+
+They find it by its name. It is a column beside the others, whereas `_metadata` is a struct, which
+Spark makes anew for each row. Where Spark doesn't know the name it is null, and a row without a
+position fails the query.
+"""
 
 
 def position_of(relation: str = "") -> str:
@@ -133,25 +146,28 @@ def written_rows(places: Mapping[str, Iterable[int]]) -> str:
     return f"select * from values {', '.join(rows)} as ({FILE_COLUMN}, {POSITION_COLUMN})"
 
 
-def unmarked_rows(table: str, bitmap: DeletionBitmap, columns: Iterable[str]) -> str:
+def unmarked_rows(
+    table: str, numbers: FileNumbers, bitmap: DeletionBitmap, columns: Iterable[str]
+) -> str:
     """Return a query for the rows of a table of files that are not deleted.
 
     The arrays are in relations of one row: as literals,
     Spark would print them in each description of the plan.
 
     Args:
-        table: The table.
+        table: The table, with the column of positions.
+        numbers: The numbers of the rows of its files.
         bitmap: The deleted rows of all its files.
         columns: What to select, as SQL; the table's alias is `kept`.
     """
-    place = _word_of(_NUMBER)
+    number = _number(numbers)
+    place = _word_of(number)
     if bitmap.chunks is not None:
-        chunk = f"{_array(bitmap.chunks, 'int')}[cast(shiftright({_NUMBER}, {CHUNK_BITS}) as int)]"
+        chunk = f"{_array(bitmap.chunks, 'int')}[cast(shiftright({number}, {CHUNK_BITS}) as int)]"
         place = f"{chunk} + ({place} & {(1 << CHUNK_BITS - WORD_BITS) - 1})"
     word = f"{_array(bitmap.words, 'bigint')}[cast({place} as int)]"
-    bit = f"getbit({word}, {_bit_of(_NUMBER)})"
-    lost = "raise_error('A file has more rows than its version knows of.')"
-    return f"select {', '.join(columns)} from {table} kept where coalesce({bit}, {lost}) = 0"
+    bit = f"getbit({word}, {_bit_of(number)})"
+    return f"select {', '.join(columns)} from {table} kept where coalesce({bit}, {_LOST}) = 0"
 
 
 def left_numbered_rows(
@@ -163,7 +179,7 @@ def left_numbered_rows(
     rows of 64 neighbours meet the same entry of its hash table, and no text is compared.
 
     Args:
-        table: The table, in which Spark has the numbers of rows.
+        table: The table, with the column of positions.
         numbers: The numbers of the rows of its files.
         deleted: A query from `deleted_rows` or `written_rows`; a place that its file doesn't have
             fails the query.
@@ -181,24 +197,32 @@ def left_numbered_rows(
         "'array<struct<path:string,first:bigint,rows:bigint>>', map('mode', 'FAILFAST')))"
     )
     position = f"gone.{quoted(POSITION_COLUMN)}"
-    number = (
+    met = (
         f"files.first + if({position} >= 0 and {position} < files.rows, {position}, "
         f"raise_error({literal(_BEYOND)}))"
     )
     words = (
         f"select {_word_of('number')} word, bit_or(shiftleft(1L, {_bit_of('number')})) bits "
-        f"from (select {number} number from ({deleted}) gone join ({files}) files "
+        f"from (select {met} number from ({deleted}) gone join ({files}) files "
         f"on gone.{quoted(FILE_COLUMN)} = files.path) group by {_word_of('number')}"
     )
+    number = f"coalesce({_number(numbers)}, {_LOST})"
     return (
         f"select {_hint(min(count, numbers.end >> WORD_BITS))}{', '.join(columns)} "
-        f"from {table} kept left anti join ({words}) gone on gone.word = {_word_of(_NUMBER)} "
-        f"and getbit(gone.bits, {_bit_of(_NUMBER)}) = 1"
+        f"from {table} kept left anti join ({words}) gone on gone.word = {_word_of(number)} "
+        f"and getbit(gone.bits, {_bit_of(number)}) = 1"
     )
 
 
-_NUMBER: Final = f"(unix_micros(kept._metadata.file_modification_time) + {position_of('kept')})"
-"""SQL for a row's number: as the time at which a file changed, Spark has that of its first row."""
+def _number(numbers: FileNumbers) -> str:
+    """Return SQL for a row's number.
+
+    Where there are several files, the time at which a file changed is the number of its first row.
+    """
+    position = f"kept.{POSITION_FIELD.id}"
+    if len(numbers.rows) == 1:
+        return position
+    return f"(unix_micros(kept._metadata.file_modification_time) + {position})"
 
 
 def _word_of(number: str) -> str:

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.dataframes.deleted_places import LOST, DeletedPlaces
 from dbt.adapters.vcs.engines.dataframes.deletions import (
+    POSITION_FIELD,
     deleted_rows,
     file_of,
     left_numbered_rows,
@@ -71,12 +72,21 @@ _MOST_INTACT: Final = 8
 
 
 class Part(NamedTuple):
-    """The files of one layout, as a table."""
+    """The files of one layout, as a table.
+
+    With the numbers of its rows it has the column of their positions, too.
+    """
 
     name: RelationName
     layout: Layout
     files: tuple[str, ...]
     numbers: FileNumbers | None
+
+    @property
+    def position(self) -> str:
+        """SQL for the position of a row of the table `kept` in its file."""
+        # Spark's reader fills one column of positions, so both can't be asked for.
+        return position_of("kept") if self.numbers is None else f"kept.{POSITION_FIELD.id}"
 
 
 def layouts(mount: TableMount) -> dict[Layout, list[str]]:
@@ -193,7 +203,10 @@ class Mounting:
             numbers = self._numbers(layout, files)
             first = {} if numbers is None else numbers.first
             times = {file: number // UNIT for file, number in first.items()}
-            self._relations.table(name, self._stored(layout), files, layout, times)
+            fields = self._stored(layout)
+            if numbers is not None:
+                fields.append(POSITION_FIELD)
+            self._relations.table(name, fields, files, layout, times)
             parts.append(Part(name, layout, tuple(files), numbers))
         return parts
 
@@ -244,7 +257,7 @@ class Mounting:
             elif located:
                 columns += [
                     f"{file_of(part.files, 'kept')} {FILE_COLUMN}",
-                    f"{position_of('kept')} {POSITION_COLUMN}",
+                    f"{part.position} {POSITION_COLUMN}",
                 ]
             if part.layout.holed:
                 yield self._left_rows(part, table, columns, number)
@@ -272,8 +285,8 @@ class Mounting:
         files = set(part.files)
         places = DeletedPlaces(self._mount, files, self._blobs)
         bitmap = None if part.numbers is None else places.bitmap(part.numbers)
-        if bitmap is not None:
-            return unmarked_rows(table, bitmap, columns)
+        if part.numbers is not None and bitmap is not None:
+            return unmarked_rows(table, part.numbers, bitmap, columns)
         positions = places.positions()
         if positions is not None:
             deleted = written_rows({file: found.tolist() for file, found in positions.items()})

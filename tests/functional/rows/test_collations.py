@@ -36,7 +36,7 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     """Take every table for a small one, or for one that is too large for this process."""
     if request.param == "large":
         monkeypatch.setattr(keys, "_MOST_NEW", -1)
-        monkeypatch.setattr(stage_write, "MAX_ROWS_IN_PROCESS", -1)
+        monkeypatch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", -1)
         whole = rebuild_stage.signed_rows
         monkeypatch.setattr(rebuild_stage, "signed_rows", partial(whole, limits=NOTHING))
     yield request.param

@@ -8,7 +8,7 @@ from dbt.adapters.vcs.core.errors import (
     VcsError,
 )
 from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.writes import stage_write, tombstone_ranges
+from dbt.adapters.vcs.writes import stage_arrow, stage_write, tombstone_ranges
 
 from .shop import Shop
 
@@ -182,8 +182,10 @@ def test_both_ways_of_writing_make_the_same_table(
         affected = set()
         for number, name in enumerate(tables):
             with monkeypatch.context() as patch:
-                if number % 2:
-                    patch.setattr(stage_write, "MAX_ROWS_IN_PROCESS", -1)
+                if number == 1:
+                    patch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", -1)
+                elif number == 3:
+                    patch.setattr(stage_arrow, "MAX_VALUES", -1)
                 affected.add(shop.change(text.format(t=name)))
         assert len(affected) == 1, text
     assert len({repr(shop.rows(name)) for name in tables}) == 1
@@ -205,7 +207,7 @@ def test_a_large_change_has_a_tombstone_for_each_range_of_blocks(
         by="p",
         properties="'vcs.write_mode' = 'merge_on_read'",
     )
-    monkeypatch.setattr(stage_write, "MAX_ROWS_IN_PROCESS", -1)
+    monkeypatch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", -1)
     monkeypatch.setattr(tombstone_ranges, "ROWS", 4)
     holed = {block.path: block.rows for block in shop.blocks(name)}
     assert len(holed) == 8
@@ -241,7 +243,7 @@ def test_files_of_few_rows_are_a_setting_that_row_changes_stand(
         "select cast(id as int), 'v' from range(0, 40, 1, 2)",
         properties="'vcs.write_mode' = 'merge_on_read'",
     )
-    monkeypatch.setattr(stage_write, "MAX_ROWS_IN_PROCESS", -1)
+    monkeypatch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", -1)
     shop.sql("set spark.sql.files.maxRecordsPerFile = 3")
     try:
         blocks = len(shop.blocks(name))

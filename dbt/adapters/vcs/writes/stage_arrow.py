@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from dbt.adapters.vcs.rows.files.footers import WrittenFiles
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.rows.files.row_files import write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.rows.limits import TooLargeError
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes.stage import Stage
@@ -26,12 +27,19 @@ from dbt.adapters.vcs.writes.targets import BlockChoice, RowTarget
 
 _PLACE = [FILE_COLUMN, POSITION_COLUMN]
 
+MAX_VALUES: Final = 2**30
+"""Bytes of a stage's values in memory. At its peak, applying it takes about twice as many."""
+
 
 class SmallChanges:
     """`Changes` of a stage with types that Arrow supports; it is read whole."""
 
     def __init__(self, blobs: Blobs, stage: Stage) -> None:
-        """Take a stage."""
+        """Take a stage.
+
+        Raises:
+            TooLargeError: Its values take more than `MAX_VALUES` bytes.
+        """
         self._blobs = blobs
         self._stage = stage
         self._schema = arrow_schema(stage.table)
@@ -155,8 +163,14 @@ def _read(blobs: Blobs, stage: Stage) -> pa.Table:
     schema = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in stage.fields])
     tables = [schema.empty_table()]
     files = Files(blobs)
+    size = 0
     for path in stage.files:
         tables.append(files.columns(path, stage.fields).cast(schema))
+        size += tables[-1].nbytes
+        if size > MAX_VALUES:
+            raise TooLargeError(
+                f"{stage.rows:,} changed rows take more than {MAX_VALUES:,} bytes in this process."
+            )
     return pa.concat_tables(tables)
 
 

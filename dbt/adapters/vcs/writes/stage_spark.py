@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
@@ -24,18 +24,36 @@ from dbt.adapters.vcs.writes.tombstone_ranges import write_tombstones
 _PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
 
 
+class _Counts(NamedTuple):
+    """What a stage holds: rows affected and coming, and rows going by the path of their block."""
+
+    affected: int
+    coming: int
+    going: dict[str, int]
+
+
 class LargeChanges:
     """`Changes` of a stage of any size and types; each method runs a query."""
 
-    def __init__(self, blobs: Blobs, session: Rewriter, stage: Stage) -> None:
-        """Take a stage."""
+    def __init__(
+        self, blobs: Blobs, session: Rewriter, stage: Stage, *, occurs_once: bool = False
+    ) -> None:
+        """Take a stage.
+
+        Args:
+            blobs: The repository's store.
+            session: The engine.
+            stage: The stage.
+            occurs_once: True if it has no row of the table twice, as that of a merge may.
+        """
         self._blobs = blobs
         self._session = session
         self._stage = stage
+        self._occurs_once = occurs_once
 
     def affected(self) -> int:
         """Return how many rows are updated, deleted or inserted."""
-        return self._counts[0]
+        return self._counts.affected
 
     def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
         """Return values of some rows that matched several times."""
@@ -47,19 +65,11 @@ class LargeChanges:
 
     def inserted(self) -> int:
         """Return how many new rows are to be written, updated ones included."""
-        return self._counts[1]
+        return self._counts.coming
 
     def deletions(self) -> Mapping[str, int]:
         """Return how many rows each block loses, by its path."""
-        return self._deletions
-
-    @cached_property
-    def _deletions(self) -> dict[str, int]:
-        found = self._session.query(
-            f"select {FILE_COLUMN}, count(distinct {POSITION_COLUMN}) from {self._table} "
-            f"{where_clause(self._goes)} group by {FILE_COLUMN}"
-        ).fetch()
-        return dict(found)
+        return self._counts.going
 
     def write(
         self, target: RowTarget, choice: BlockChoice, folder: str
@@ -96,14 +106,23 @@ class LargeChanges:
         )
 
     @cached_property
-    def _counts(self) -> tuple[int, int]:
-        place = f"named_struct('f', {FILE_COLUMN}, 'p', {POSITION_COLUMN})"
-        deleted = f"if({ACTION} = 'delete', {place}, null)"
-        [(others, deletes, comes)] = self._session.query(
-            f"select count_if({ACTION} in ('update', 'insert')), count(distinct {deleted}), "
-            f"count_if({self._comes}) from {self._table}"
+    def _counts(self) -> _Counts:
+        def going(condition: str) -> str:
+            if self._occurs_once:
+                return f"count_if({condition})"
+            return f"count(distinct if({condition}, {POSITION_COLUMN}, null))"
+
+        deleted = going(f"{ACTION} = 'delete'")
+        found = self._session.query(
+            f"select {FILE_COLUMN}, count_if({ACTION} in ('update', 'insert')), {deleted}, "
+            f"count_if({self._comes}), {going(self._goes)} "
+            f"from {self._table} group by {FILE_COLUMN}"
         ).fetch()
-        return others + deletes, comes
+        return _Counts(
+            affected=sum(others + deletes for _, others, deletes, _, _ in found),
+            coming=sum(comes for _, _, _, comes, _ in found),
+            going={file: goes for file, _, _, _, goes in found if goes},
+        )
 
     @property
     def _comes(self) -> str:
@@ -138,14 +157,15 @@ class LargeChanges:
     def _tombstones(
         self, choice: BlockChoice, folder: str, ids: Sequence[str]
     ) -> tuple[Tombstone, ...]:
+        image, once = ("{}", "") if self._occurs_once else ("first({})", f" group by {_PLACE}")
         images = ", ".join(
-            f"first({name}) as {quoted(id)}" for name, id in zip(self._stage.old, ids, strict=True)
+            f"{image.format(name)} as {quoted(id)}"
+            for name, id in zip(self._stage.old, ids, strict=True)
         )
         holed = ", ".join(map(literal, sorted(choice.holed)))
-        # A row to delete may occur several times; keep it once.
         rows = (
             f"select {_PLACE}, {images} from {self._table} {where_clause(self._goes)} "
-            f"and {FILE_COLUMN} in ({holed}) group by {_PLACE}"
+            f"and {FILE_COLUMN} in ({holed}){once}"
         )
-        counts = {file: self._deletions[file] for file in choice.holed}
+        counts = {file: self._counts.going[file] for file in choice.holed}
         return write_tombstones(self._blobs, self._session, rows, counts, folder=folder)

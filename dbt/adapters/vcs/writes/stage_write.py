@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import Block, Replacement, SegmentRef, Snapshot, Tombstone
 from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.rows.files.row_files import can_write
+from dbt.adapters.vcs.rows.limits import TooLargeError
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.writes.nullability import refuse_null
 from dbt.adapters.vcs.writes.stage import Stage
@@ -26,6 +27,10 @@ MIN_BYTES: Final = 1024 * 1024
 
 MAX_ROWS_IN_PROCESS: Final = 1_000_000
 MAX_BYTES_IN_PROCESS: Final = 256 * 1024 * 1024
+"""Of blocks that are written again, in files, and of rows that somebody gave."""
+
+MAX_STAGED_IN_PROCESS: Final = 2_000_000
+"""Rows of a stage that is applied in process."""
 
 WRITE_MODE: Final = "vcs.write_mode"
 """Table property: how changed rows are stored: `auto`, `merge_on_read` or `copy_on_write`."""
@@ -122,6 +127,7 @@ def rewritten(
     *,
     key: Sequence[int] | None = None,
     updates_only: Collection[str] = (),
+    occurs_once: bool = False,
 ) -> Rewritten:
     """Apply a stage: write its files, and return the table's new segments.
 
@@ -135,12 +141,13 @@ def rewritten(
         key: Given if no row may match several times: the columns, by position, that errors show.
         updates_only: Given if every row of the stage is an update of its own row of the table:
             the columns that may get other values, by field id.
+        occurs_once: True if no row of the table can be in the stage twice.
 
     Raises:
         InputError: A row matched several times, or a NOT NULL column would get a NULL.
     """
     blobs = scope.overlay.repository.blobs
-    changes = _changes(scope, target, stage)
+    changes = _changes(scope, target, stage, occurs_once)
     if key is not None:
         _refuse_repeated(target, changes, key)
     affected, deleted, inserted = changes.affected(), changes.deletions(), changes.inserted()
@@ -149,7 +156,7 @@ def rewritten(
         return Rewritten(snapshot.segments, affected, False)
     choice = chosen(target.blocks, deleted, target.deleted, write_mode(snapshot))
     if isinstance(changes, SmallChanges) and not _fits(choice.rewritten):
-        changes = LargeChanges(blobs, scope.session, stage)
+        changes = LargeChanges(blobs, scope.session, stage, occurs_once=occurs_once)
     repository = scope.overlay.repository
     folder = folder_of(snapshot.table)
     try:
@@ -180,12 +187,13 @@ def _replacement(
     )
 
 
-def _changes(scope: Scope, target: RowTarget, stage: Stage) -> Changes:
+def _changes(scope: Scope, target: RowTarget, stage: Stage, occurs_once: bool) -> Changes:
     snapshot, blobs = target.snapshot, scope.overlay.repository.blobs
-    small = stage.rows <= MAX_ROWS_IN_PROCESS and stage.bytes <= MAX_BYTES_IN_PROCESS
+    small = stage.rows <= MAX_STAGED_IN_PROCESS and stage.bytes <= MAX_BYTES_IN_PROCESS
     if small and can_write(snapshot.schema, snapshot.partition_by):
-        return SmallChanges(blobs, stage)
-    return LargeChanges(blobs, scope.session, stage)
+        with suppress(TooLargeError):
+            return SmallChanges(blobs, stage)
+    return LargeChanges(blobs, scope.session, stage, occurs_once=occurs_once)
 
 
 def _fits(blocks: Sequence[Block]) -> bool:

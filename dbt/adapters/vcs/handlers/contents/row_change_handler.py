@@ -129,7 +129,8 @@ def carried_out(
         analysing=lambda: reading(scope, statement),
         changing=changing,
     ) as stage:
-        return rewritten(scope, target, stage, key=key, updates_only=sets or ())
+        once = sets is not None
+        return rewritten(scope, target, stage, key=key, updates_only=sets or (), occurs_once=once)
 
 
 def reading(scope: Scope, statement: Update | Delete | Merge) -> AbstractContextManager[None]:

@@ -15,6 +15,9 @@ from dbt.adapters.vcs.rows.files.footers import Footer, write_file
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, parquet_bytes
 from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_folder
 
+_ROW_GROUP: Final = 125_000
+"""Rows of a row group. Changed rows are in the order of the table, whose bounds tell them apart."""
+
 _MAX_ROWS: Final = 1_000_000
 _MAX_BYTES: Final = 256 * 1024 * 1024
 """In memory; a file on disk is smaller as a rule."""
@@ -52,7 +55,8 @@ def write_rows(
     for inside, part in _partitions(rows, partition_by):
         for piece in _pieces(part):
             path = f"{folder}/{inside}part-{len(files):05}-{write}.parquet"
-            files[path] = write_file(blobs, path, parquet_bytes(piece, folder))
+            data = parquet_bytes(piece, folder, row_group=_ROW_GROUP)
+            files[path] = write_file(blobs, path, data)
     return files
 
 

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.rows.files.parquet import arrow_schema, parquet_bytes
 from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_folder
 
 _ROW_GROUP: Final = 125_000
-"""Rows of a row group. Changed rows are in the order of the table, whose bounds tell them apart."""
+"""Rows of a row group: changed rows are in the order of the table, so bounds tell groups apart."""
 
 _MAX_ROWS: Final = 1_000_000
 _MAX_BYTES: Final = 256 * 1024 * 1024

@@ -183,9 +183,9 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "session_settings",
             "statement_jobs",
         },
-        {"deletions", "numbered_frames", "shared_folder", "spark_messages", "spark_rows"},
-        {"deleted_places", "frame_session", "worker_handlers"},
-        {"mounting", "programs", "settling"},
+        {"mounts", "numbered_frames", "shared_folder", "spark_messages", "spark_rows"},
+        {"frame_session", "worker_handlers"},
+        {"programs", "settling"},
         {"writes"},
     ),
     "engines.spark": (

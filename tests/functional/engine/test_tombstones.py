@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError
 from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.dataframes import deleted_places, deletions, mounting
+from dbt.adapters.vcs.engines.dataframes.mounts import deleted_places, deletions, mounting
 from dbt.adapters.vcs.engines.port import Destination, Written
 from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
 from dbt.adapters.vcs.engines.version_mounts import TableMount

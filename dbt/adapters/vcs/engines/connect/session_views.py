@@ -21,7 +21,7 @@ from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.engines.connect.name_registry import PREFIX, MountedFiles, NameRegistry
 from dbt.adapters.vcs.engines.connect.sent_text import rewritten
 from dbt.adapters.vcs.engines.dataframes.location import escaped_path
-from dbt.adapters.vcs.engines.dataframes.mounting import Layout, Mounting, lost_files
+from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Layout, Mounting, lost_files
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.version_mounts import TableMount

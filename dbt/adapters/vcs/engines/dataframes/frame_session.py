@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
-from dbt.adapters.vcs.engines.dataframes.deletions import deletions_mount, is_listed
+from dbt.adapters.vcs.engines.dataframes.mounts.deletions import deletions_mount, is_listed
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.port import Column

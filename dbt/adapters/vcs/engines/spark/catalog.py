@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.mounting import Mounting, lost_files
+from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Mounting, lost_files
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE, Sign
 from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence

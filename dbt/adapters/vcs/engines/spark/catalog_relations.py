@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.engines.dataframes.location import exact_files
-from dbt.adapters.vcs.engines.dataframes.mounting import Layout, lost_files
+from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Layout, lost_files
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.spark.file_list import FileList
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated

@@ -13,8 +13,8 @@ from dbt.adapters.vcs.core.model import Block, Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.deleted_places import LOST, DeletedPlaces
-from dbt.adapters.vcs.engines.dataframes.deletions import (
+from dbt.adapters.vcs.engines.dataframes.mounts.deleted_places import LOST, DeletedPlaces
+from dbt.adapters.vcs.engines.dataframes.mounts.deletions import (
     POSITION_FIELD,
     deleted_rows,
     file_of,

@@ -1,0 +1,1 @@
+"""How one immutable version of a table becomes relations of Spark."""

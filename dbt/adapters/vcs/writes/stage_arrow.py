@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Final
 
@@ -86,10 +87,13 @@ class SmallChanges:
         rows = pa.concat_tables([*self._kept(target, choice), *new])
         if target.snapshot.cluster_by:
             rows = rows.sort_by([(id, "ascending") for id in target.snapshot.cluster_by])
-        files = write_rows(
-            self._blobs, rows, folder=folder, partition_by=target.snapshot.partition_by
-        )
-        return files, self._tombstones(choice, folder)
+        # Arrow encodes a file in one thread. Both are written, or failed, when the block ends.
+        with ThreadPoolExecutor(1, "vcs-tombstone") as other:
+            tombstones = other.submit(self._tombstones, choice, folder)
+            files = write_rows(
+                self._blobs, rows, folder=folder, partition_by=target.snapshot.partition_by
+            )
+            return files, tombstones.result()
 
     @cached_property
     def _updates(self) -> pa.Table:

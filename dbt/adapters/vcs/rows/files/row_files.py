@@ -15,8 +15,11 @@ from dbt.adapters.vcs.rows.files.footers import Footer, write_file
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, parquet_bytes
 from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_folder
 
-_ROW_GROUP: Final = 125_000
-"""Rows of a row group: changed rows are in the order of the table, so bounds tell groups apart."""
+_ROW_GROUPS: Final = 8
+"""In a file of many rows. Changed rows are in the order of the table: bounds tell groups apart."""
+
+_MIN_ROW_GROUP: Final = 16_384
+"""Rows of a row group, but for the last."""
 
 _MAX_ROWS: Final = 1_000_000
 _MAX_BYTES: Final = 256 * 1024 * 1024
@@ -55,7 +58,8 @@ def write_rows(
     for inside, part in _partitions(rows, partition_by):
         for piece in _pieces(part):
             path = f"{folder}/{inside}part-{len(files):05}-{write}.parquet"
-            data = parquet_bytes(piece, folder, row_group=_ROW_GROUP)
+            row_group = max(_MIN_ROW_GROUP, -(-len(piece) // _ROW_GROUPS))
+            data = parquet_bytes(piece, folder, row_group=row_group)
             files[path] = write_file(blobs, path, data)
     return files
 

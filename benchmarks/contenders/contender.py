@@ -8,7 +8,8 @@ import argparse
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -207,6 +208,17 @@ def _measure(contender: Contender, options: argparse.Namespace) -> Measured:
     return measured
 
 
+@contextmanager
+def _timed(measured: Measured, key: str, *, counts: bool) -> Iterator[None]:
+    """Add the seconds and the CPU seconds of a block to what was measured, if it counts."""
+    start, before = perf_counter(), _cpu_seconds()
+    yield
+    seconds, cpu = perf_counter() - start, _cpu_seconds() - before
+    if counts:
+        measured.seconds.setdefault(key, []).append(seconds)
+        measured.cpu.setdefault(key, []).append(cpu)
+
+
 def _queries(contender: Contender, measured: Measured, rows: int, total: int, number: int) -> None:
     """Change a side, and query what changed; the first query is the first that reads the side."""
     side = f"asked_{rows}_{number + 1}"
@@ -215,24 +227,18 @@ def _queries(contender: Contender, measured: Measured, rows: int, total: int, nu
     for name, query in QUERIES.items():
         for again in ("", ", again"):
             key = f"{name}{again}, {rows:,}"
-            start, before = perf_counter(), _cpu_seconds()
-            answer = contender.ask(query.format(changes=contender.changes(side)))
-            seconds, cpu = perf_counter() - start, _cpu_seconds() - before
-            if number >= 0:
-                measured.seconds.setdefault(key, []).append(seconds)
-                measured.cpu.setdefault(key, []).append(cpu)
-            measured.found[key] = answer
+            with _timed(measured, key, counts=number >= 0):
+                measured.found[key] = contender.ask(query.format(changes=contender.changes(side)))
 
 
 def _update(contender: Contender, measured: Measured, rows: int, total: int, number: int) -> None:
     """Time a side's update, and what it writes."""
     side = f"updated_{rows}_{number + 1}"
     contender.clone(side)
-    size, start, before = _size(contender.work), perf_counter(), _cpu_seconds()
-    contender.update(side, Change("l_quantity", 0, rows, total))
+    size = _size(contender.work)
+    with _timed(measured, f"update {rows}", counts=number >= 0):
+        contender.update(side, Change("l_quantity", 0, rows, total))
     if number >= 0:
-        measured.seconds.setdefault(f"update {rows}", []).append(perf_counter() - start)
-        measured.cpu.setdefault(f"update {rows}", []).append(_cpu_seconds() - before)
         measured.bytes[f"update {rows}"] = _size(contender.work) - size
     measured.found[f"update {rows}"] = contender.content(side)
 
@@ -248,13 +254,9 @@ def _read(contender: Contender, measured: Measured, options: argparse.Namespace)
         for number in range(-_WARM_UPS, options.repeat):
             for rows, side in sides.items():
                 key = f"{query} {rows}"
-                start, before = perf_counter(), _cpu_seconds()
-                found = contender.rows(text, side)
-                seconds, cpu = perf_counter() - start, _cpu_seconds() - before
-                if number >= 0:
-                    measured.seconds.setdefault(key, []).append(seconds)
-                    measured.cpu.setdefault(key, []).append(cpu)
-                measured.found[f"{query} {rows}"] = str(sorted(map(str, found)))
+                with _timed(measured, key, counts=number >= 0):
+                    found = contender.rows(text, side)
+                measured.found[key] = str(sorted(map(str, found)))
 
 
 def _round(contender: Contender, measured: Measured, rows: int, total: int, number: int) -> None:

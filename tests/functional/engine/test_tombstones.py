@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,13 +11,21 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError
-from dbt.adapters.vcs.core.model import Field, Tombstone
+from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.dataframes.mounts import deleted_places, deletions, mounting
+from dbt.adapters.vcs.engines.dataframes.mounts import (
+    deleted_places,
+    deletions,
+    mounting,
+    table_part,
+)
 from dbt.adapters.vcs.engines.port import Destination, Written
+from dbt.adapters.vcs.engines.spark import catalog_relations
 from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
+from dbt.adapters.vcs.engines.spark.context import private_root
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows import deletion_bitmap
+from dbt.adapters.vcs.rows import file_numbers
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.row_files import write_rows
@@ -43,7 +52,7 @@ def places_of_deleted_rows(
     if request.param in ("numbered", "read"):
         monkeypatch.setattr(deleted_places, "_MAX_WRITTEN", -1)
     if request.param in ("written", "read"):
-        monkeypatch.setattr(CatalogRelations, "sets_times", lambda self, layout: False)
+        monkeypatch.setattr(CatalogRelations, "first_number", lambda self, layout, files: None)
     return str(request.param)
 
 
@@ -107,7 +116,7 @@ def test_a_few_whole_files_are_read_with_those_that_lack_rows(
     bench: Bench, places_of_deleted_rows: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Many rows are numbered in two steps.
-    monkeypatch.setattr(deletion_bitmap, "_MAX_WORDS", 0)
+    monkeypatch.setattr(file_numbers, "_MAX_PLAIN", 0)
     one, two = ids(bench, 1_600), ids(bench, 100, 2_000)
     stone = tombstone(bench, {one.files[0]: [0, 511, 512, 1_599]})
     mount = mounted(bench, [*one.files, *two.files], schema_of(one), [stone])
@@ -296,8 +305,8 @@ def test_a_row_without_a_position_fails_the_query(
     if places_of_deleted_rows not in ("marked", "numbered"):
         pytest.skip("their position is in _metadata")
     unknown = Field(id="unknown", name="unknown", type="bigint")
-    monkeypatch.setattr(deletions, "POSITION_FIELD", unknown)
-    monkeypatch.setattr(mounting, "POSITION_FIELD", unknown)
+    for module in (mounting, table_part):
+        monkeypatch.setattr(module, "POSITION_FIELD", unknown)
     one, two = ids(bench, 5), ids(bench, 5, 10)
     stone = tombstone(bench, {one.files[0]: [0]})
     mounts = [
@@ -373,8 +382,75 @@ def test_a_tombstone_beyond_the_end_of_its_file_is_told(
 
 @pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
 def test_a_row_that_no_bit_stands_for_is_an_error(bench: Bench) -> None:
-    one = ids(bench, 2_000)
+    one = ids(bench, 9_000)
     mount = mounted(bench, one.files, schema_of(one), [tombstone(bench, {one.files[0]: [0]})])
     entry = msgspec.structs.replace(mount.entries[0], rows=900)
     with pytest.raises(EngineError, match="more rows than its version knows"):
         left(bench, dataclasses.replace(mount, entries=(entry,)), "count(*)")
+
+
+@pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
+def test_every_session_of_an_engine_looks_deleted_rows_up(bench: Bench) -> None:
+    one, two = ids(bench, 2_000), ids(bench, 10, 5_000)
+    before = bench.engine.session("before")
+    stone = tombstone(bench, {one.files[0]: [0, 63, 64, 1_999], two.files[0]: [3]})
+    mount = mounted(bench, [*one.files, *two.files], schema_of(one), [stone])
+    bench.session.mount_table(RelationName("s", "shared"), mount)
+    query = "select count(*), sum(a), count_if(a in (0, 63, 64, 1999, 5003)) from s.shared"
+    rows = [n for n in (*range(2_000), *range(5_000, 5_010)) if n not in (0, 63, 64, 1999, 5003)]
+    for session in (bench.session, before, bench.engine.session("after")):
+        assert session.query(query).fetch() == [(len(rows), sum(rows), 0)]
+
+
+@pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
+def test_other_sessions_of_an_adopted_catalog_look_deleted_rows_up(
+    bench: Bench, tmp_path: Path
+) -> None:
+    settings = {"spark.sql.warehouse.dir": str(tmp_path / "wh")}
+    spark = private_root(bench.session.spark.sparkContext, settings)
+    engine = SparkEngine(bench.blobs, spark=spark, owner="w@main")
+    adopted = Bench(bench.blobs, engine, engine.session("cell"), bench.numbers)
+    one, two = ids(adopted, 2_000), ids(adopted, 10, 5_000)
+    stone = tombstone(adopted, {one.files[0]: [0, 1_999], two.files[0]: [3]})
+    mount = mounted(adopted, [*one.files, *two.files], schema_of(one), [stone])
+    name = adopted.session.mount_physical(mount)
+    frames = [session.table(name) for session in (spark, spark.newSession())]
+    assert [frame.count() for frame in frames] == [2_007, 2_007]
+    engine.close()
+    # Frames of the catalog's owner outlive the connection.
+    assert [frame.count() for frame in frames] == [2_007, 2_007]
+
+
+@pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
+@pytest.mark.parametrize("limit", [2, 3])
+def test_files_are_told_apart_by_links_or_by_times(
+    bench: Bench, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (table_part, catalog_relations):
+        monkeypatch.setattr(module, "MAX_NAMED", limit)
+    written = [ids(bench, 100, 1_000 * n) for n in range(3)]
+    files = [file for each in written for file in each.files]
+    stone = tombstone(bench, {files[0]: [0], files[1]: [1, 99], files[2]: [2]})
+    mount = mounted(bench, files, schema_of(written[0]), [stone])
+    gone = [(files[0], 0), (files[1], 1), (files[1], 99), (files[2], 2)]
+    assert left(bench, mount, "sum(a), count(*)") == [
+        (sum(range(100)) + sum(range(1_000, 1_100)) + sum(range(2_000, 2_100)) - 4_102, 296)
+    ]
+    every = {(file, position) for file in files for position in range(100)}
+    assert places(bench, mount) == sorted(every - set(gone))
+    [(plan,)] = bench.rows(f"explain select a from {bench.session.mount_physical(mount)}")
+    assert ("file_modification_time" in plan) == (limit == 2)
+
+
+@pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
+def test_columns_are_decoded_for_rows_that_are_left_only(bench: Bench) -> None:
+    # Spark computes what occurs twice in a filter first, and all columns before that.
+    one, two = ids(bench, 2_000), ids(bench, 10, 5_000)
+    stone = tombstone(bench, {one.files[0]: [0]})
+    mount = mounted(bench, [*one.files, *two.files], schema_of(one), [stone])
+    name = bench.session.mount_physical(mount)
+    for setting, value in (("wholeStage", "true"), ("factoryMode", "FALLBACK")):
+        bench.session.spark.conf.set(f"spark.sql.codegen.{setting}", value)
+    [(plan,)] = bench.rows(f"explain codegen select a from {name} where b = '7'")
+    body = plan[plan.index("numRows()") :]
+    assert 0 < body.index("getLong") < body.index("raiseError") < body.index("getUTF8String")

@@ -27,9 +27,6 @@ CHUNK_BITS: Final = 9
 
 _WORDS: Final = 1 << (CHUNK_BITS - WORD_BITS)
 
-_MAX_WORDS: Final = 1 << 17
-"""Up to so many words are listed for all rows: each array takes Spark a few milliseconds."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionBitmap:
@@ -67,7 +64,7 @@ def deletion_bitmap(files: FileNumbers, deleted: Mapping[str, Positions]) -> Del
     number = np.concatenate(numbers)
     chunks: npt.NDArray[np.int64] | None = None
     place, count = number >> WORD_BITS, -(-files.end // (1 << WORD_BITS))
-    if count > _MAX_WORDS:
+    if files.has_chunks:
         used = np.unique(number >> CHUNK_BITS)
         chunks = np.zeros(-(-files.end // (1 << CHUNK_BITS)), np.int64)
         chunks[used] = np.arange(1, len(used) + 1) * _WORDS
@@ -79,15 +76,15 @@ def deletion_bitmap(files: FileNumbers, deleted: Mapping[str, Positions]) -> Del
     return DeletionBitmap(chunks=chunks, words=words.view(np.int64))
 
 
-def text_size(rows: int, deleted: int) -> int:
+def text_size(files: FileNumbers, deleted: int) -> int:
     """Return about how many characters a bitmap takes if its numbers are written out.
 
     Args:
-        rows: The number of rows of all files.
-        deleted: How many of them are deleted.
+        files: The files.
+        deleted: How many of their rows are deleted.
     """
-    chunks, words = rows >> CHUNK_BITS, rows >> WORD_BITS
+    chunks, words = files.end >> CHUNK_BITS, files.end >> WORD_BITS
     marked = 20 * min(deleted, words)
-    if words <= _MAX_WORDS:
+    if not files.has_chunks:
         return 2 * words + marked
     return 8 * chunks + 2 * min(deleted * _WORDS, words) + marked

@@ -12,6 +12,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
@@ -21,7 +24,9 @@ from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.engines.connect.name_registry import PREFIX, MountedFiles, NameRegistry
 from dbt.adapters.vcs.engines.connect.sent_text import rewritten
 from dbt.adapters.vcs.engines.dataframes.location import escaped_path
-from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Layout, Mounting, lost_files
+from dbt.adapters.vcs.engines.dataframes.mounts.deletions import written_array
+from dbt.adapters.vcs.engines.dataframes.mounts.layouts import Layout
+from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Mounting, lost_files
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.version_mounts import TableMount
@@ -244,9 +249,9 @@ class ViewRelations:
         end = "m" if self._located else "p"
         return f"{PREFIX}{name.identifier}_{end}"
 
-    def sets_times(self, layout: Layout) -> bool:
-        """Return False: the server asks the store for the times of files."""
-        return False
+    def first_number(self, layout: Layout, files: Collection[str]) -> str | None:
+        """Return None: the server lists files itself, so they can't be given numbers."""
+        return None
 
     def table(
         self,
@@ -254,7 +259,7 @@ class ViewRelations:
         fields: Sequence[Field],
         files: Collection[str],
         layout: Layout,
-        times: Mapping[str, int] = MappingProxyType({}),
+        numbers: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Make a view of files."""
         schema = self._views.schema(fields)
@@ -277,6 +282,10 @@ class ViewRelations:
             return frame.select("*", functions.col(_METADATA)) if has_metadata else frame
 
         self._views.table(self.own_name(name), self._mount, files, read)
+
+    def array(self, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
+        """Return SQL for an array of bigints."""
+        return written_array(numbers)
 
     def view(self, name: RelationName, query: str) -> None:
         """Make a view of a query over the version's other views."""

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence
 from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
 from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.spark.shared_arrays import SharedArrays
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.footers import check_footers
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
@@ -51,6 +52,7 @@ class Catalog:
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         self._schemas: set[str] = set()
+        self._queries: dict[str, str] = {}
         self._physical: set[str] = set()
         self._checked: set[str] = set()
         self._shown: dict[RelationName, str | None] = {}
@@ -58,6 +60,8 @@ class Catalog:
         self._signs: Signs | None = None
         self._bypassed: Bypassed | None = None
         self._posted: dict[RelationName, str] = {}
+        # The owner's other sessions read an adopted catalog as well.
+        self._arrays = None if adopted else SharedArrays()
 
     @property
     def root(self) -> str:
@@ -84,6 +88,11 @@ class Catalog:
         """The names of mounted functions."""
         return list(self._functions)
 
+    def attach(self, spark: SparkSession) -> None:
+        """Let a session read what is mounted."""
+        if self._arrays is not None:
+            self._arrays.attach(spark)
+
     def ensure_schema(self, spark: SparkSession, schema: str) -> None:
         """Create a database if it doesn't exist."""
         with self._locked(f"schema {schema}"):
@@ -107,8 +116,7 @@ class Catalog:
         self.ensure_schema(spark, PRIVATE)
         with self._locked(f"mount {mount.id}"):
             if name.identifier not in self._physical:
-                self._check(mount)
-                self._mounting(spark, mount).create()
+                self._mounting(spark, mount).create(self._query(spark, mount))
                 self._physical.add(name.identifier)
         return quoted_relation(name)
 
@@ -122,6 +130,13 @@ class Catalog:
                 self._mounting(spark, mount).create_located(name)
                 self._physical.add(name.identifier)
         return quoted_relation(name)
+
+    def _query(self, spark: SparkSession, mount: TableMount) -> str:
+        """Return a query for the rows of a version, whose lock is held; make its tables once."""
+        if mount.id not in self._queries:
+            self._check(mount)
+            self._queries[mount.id] = self._mounting(spark, mount).query()
+        return self._queries[mount.id]
 
     def _check(self, mount: TableMount) -> None:
         """Check the footers of files that were not checked before; Spark takes any as it is.
@@ -148,18 +163,22 @@ class Catalog:
     def _mounting(self, spark: SparkSession, mount: TableMount) -> Mounting:
         name = RelationName(PRIVATE, f"s_{mount.id}")
         lists = Path(self.warehouse) / "lists"
-        relations = CatalogRelations(spark, mount, blobs=self._blobs, root=self.root, lists=lists)
+        relations = CatalogRelations(
+            spark, mount, blobs=self._blobs, root=self.root, lists=lists, arrays=self._arrays
+        )
         return Mounting(name, mount, blobs=self._blobs, relations=relations)
 
     def mount_table(self, spark: SparkSession, name: RelationName, mount: TableMount) -> None:
         """Show a version under a logical name."""
-        physical = self.mount_physical(spark, mount)
+        self.ensure_schema(spark, PRIVATE)
+        # Each view that a query goes through takes Spark some milliseconds.
+        with self._locked(f"mount {mount.id}"):
+            query = self._query(spark, mount)
         with self._locked(f"name {name}"):
             if self._shown.get(name) == mount.id:
                 return
             columns = _column_list([(field.name, field.comment) for field in mount.fields])
-            ids = ", ".join(quoted(field.id) for field in mount.fields)
-            self._show(spark, name, columns, f"select {ids} from {physical}", mount.id)
+            self._show(spark, name, columns, query, mount.id)
 
     def mount_view(
         self,

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from dbt.adapters.vcs.core.errors import EngineError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.model.schema import RESERVED
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.engines.dataframes.location import exact_files
-from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Layout, lost_files
+from dbt.adapters.vcs.engines.dataframes.mounts.deletions import written_array
+from dbt.adapters.vcs.engines.dataframes.mounts.layouts import Layout
+from dbt.adapters.vcs.engines.dataframes.mounts.mounting import lost_files
+from dbt.adapters.vcs.engines.dataframes.mounts.table_part import MAX_NAMED
+from dbt.adapters.vcs.engines.dataframes.session_settings import is_local
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.spark.file_list import FileList
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.spark.shared_arrays import SharedArrays
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
 
@@ -30,13 +40,26 @@ _OPTIONS: Final = {
     "ignoreMissingFiles": "false",
 }
 _NO_PARTITIONS: Final = {"recursiveFileLookup": "true"}
+_LOCAL: Final = "file:"
+_MICROS: Final = 1_000
+"""Lists have times in milliseconds, rows in microseconds."""
+
+_FIRST: Final = f"{RESERVED}first"
+"""The column, and folder of a link, with the number of the first row of a file."""
 
 
 class CatalogRelations:
     """`Relations` in a session's catalog."""
 
     def __init__(
-        self, spark: SparkSession, mount: TableMount, *, blobs: Blobs, root: str, lists: Path
+        self,
+        spark: SparkSession,
+        mount: TableMount,
+        *,
+        blobs: Blobs,
+        root: str,
+        lists: Path,
+        arrays: SharedArrays | None,
     ) -> None:
         """Take a session and a version.
 
@@ -46,21 +69,38 @@ class CatalogRelations:
             blobs: The repository's store.
             root: The repository as Spark names it.
             lists: A local folder for the lists of files that Spark reads.
+            arrays: What arrays become part of; None to write them into each query, where sessions
+                that nobody tells of read the catalog as well.
         """
         self._spark = spark
         self._mount = mount
         self._blobs = blobs
         self._root = root
         self._lists = lists
+        self._arrays = arrays
+
+    def array(self, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
+        """Return SQL for an array of bigints."""
+        if self._arrays is None:
+            return written_array(numbers)
+        with translated():
+            return self._arrays.add(self._spark, name, numbers)
 
     def view(self, name: RelationName, query: str) -> None:
         """Create a view."""
         with translated():
             self._spark.sql(f"create view if not exists {quoted_relation(name)} as {query}")
 
-    def sets_times(self, layout: Layout) -> bool:
-        """Return whether files of a layout come from a list, which has their times."""
-        return not layout.is_one_write
+    def first_number(self, layout: Layout, files: Collection[str]) -> str | None:
+        """Return SQL for the number that `table` gives the first row of a file.
+
+        The times of files come from their list.
+        """
+        if layout.is_one_write:
+            return None
+        if self._links(layout, files):
+            return f"kept.{_FIRST}"
+        return "unix_micros(kept._metadata.file_modification_time)"
 
     def table(
         self,
@@ -68,20 +108,21 @@ class CatalogRelations:
         fields: Sequence[Field],
         files: Collection[str],
         layout: Layout,
-        times: Mapping[str, int] = MappingProxyType({}),
+        numbers: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Create a table over files of one layout."""
+        linked = bool(numbers) and self._links(layout, files)
+        if linked:
+            fields = [*fields, Field(id=_FIRST, name=_FIRST, type="bigint")]
         columns = ", ".join(map(_declaration, fields))
         table = quoted_relation(name)
-        options = dict(_OPTIONS)
         listed = FileList(self._lists, name.identifier)
+        options = {**_OPTIONS, "path": listed.location}
         if layout.is_one_write:
             inside = (file.removeprefix(layout.base + "/") for file in files)
             options["path"] = exact_files(self._root, layout.base, inside)
             options["basePath"] = f"{self._root}/{layout.base}"
-        else:
-            options["path"] = listed.location
-        if not layout.columns:
+        if not layout.columns and not linked:
             options |= _NO_PARTITIONS
         found: int | None = None
         try:
@@ -92,7 +133,7 @@ class CatalogRelations:
                     f"options ({options_clause(options)})"
                 )
                 if not layout.is_one_write:
-                    listed.fill(self._root, self._sizes(files), times)
+                    self._list(listed, files, numbers, linked=linked)
                 found = self._found(table)
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
@@ -105,6 +146,30 @@ class CatalogRelations:
         raise EngineError(
             f"Spark sees {found or 0} of the {len(files)} files listed in {self._lists}. Leave "
             "the settings of its file sink and the temporary files alone, and connect again."
+        )
+
+    def _list(
+        self, listed: FileList, files: Collection[str], numbers: Mapping[str, int], *, linked: bool
+    ) -> None:
+        sizes = self._sizes(files)
+        if linked:
+            listed.fill_linked(Path(self._root.removeprefix(_LOCAL)), sizes, _FIRST, numbers)
+        else:
+            times = {file: number // _MICROS for file, number in numbers.items()}
+            listed.fill(self._root, sizes, times)
+
+    def _links(self, layout: Layout, files: Collection[str]) -> bool:
+        """Return whether Spark reads links to files: on this machine, and while they are there.
+
+        A frame of the owner of an adopted catalog may be computed after the connection is closed.
+        """
+        return (
+            self._arrays is not None
+            and 1 < len(files) <= MAX_NAMED
+            and not layout.columns
+            and self._root.startswith(_LOCAL)
+            and is_local(self._spark.sparkContext.master or "")
+            and os.name == "posix"
         )
 
     def _sizes(self, files: Collection[str]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import quote
 
@@ -47,6 +47,29 @@ class FileList:
             _line(uri(f"{root}/{path}"), size, times.get(path, 0)) for path, size in files.items()
         )
         self._put("1", list(lines))
+
+    def fill_linked(
+        self, root: Path, files: Mapping[str, int], column: str, values: Mapping[str, int]
+    ) -> None:
+        """Add links to local files, unless this was done before.
+
+        Spark takes the name of a link's folder for a column, with one value in all rows of a
+        file.
+
+        Args:
+            root: The repository's folder.
+            files: The size in bytes of each file, by its path relative to the repository.
+            column: The column's name.
+            values: Its value in each file; no two have the same.
+        """
+        lines = []
+        for path, size in files.items():
+            link = self._log.parent / f"{column}={values[path]}" / PurePosixPath(path).name
+            if not link.is_symlink():
+                link.parent.mkdir(exist_ok=True)
+                link.symlink_to(root / path)
+            lines.append(_line(uri(f"file:{link}"), size, 0))
+        self._put("1", lines)
 
     def _put(self, batch: str, lines: Sequence[str]) -> None:
         place = self._log / batch

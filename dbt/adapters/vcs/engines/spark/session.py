@@ -47,6 +47,7 @@ class SparkView(FrameSession):
         self._functions = SparkFunctions(spark, catalog)
         self._carried = CarriedRows(spark, outlived=catalog.is_adopted)
         super().__init__(spark, self._jobs, TemporaryNames(spark))
+        catalog.attach(spark)
 
     @property
     def spark(self) -> SparkSession:

@@ -69,7 +69,7 @@ class DeletedPlaces:
         Raises:
             DamagedError: A tombstone is missing, or deletes a row that isn't in its file.
         """
-        size = text_size(sum(numbers.rows.values()), self.count)
+        size = text_size(numbers, self.count)
         if self.count > _MAX_MARKED or size > _MAX_TEXT or not self._is_cheap(_MARKED_FACTOR):
             return None
         return deletion_bitmap(numbers, self._positions())

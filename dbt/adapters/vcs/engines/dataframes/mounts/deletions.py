@@ -147,31 +147,46 @@ def written_rows(places: Mapping[str, Iterable[int]]) -> str:
 
 
 def unmarked_rows(
-    table: str, numbers: FileNumbers, bitmap: DeletionBitmap, columns: Iterable[str]
+    table: str,
+    number: str,
+    position: str,
+    bitmap: DeletionBitmap,
+    columns: Iterable[str],
+    *,
+    array: Callable[[str, npt.NDArray[np.int64]], str],
 ) -> str:
     """Return a query for the rows of a table of files that are not deleted.
 
-    The arrays are in relations of one row: as literals,
-    Spark would print them in each description of the plan.
+    The number is used once: where a filter computes anything twice, Spark computes it first, and
+    decodes all columns that the filter reads before, even for rows that are left out.
 
     Args:
-        table: The table, with the column of positions.
-        numbers: The numbers of the rows of its files.
+        table: The table.
+        number: SQL for a row's number.
+        position: SQL for its position in its file.
         bitmap: The deleted rows of all its files.
         columns: What to select, as SQL; the table's alias is `kept`.
+        array: Returns SQL for an array of numbers, which gets a name.
     """
-    number = _number(numbers)
-    place = _word_of(number)
-    if bitmap.chunks is not None:
-        chunk = f"{_array(bitmap.chunks, 'int')}[cast(shiftright({number}, {CHUNK_BITS}) as int)]"
-        place = f"{chunk} + ({place} & {(1 << CHUNK_BITS - WORD_BITS) - 1})"
-    word = f"{_array(bitmap.words, 'bigint')}[cast({place} as int)]"
-    bit = f"getbit({word}, {_bit_of(number)})"
+    if bitmap.chunks is None:
+        place = _word_of(number)
+    else:
+        of_chunk = f"cast(shiftright({number}, {CHUNK_BITS}) as int)"
+        in_chunk = f"({_word_of(position)} & {(1 << CHUNK_BITS - WORD_BITS) - 1})"
+        place = f"{array('chunks', bitmap.chunks)}[{of_chunk}] + {in_chunk}"
+    word = f"{array('words', bitmap.words)}[cast({place} as int)]"
+    bit = f"shiftright({word}, {_bit_of(position)}) & 1"
     return f"select {', '.join(columns)} from {table} kept where coalesce({bit}, {_LOST}) = 0"
 
 
 def left_numbered_rows(
-    table: str, numbers: FileNumbers, deleted: str, count: int, columns: Iterable[str]
+    table: str,
+    numbers: FileNumbers,
+    number: str,
+    position: str,
+    deleted: str,
+    count: int,
+    columns: Iterable[str],
 ) -> str:
     """Return a query for the rows of a table of files that are not deleted.
 
@@ -179,8 +194,10 @@ def left_numbered_rows(
     rows of 64 neighbours meet the same entry of its hash table, and no text is compared.
 
     Args:
-        table: The table, with the column of positions.
+        table: The table.
         numbers: The numbers of the rows of its files.
+        number: SQL for a row's number.
+        position: SQL for its position in its file.
         deleted: A query from `deleted_rows` or `written_rows`; a place that its file doesn't have
             fails the query.
         count: How many rows that query has.
@@ -196,9 +213,9 @@ def left_numbered_rows(
         f"select inline(from_json({literal(starts)}, "
         "'array<struct<path:string,first:bigint,rows:bigint>>', map('mode', 'FAILFAST')))"
     )
-    position = f"gone.{quoted(POSITION_COLUMN)}"
+    place = f"gone.{quoted(POSITION_COLUMN)}"
     met = (
-        f"files.first + if({position} >= 0 and {position} < files.rows, {position}, "
+        f"files.first + if({place} >= 0 and {place} < files.rows, {place}, "
         f"raise_error({literal(_BEYOND)}))"
     )
     words = (
@@ -206,23 +223,12 @@ def left_numbered_rows(
         f"from (select {met} number from ({deleted}) gone join ({files}) files "
         f"on gone.{quoted(FILE_COLUMN)} = files.path) group by {_word_of('number')}"
     )
-    number = f"coalesce({_number(numbers)}, {_LOST})"
+    number = f"coalesce({number}, {_LOST})"
     return (
         f"select {_hint(min(count, numbers.end >> WORD_BITS))}{', '.join(columns)} "
         f"from {table} kept left anti join ({words}) gone on gone.word = {_word_of(number)} "
-        f"and getbit(gone.bits, {_bit_of(number)}) = 1"
+        f"and getbit(gone.bits, {_bit_of(position)}) = 1"
     )
-
-
-def _number(numbers: FileNumbers) -> str:
-    """Return SQL for a row's number.
-
-    Where there are several files, the time at which a file changed is the number of its first row.
-    """
-    position = f"kept.{POSITION_FIELD.id}"
-    if len(numbers.rows) == 1:
-        return position
-    return f"(unix_micros(kept._metadata.file_modification_time) + {position})"
 
 
 def _word_of(number: str) -> str:
@@ -238,10 +244,14 @@ def _hint(count: int) -> str:
     return f"/*+ {'broadcast' if count <= _MAX_BROADCAST else 'merge'}(gone) */ "
 
 
-def _array(numbers: npt.NDArray[np.int64], type: str) -> str:
-    """Return SQL for an array of numbers; Spark parses one long text faster than many words."""
+def written_array(numbers: npt.NDArray[np.int64]) -> str:
+    """Return SQL for an array of bigints; Spark parses one long text faster than many words.
+
+    The array is in a relation of one row: as a literal, Spark would print it in each description
+    of the plan.
+    """
     text = f"[{','.join(map(str, numbers.tolist()))}]"
-    made = f"from_json('{text}', 'array<{type}>', map('mode', 'FAILFAST'))"
+    made = f"from_json('{text}', 'array<bigint>', map('mode', 'FAILFAST'))"
     return f"(select numbers from values ({made}) as one(numbers))"
 
 

@@ -1,0 +1,59 @@
+"""A part of a version: the files of one layout, as a table."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.dataframes.mounts.deletions import (
+    POSITION_FIELD,
+    file_of,
+    position_of,
+)
+from dbt.adapters.vcs.engines.dataframes.mounts.layouts import Layout
+from dbt.adapters.vcs.rows.file_numbers import FileNumbers
+from dbt.adapters.vcs.rows.quoting import literal
+
+MAX_NAMED: Final = 200
+"""Up to so many files are told apart by the number of their first row, others by their path."""
+
+
+class Part(NamedTuple):
+    """The files of one layout, as a table.
+
+    With the numbers of its rows it has the column of their positions, too.
+
+    Attributes:
+        name: The table's name.
+        layout: The layout.
+        files: The files.
+        numbers: The numbers of their rows; None if they have none.
+        first: SQL for the number of the first row of a file.
+    """
+
+    name: RelationName
+    layout: Layout
+    files: tuple[str, ...]
+    numbers: FileNumbers | None
+    first: str
+
+    @property
+    def position(self) -> str:
+        """SQL for the position of a row of the table `kept` in its file."""
+        # Spark's reader fills one column of positions, so both can't be asked for.
+        return position_of("kept") if self.numbers is None else f"kept.{POSITION_FIELD.id}"
+
+    @property
+    def number(self) -> str:
+        """SQL for the number of a row of the table `kept`."""
+        return self.position if len(self.files) == 1 else f"({self.first} + {self.position})"
+
+    @property
+    def file(self) -> str:
+        """SQL for the path of the file of a row of the table `kept`, below the repository."""
+        if self.numbers is None or len(self.files) > MAX_NAMED:
+            return file_of(self.files, "kept")
+        if len(self.files) == 1:
+            return literal(self.files[0])
+        paths = (f"{number}L, {literal(path)}" for path, number in self.numbers.first.items())
+        return f"element_at(map({', '.join(paths)}), {self.first})"

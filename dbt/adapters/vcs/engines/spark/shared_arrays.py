@@ -1,0 +1,100 @@
+"""Arrays of numbers that the queries of all sessions of one engine can look into.
+
+An array is a function without arguments, whose builder returns a literal. Written out in the text
+of a view, an array of a megabyte takes Spark twenty milliseconds in each query to parse, make a
+relation of, and compute. The literal's value is Spark's own compact array, which descriptions of a
+plan don't print.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.rows.quoting import literal, quoted_relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CATALYST: Final = "org.apache.spark.sql.catalyst"
+_TYPES: Final = "org.apache.spark.sql.types"
+_CATALOG: Final = "spark_catalog"
+_PLACEHOLDER: Final = "an.array.of.this.process"
+"""The class of a function's catalog entry; it is never loaded."""
+
+
+class SharedArrays:
+    """The arrays of one engine's catalog. Safe to use from several threads.
+
+    Spark checks the catalog, which all sessions share, for a function's existence, and the
+    registry of the session for its definition.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+        self._builders: dict[RelationName, Any] = {}
+
+    def attach(self, spark: SparkSession) -> None:
+        """Give a session the arrays that there are, and those that will be."""
+        with self._lock:
+            self._sessions.add(spark)
+            for name, builder in self._builders.items():
+                _register(spark, name, builder)
+
+    def add(self, spark: SparkSession, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
+        """Make an array, unless there is one of that name, and return SQL for it.
+
+        Args:
+            spark: A session of the catalog, in which the name's schema exists.
+            name: Its name.
+            numbers: Its numbers.
+        """
+        function = quoted_relation(name)
+        with self._lock:
+            if name not in self._builders:
+                builder = _builder(spark, numbers)
+                spark.sql(f"create function if not exists {function} as {literal(_PLACEHOLDER)}")
+                for session in {spark, *self._sessions}:
+                    _register(session, name, builder)
+                self._builders[name] = builder
+        return f"{function}()"
+
+
+def _builder(spark: SparkSession, numbers: npt.NDArray[np.int64]) -> Any:
+    """Return a builder of calls, for Spark a function from arguments to an expression.
+
+    A map with a default value is such a function, so that nothing calls back into Python.
+    """
+    context = spark.sparkContext
+    gateway: Any = context._gateway
+    values = gateway.new_array(gateway.jvm.long, len(numbers))
+    buffer = java_class(context, "java.nio.ByteBuffer").wrap(numbers.astype(">i8").tobytes())
+    buffer.asLongBuffer().get(values)
+    data = java_class(context, f"{_CATALYST}.expressions.UnsafeArrayData")
+    number = java_class(context, f"{_TYPES}.DataType").fromDDL("bigint")
+    type = java_class(context, f"{_TYPES}.ArrayType")(number, False)
+    value = java_class(context, f"{_CATALYST}.expressions.Literal")(
+        data.fromPrimitiveArray(values), type
+    )
+    empty = java_class(context, "scala.collection.immutable.Map$EmptyMap$")
+    return getattr(empty, "MODULE$").withDefaultValue(value)
+
+
+def _register(spark: SparkSession, name: RelationName, builder: Any) -> None:
+    context = spark.sparkContext
+    some = java_class(context, "scala.Some")
+    identifier = java_class(context, f"{_CATALYST}.FunctionIdentifier")(
+        name.identifier, some(name.schema), some(_CATALOG)
+    )
+    info = java_class(context, f"{_CATALYST}.expressions.ExpressionInfo")(
+        "array", name.schema, name.identifier, "", ""
+    )
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+    registry.registerFunction(identifier, info, builder)

@@ -16,6 +16,9 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes.versions import folder_of
 
+_OPTIONS: Final = {"parquet.enable.dictionary": "false"}
+"""Files that are read a few times, and deleted: dictionaries take longer than they save."""
+
 _OLD: Final = "__vcs_old_"
 _NEW: Final = "__vcs_new_"
 
@@ -116,7 +119,9 @@ def staged(
     names = [field.name for field in (*fields[: len(fields) - len(new)], *new)]
     written = scope.session.insert(
         lambda stage: f"insert into {stage} {query}",
-        Destination(folder=folder_of(snapshot.table), ids=[field.id for field in fields]),
+        Destination(
+            folder=folder_of(snapshot.table), ids=[field.id for field in fields], options=_OPTIONS
+        ),
         columns=[
             Column(name=name, type=field.type) for name, field in zip(names, fields, strict=True)
         ],

@@ -142,8 +142,9 @@ class Mounting:
         for number, (layout, files) in enumerate(groups.items()):
             name = self._name if is_table else self._numbered(str(number))
             first = self._relations.first_number(layout, files) if layout.holed else None
-            places = DeletedPlaces(self._mount, files, self._blobs)
-            numbers = None if first is None else places.numbers()
+            numbers = None
+            if first is not None:
+                numbers = DeletedPlaces(self._mount, files, self._blobs).numbers()
             fields = self._stored(layout)
             if numbers is None:
                 self._relations.table(name, fields, files, layout)

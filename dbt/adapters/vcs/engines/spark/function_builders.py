@@ -1,4 +1,4 @@
-"""Spark's builders of calls of Python functions."""
+"""Spark's builders of calls of functions, and the registry where a session finds them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.dataframes.programs import program
-from dbt.adapters.vcs.engines.spark.context import active
+from dbt.adapters.vcs.engines.spark.context import active, java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NAME: Final = "__vcs_function"
+_CATALYST: Final = "org.apache.spark.sql.catalyst"
+_CATALOG: Final = "spark_catalog"
 
 
 def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
@@ -39,6 +41,23 @@ def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
         return registry.lookupFunctionBuilder(_temporary(spark, registry)).get()
     finally:
         state.catalog().dropTempFunction(_NAME, True)
+
+
+def register(spark: SparkSession, name: RelationName, builder: Any) -> None:
+    """Let a session call a function as if it were permanent; its catalog must have an entry."""
+    info = java_class(spark.sparkContext, f"{_CATALYST}.expressions.ExpressionInfo")(
+        "python", name.schema, name.identifier, "", ""
+    )
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+    registry.registerFunction(identifier(spark, name), info, builder)
+
+
+def identifier(spark: SparkSession, name: RelationName) -> Any:
+    """Return Spark's identifier of a permanent function."""
+    context = spark.sparkContext
+    some = java_class(context, "scala.Some")
+    made = java_class(context, f"{_CATALYST}.FunctionIdentifier")
+    return made(name.identifier, some(name.schema), some(_CATALOG))
 
 
 def _temporary(spark: SparkSession, registry: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.engines.spark.function_builders import register
 from dbt.adapters.vcs.rows.quoting import literal, quoted_relation
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _CATALYST: Final = "org.apache.spark.sql.catalyst"
 _TYPES: Final = "org.apache.spark.sql.types"
-_CATALOG: Final = "spark_catalog"
 _PLACEHOLDER: Final = "an.array.of.this.process"
 """The class of a function's catalog entry; it is never loaded."""
 
@@ -46,7 +46,7 @@ class SharedArrays:
         with self._lock:
             self._sessions.add(spark)
             for name, builder in self._builders.items():
-                _register(spark, name, builder)
+                register(spark, name, builder)
 
     def add(self, spark: SparkSession, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
         """Make an array, unless there is one of that name, and return SQL for it.
@@ -62,7 +62,7 @@ class SharedArrays:
                 builder = _builder(spark, numbers)
                 spark.sql(f"create function if not exists {function} as {literal(_PLACEHOLDER)}")
                 for session in {spark, *self._sessions}:
-                    _register(session, name, builder)
+                    register(session, name, builder)
                 self._builders[name] = builder
         return f"{function}()"
 
@@ -85,16 +85,3 @@ def _builder(spark: SparkSession, numbers: npt.NDArray[np.int64]) -> Any:
     )
     empty = java_class(context, "scala.collection.immutable.Map$EmptyMap$")
     return getattr(empty, "MODULE$").withDefaultValue(value)
-
-
-def _register(spark: SparkSession, name: RelationName, builder: Any) -> None:
-    context = spark.sparkContext
-    some = java_class(context, "scala.Some")
-    identifier = java_class(context, f"{_CATALYST}.FunctionIdentifier")(
-        name.identifier, some(name.schema), some(_CATALOG)
-    )
-    info = java_class(context, f"{_CATALYST}.expressions.ExpressionInfo")(
-        "array", name.schema, name.identifier, "", ""
-    )
-    registry = spark._jsparkSession.sessionState().functionRegistry()
-    registry.registerFunction(identifier, info, builder)

@@ -14,13 +14,12 @@ from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.dataframes.function_definition import function_definition
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
-from dbt.adapters.vcs.engines.spark.function_builders import builder
+from dbt.adapters.vcs.engines.spark.function_builders import builder, identifier, register
 from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CATALOG: Final = "spark_catalog"
 _PLACEHOLDER: Final = "a.function.in.Python"
 """The class of a Python function's catalog entry; it is never loaded."""
 
@@ -80,27 +79,13 @@ class SparkFunctions:
         # definition.
         self._catalog.mount_function(self._spark, name, id, f" as {literal(_PLACEHOLDER)}")
         self._forget(name)
-        info = self._java.expressions.ExpressionInfo(
-            "python", name.schema, name.identifier, "", ""
-        )
-        self._state.functionRegistry().registerFunction(self._identifier(name), info, builder)
+        register(self._spark, name, builder)
 
     def _forget(self, name: RelationName) -> None:
-        self._state.functionRegistry().dropFunction(self._identifier(name))
-        self._state.tableFunctionRegistry().dropFunction(self._identifier(name))
-
-    def _identifier(self, name: RelationName) -> Any:
-        some = self._jvm.scala.Some
-        return self._java.FunctionIdentifier(name.identifier, some(name.schema), some(_CATALOG))
-
-    @property
-    def _java(self) -> Any:
-        return self._jvm.org.apache.spark.sql.catalyst
+        known = identifier(self._spark, name)
+        self._state.functionRegistry().dropFunction(known)
+        self._state.tableFunctionRegistry().dropFunction(known)
 
     @property
     def _state(self) -> Any:
         return self._spark._jsparkSession.sessionState()
-
-    @property
-    def _jvm(self) -> Any:
-        return self._spark._jvm

@@ -1,9 +1,9 @@
-"""Repositories of any size, made of manifests only: the blocks that they name don't exist."""
+"""Repositories of any size, made of manifests: the blocks that they name are there, but empty."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -142,12 +142,17 @@ def stored(repository: Repository, snapshot: Snapshot) -> TableEntry:
 
 
 def segments_of(repository: Repository, table: TableId, blocks: int) -> Iterable[SegmentRef]:
-    """Store blocks that lie nowhere as segments, each as full as can be."""
+    """Store empty blocks as segments, each as full as can be."""
     folder = f"data/{table}/w={new_write_id()}"
+    # What lands must be there. Nothing is synced, since blocks are not what is measured.
+    place = Path(repository.uri) / folder
+    place.mkdir(parents=True)
     for start in range(0, blocks, MAX_BLOCKS):
         listed = tuple(
             _block(folder, number) for number in range(start, min(blocks, start + MAX_BLOCKS))
         )
+        for block in listed:
+            (place / PurePosixPath(block.path).name).touch()
         yield SegmentRef(
             id=SegmentId(repository.objects.put(Segment(blocks=listed))),
             blocks=len(listed),

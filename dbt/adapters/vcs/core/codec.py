@@ -48,6 +48,8 @@ _KINDS: Final[dict[type[Value], str]] = {
 }
 _PARTS: Final = 16
 _PART: Final = 4096
+"""Bytes of each of the parts that stand for the whole of many bytes."""
+
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _DECODERS: Final[dict[type[Value], msgspec.json.Decoder[Any]]] = {
     kind: msgspec.json.Decoder(kind) for kind in _KINDS
@@ -133,7 +135,7 @@ def pack(data: bytes) -> bytes:
             f"An object of {len(data):,} bytes can't be stored, at most {MAX_BYTES:,} are "
             "allowed. Shorten comments and texts, or store fewer relations in one schema."
         )
-    # Most of it are digests and numbers: higher levels take longer and don't find more.
+    # Most of it is digests and numbers: higher levels take longer and don't find more.
     return zstandard.ZstdCompressor(level=1).compress(data)
 
 

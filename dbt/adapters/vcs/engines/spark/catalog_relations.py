@@ -69,8 +69,8 @@ class CatalogRelations:
             blobs: The repository's store.
             root: The repository as Spark names it.
             lists: A local folder for the lists of files that Spark reads.
-            arrays: What arrays become part of; None to write them into each query, where sessions
-                that nobody tells of read the catalog as well.
+            arrays: Those of the catalog's sessions; None if others read the catalog as well, so
+                that arrays are written into the views.
         """
         self._spark = spark
         self._mount = mount

@@ -212,3 +212,26 @@ def test_a_run_that_has_to_be_fast_forward_is_not_merged_with_who_came_first(
     with pytest.raises(ConflictError, match="can't be fast-forwarded"):
         request = MergeRequest(terms=Terms(ff_only=True))
         merge(warehouse.repository, run.name, "main", request, author="ann")
+
+
+def test_a_merge_of_a_branch_asks_for_no_other(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse.put(a="1", b="1")
+    warehouse.branch("dev")
+    warehouse.put("dev", a="2")
+    warehouse.put(b="3")
+    warehouse.branch("same", "dev")
+    listed, folders = [], warehouse.blobs.folders
+
+    def noted(path: str) -> list[str]:
+        listed.append(path)
+        return folders(path)
+
+    monkeypatch.setattr(warehouse.blobs, "folders", noted)
+    merge(warehouse.repository, "dev", "main", author="ann")
+    assert not any("heads" in path or "tags" in path for path in listed)
+    # What no branch of the revision's own name shows may be kept by any other.
+    warehouse.put("same", a="4")
+    merge(warehouse.repository, warehouse.head("same"), "main", author="ann")
+    assert "refs/heads" in listed

@@ -25,6 +25,7 @@ from dbt.adapters.vcs.core.plan.collect import versions_of
 from dbt.adapters.vcs.core.presence import files_of_versions, missing_file, newly_named
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.lease import is_running, seems_running
 from dbt.adapters.vcs.core.store.refs import Ref
 
@@ -139,15 +140,21 @@ def hold_commit(repository: Repository, commit: CommitId, *, author: str) -> Non
     hold(repository, commit, versions, author=author, known=known)
 
 
-def hold_work(repository: Repository, commit: CommitId, *, onto: CommitId, author: str) -> None:
+def hold_work(
+    repository: Repository, source: str, commit: CommitId, *, onto: CommitId, author: str
+) -> None:
     """Do what `hold` does for what a commit shows and `onto` doesn't, before a merge reads it.
 
-    Nothing is done for the head of a branch or a tag: those are kept whatever their age.
+    Nothing is done for the head of a branch or a tag: those are kept whatever their age. `source`
+    is the revision that named the commit, and asked first: other names are many.
 
     Raises:
         NotFoundError: Some of its files have been collected.
         RetryError: A collection is at work.
     """
+    branch = repository.find_branch(source) if is_name(source) else None
+    if branch is not None and branch.head == commit:
+        return
     named = {branch.head for branch in repository.branches()}
     named.update(tag.commit for tag in repository.tags())
     if commit in named:

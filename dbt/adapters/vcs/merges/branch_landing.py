@@ -68,7 +68,7 @@ def land_work(
 
     def plan(branch: Branch) -> MergePlan:
         if work.joins:
-            hold_work(repository, work.commit, onto=branch.head, author=author)
+            hold_work(repository, work.source, work.commit, onto=branch.head, author=author)
         return plan_merge(repository, work, branch, tables)
 
     what = f"merge {work.source!r} into {target!r}"

@@ -156,7 +156,7 @@ class ConnectView(FrameSession):
                 with sending(sent), self._errors.translated():
                     frame = _named(self._spark.sql(sent), self._registry)
             with sending(sent), self._errors.translated():
-                return write_frame(frame, self._blobs, self._root(), destination)
+                return write_frame(frame, self._blobs, self._root(), destination, self._jobs)
 
     def insert(
         self,
@@ -181,7 +181,7 @@ class ConnectView(FrameSession):
                 if frame is None:
                     staged = self._inserts.staged(insert, stage, destination, columns)
                     frame = done.enter_context(staged)
-            return write_frame(frame, self._blobs, self._root(), destination)
+            return write_frame(frame, self._blobs, self._root(), destination, self._jobs)
 
     def ensure_schema(self, schema: str) -> None:
         """Do nothing: schemas of the branch aren't on the server."""

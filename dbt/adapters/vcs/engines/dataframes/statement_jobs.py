@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.engines.engine_errors import CancelledError
+
+_PAUSE: Final = 0.02
+_PATIENCE: Final = 10.0
+"""Seconds between two looks for tasks, and after which tasks that don't end are left alone."""
 
 
 class StatementJobs(ABC):
@@ -71,6 +77,21 @@ class StatementJobs(ABC):
             self._closed = True
         self.cancel()
 
+    def wind_down(self, error: BaseException) -> None:
+        """Wait a while for the tasks of this thread's statement, which an error has ended.
+
+        Spark says that a job has failed before its tasks have ended, and they may still make
+        files. What an interruption leaves running is stopped first.
+        """
+        mark = self._current()
+        if mark is None:
+            return
+        if not isinstance(error, Exception):
+            self._stop([mark])
+        end = time.monotonic() + _PATIENCE
+        while self._has_tasks(mark) and time.monotonic() < end:
+            time.sleep(_PAUSE)
+
     def require_running(self) -> None:
         """Require that this thread's statement, if it has one, was not cancelled.
 
@@ -92,6 +113,10 @@ class StatementJobs(ABC):
     @abstractmethod
     def _stop(self, marks: Sequence[str]) -> None:
         """Stop the jobs that have one of some marks."""
+
+    @abstractmethod
+    def _has_tasks(self, mark: str) -> bool:
+        """Return whether tasks of a mark's jobs run, as far as can be seen from here."""
 
     @abstractmethod
     def _check(self) -> None:

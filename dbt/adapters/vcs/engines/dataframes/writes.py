@@ -13,6 +13,7 @@ from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING, numbe
 from dbt.adapters.vcs.engines.dataframes.session_settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.engines.dataframes.settling import settle
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.port import Destination, Written
 from dbt.adapters.vcs.rows.partition_values import (
     NULL_FOLDER,
@@ -43,8 +44,13 @@ OPTIONS: Final = {
 _COUNT: Final = "rows"
 
 
-def write_frame(frame: DataFrame, blobs: Blobs, root: str, destination: Destination) -> Written:
-    """Write a DataFrame below `<root>/<folder>`; `Writer.write` has the contract."""
+def write_frame(
+    frame: DataFrame, blobs: Blobs, root: str, destination: Destination, jobs: StatementJobs
+) -> Written:
+    """Write a DataFrame below `<root>/<folder>` in a running statement.
+
+    `Writer.write` has the contract.
+    """
     functions, observed = functions_for(frame), observation_for(frame)
     folder, ids = destination.folder, destination.ids
     if any(True for _ in blobs.walk(folder)):
@@ -70,7 +76,8 @@ def write_frame(frame: DataFrame, blobs: Blobs, root: str, destination: Destinat
         footers = settle(
             blobs, folder, partition_by, rows=observed.get[_COUNT], place=f"{root}/{folder}"
         )
-    except BaseException:
+    except BaseException as error:
+        jobs.wind_down(error)
         _discard(blobs, folder)
         raise
     return Written(columns=columns, files=tuple(footers), footers=footers)

@@ -111,7 +111,7 @@ class SparkView(FrameSession):
         with sending(query_text), self._jobs.run():
             with analysing():
                 frame = self._spark.sql(query_text)
-            return write_frame(frame, self._blobs, self._catalog.root, destination)
+            return write_frame(frame, self._blobs, self._catalog.root, destination, self._jobs)
 
     def insert(
         self,
@@ -134,7 +134,7 @@ class SparkView(FrameSession):
                 with analysing():
                     frame = self._inserted(text, stage)
                 frame = frame.select(*(quoted(column.name) for column in columns))
-                return write_frame(frame, self._blobs, self._catalog.root, destination)
+                return write_frame(frame, self._blobs, self._catalog.root, destination, self._jobs)
             finally:
                 self._spark.sql(f"drop table if exists {stage}")
 

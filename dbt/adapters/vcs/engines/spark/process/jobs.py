@@ -40,3 +40,16 @@ class Jobs(StatementJobs):
         if java is not None:
             for mark in marks:
                 java.sc().cancelJobGroupAndFutureJobs(mark)
+
+    def _has_tasks(self, mark: str) -> bool:
+        if self._context._jsc is None:
+            return False
+        tracker = self._context.statusTracker()
+        for job in filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(mark))):
+            # How many tasks of a stage are active is certain once the job has ended.
+            if job.status == "RUNNING":
+                return True
+            stages = filter(None, map(tracker.getStageInfo, job.stageIds))
+            if any(stage.numActiveTasks for stage in stages):
+                return True
+        return False

@@ -1,14 +1,14 @@
 """Charts of what a benchmark found, drawn as PNG files."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
-from matplotlib.axes import Axes
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _SIZE = (7.0, 4.2)
 _BARS = 0.8
@@ -36,6 +36,12 @@ class Chart:
 
     def draw(self, path: Path, title: str) -> None:
         """Write the picture to a PNG file."""
+        # What is measured without a chart needs no matplotlib.
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
         figure, axes = pyplot.subplots(figsize=_SIZE, layout="constrained")
         if all(isinstance(value, str) for value in self.x):
             self._bars(axes)

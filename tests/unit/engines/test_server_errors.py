@@ -75,5 +75,7 @@ def test_what_to_install_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(("pyspark.sql.connect", "grpc")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "grpc", None)
+    # PySpark takes a program without a file for a doctest of its own, and ends it.
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "main.py", raising=False)
     with pytest.raises(InputError, match=r"pip install 'dbt-vcs\[connect\]'"):
         _client()

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.rows.deletion_bitmap import (
     WORD_BITS,
     DeletionBitmap,
     deletion_bitmap,
+    number_count,
     text_size,
 )
 from dbt.adapters.vcs.rows.file_numbers import UNIT, FileNumbers
@@ -82,11 +83,13 @@ ROWS_AND_COUNTS = [(100_000, 10), (1_000_000, 5_000), (300_000, 90_000), (20_000
 
 
 @pytest.mark.parametrize(("rows", "count"), ROWS_AND_COUNTS)
-def test_a_text_is_hardly_longer_than_foretold(rows: int, count: int) -> None:
+def test_a_bitmap_is_hardly_larger_than_foretold(rows: int, count: int) -> None:
     deleted = np.sort(np.random.default_rng(1).choice(rows, count, replace=False))
     files = FileNumbers.of({"f": rows})
     bitmap = deletion_bitmap(files, {"f": deleted})
     parts = [bitmap.words] if bitmap.chunks is None else [bitmap.chunks, bitmap.words]
+    numbers = sum(map(len, parts))
+    assert numbers <= number_count(files, count) <= 1.1 * numbers
     size = sum(len(str(number)) + 1 for part in parts for number in part)
     assert size <= 1.1 * text_size(files, count) + 100
     assert text_size(files, count) <= 4 * size

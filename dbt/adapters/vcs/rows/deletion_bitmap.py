@@ -76,6 +76,19 @@ def deletion_bitmap(files: FileNumbers, deleted: Mapping[str, Positions]) -> Del
     return DeletionBitmap(chunks=chunks, words=words.view(np.int64))
 
 
+def number_count(files: FileNumbers, deleted: int) -> int:
+    """Return how many numbers a bitmap has, at most.
+
+    Args:
+        files: The files.
+        deleted: How many of their rows are deleted.
+    """
+    words = files.end >> WORD_BITS
+    if not files.has_chunks:
+        return words
+    return (files.end >> CHUNK_BITS) + min((deleted + 1) * _WORDS, words + _WORDS)
+
+
 def text_size(files: FileNumbers, deleted: int) -> int:
     """Return about how many characters a bitmap takes if its numbers are written out.
 

@@ -283,6 +283,11 @@ class ViewRelations:
 
         self._views.table(self.own_name(name), self._mount, files, read)
 
+    @property
+    def writes_arrays(self) -> bool:
+        """Always true: a server knows nothing of this process."""
+        return True
+
     def array(self, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
         """Return SQL for an array of bigints."""
         return written_array(numbers)

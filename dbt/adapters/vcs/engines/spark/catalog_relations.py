@@ -79,6 +79,11 @@ class CatalogRelations:
         self._lists = lists
         self._arrays = arrays
 
+    @property
+    def writes_arrays(self) -> bool:
+        """Whether arrays are in the text of views, since others read the catalog as well."""
+        return self._arrays is None
+
     def array(self, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
         """Return SQL for an array of bigints."""
         if self._arrays is None:

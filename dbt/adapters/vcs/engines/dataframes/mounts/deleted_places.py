@@ -9,7 +9,12 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.deletion_bitmap import DeletionBitmap, deletion_bitmap, text_size
+from dbt.adapters.vcs.rows.deletion_bitmap import (
+    DeletionBitmap,
+    deletion_bitmap,
+    number_count,
+    text_size,
+)
 from dbt.adapters.vcs.rows.file_numbers import FileNumbers
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 
@@ -24,7 +29,10 @@ _MAX_MARKED: Final = 2_000_000
 """The most deleted rows to inline as a bitmap; above this, Spark reads the tombstones."""
 
 _MAX_TEXT: Final = 4 * 1024**2
-"""The most characters of a bitmap, which Spark parses with each query."""
+"""The most characters of a bitmap that is written out, which Spark parses with each query."""
+
+_MAX_NUMBERS: Final = 2 * 1024**2
+"""The most numbers of another one, of eight bytes, which go to the executors with each query."""
 
 _MAX_READ: Final = 4 * 1024**2
 """The most bytes of tombstones to read on the driver."""
@@ -63,14 +71,20 @@ class DeletedPlaces:
             if target in self._files
         )
 
-    def bitmap(self, numbers: FileNumbers) -> DeletionBitmap | None:
+    def bitmap(self, numbers: FileNumbers, *, written: bool) -> DeletionBitmap | None:
         """Return them as a bitmap of numbered rows; None if it would be large.
+
+        Args:
+            numbers: The numbers of the rows.
+            written: True if it is to be written out in the text of a query.
 
         Raises:
             DamagedError: A tombstone is missing, or deletes a row that isn't in its file.
         """
-        size = text_size(numbers, self.count)
-        if self.count > _MAX_MARKED or size > _MAX_TEXT or not self._is_cheap(_MARKED_FACTOR):
+        if self.count > _MAX_MARKED or not self._is_cheap(_MARKED_FACTOR):
+            return None
+        size, most = (text_size, _MAX_TEXT) if written else (number_count, _MAX_NUMBERS)
+        if size(numbers, self.count) > most:
             return None
         return deletion_bitmap(numbers, self._positions())
 

@@ -42,6 +42,10 @@ _TOMBSTONE_FIELDS: Final = (
 class Relations(Protocol):
     """Where the relations of a version are created, unless they exist."""
 
+    @property
+    def writes_arrays(self) -> bool:
+        """Whether `array` writes the numbers out, for Spark to parse with each query."""
+
     def first_number(self, layout: Layout, files: Collection[str]) -> str | None:
         """Return SQL for the number that `table` gives the first row of a file.
 
@@ -237,7 +241,8 @@ class Mounting:
         """Return a query for the rows of a part that are not deleted."""
         files = set(part.files)
         places = DeletedPlaces(self._mount, files, self._blobs)
-        bitmap = None if part.numbers is None else places.bitmap(part.numbers)
+        written = self._relations.writes_arrays
+        bitmap = None if part.numbers is None else places.bitmap(part.numbers, written=written)
         if part.numbers is not None and bitmap is not None:
             return unmarked_rows(
                 table,

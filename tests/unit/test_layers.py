@@ -145,7 +145,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "rows.files": (
         {"blob_file", "bounds", "column_stats", "file_digests", "numbered_columns"},
-        {"footers"},
+        {"dictionaries", "footers"},
         {"parquet"},
         {"block_reader", "file_check", "row_files", "tombstone_files"},
         {"filtering", "rewrite"},

@@ -16,8 +16,11 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes.versions import folder_of
 
-_OPTIONS: Final = {"parquet.enable.dictionary": "false"}
-"""Files that are read a few times, and deleted: dictionaries take longer than they save."""
+_OPTIONS: Final = {
+    "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+}
+"""Files that are read whole a few times, and deleted: these take longer than they save."""
 
 _OLD: Final = "__vcs_old_"
 _NEW: Final = "__vcs_new_"

@@ -20,7 +20,7 @@ def measured_columns(rows: pa.Table) -> frozenset[str]:
     return frozenset(
         path
         for field, column in zip(rows.schema, rows.columns, strict=True)
-        for path, type_ in _leaves(field.name, field.type)
+        for path, type_ in leaves(field.name, field.type)
         if not pa.types.is_floating(type_) or (path == field.name and not _leaves_out(column))
     )
 
@@ -31,15 +31,15 @@ def _leaves_out(column: pa.ChunkedArray) -> bool:
     return len(found) > 1
 
 
-def _leaves(path: str, type_: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
+def leaves(path: str, type_: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
     """Yield path and type of each leaf column that Parquet keeps for a value."""
     if pa.types.is_struct(type_):
         for field in type_:
-            yield from _leaves(f"{path}.{field.name}", field.type)
+            yield from leaves(f"{path}.{field.name}", field.type)
     elif pa.types.is_map(type_):
-        yield from _leaves(f"{path}.key_value.key", type_.key_type)
-        yield from _leaves(f"{path}.key_value.value", type_.item_type)
+        yield from leaves(f"{path}.key_value.key", type_.key_type)
+        yield from leaves(f"{path}.key_value.value", type_.item_type)
     elif pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        yield from _leaves(f"{path}.list.element", type_.value_type)
+        yield from leaves(f"{path}.list.element", type_.value_type)
     else:
         yield path, type_

@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.files.column_stats import measured_columns
+from dbt.adapters.vcs.rows.files.dictionaries import repeating_columns
 from dbt.adapters.vcs.rows.files.footers import Footer, write_file
 from dbt.adapters.vcs.rows.files.numbered_columns import numbered
 from dbt.adapters.vcs.rows.types import arrow_type
@@ -105,6 +106,7 @@ def parquet_bytes(table: pa.Table, folder: str, *, row_group: int = _ROW_GROUP) 
         write_page_index=False,
         write_page_checksum=True,
         write_statistics=sorted(measured_columns(table)),
+        use_dictionary=sorted(repeating_columns(table)),
     ) as writer:
         writer.add_key_value_metadata(owner_of(folder))
         writer.write_table(table, row_group_size=row_group)

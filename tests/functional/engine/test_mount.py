@@ -4,11 +4,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.dataframes.mounts import table_part
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import Column, Destination
 from dbt.adapters.vcs.engines.version_mounts import TableMount
@@ -229,3 +231,24 @@ def test_threads_with_one_temporary_name_never_mix_rows(bench: Bench) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(build, range(6))) == [[(number,)] for number in range(6)]
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_row_knows_its_file_by_its_place_among_few_or_by_its_path(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, method: str, limit: int
+) -> None:
+    monkeypatch.setattr(table_part, "MAX_NAMED", limit)
+    written = bench.write("select id, id div 2 part from range(0, 6, 1, 3)")
+    assert len(written.files) == 3
+    fields = schema_of(written).fields
+    mount = TableMount(id="m", folder="data/t1", files=written.files, fields=fields)
+    located = bench.session.mount_located(mount)
+    rows = bench.rows(f"select part, __vcs_file, __vcs_pos from {located}")
+    files = {file: part for part, file, _ in rows}
+    assert sorted(files) == sorted(written.files)
+    assert sorted(rows) == sorted((part, file, n) for file, part in files.items() for n in (0, 1))
+    for file, part in files.items():
+        stored = pq.ParquetFile(bench.blobs.root / file).read()
+        assert set(stored.column("part").to_pylist()) == {part}
+    [(plan,)] = bench.rows(f"explain select __vcs_file from {located}")
+    assert ("file_path" in plan) == (limit == 1 or method == "connect")

@@ -253,6 +253,10 @@ class ViewRelations:
         """Return None: the server lists files itself, so they can't be given numbers."""
         return None
 
+    def place(self, layout: Layout) -> str | None:
+        """Return None, as there is no list to put it into."""
+        return None
+
     def table(
         self,
         name: RelationName,

@@ -107,6 +107,12 @@ class CatalogRelations:
             return f"kept.{_FIRST}"
         return "unix_micros(kept._metadata.file_modification_time)"
 
+    def place(self, layout: Layout) -> str | None:
+        """Return SQL for the place of a row's file, which its list has as its time, too."""
+        if layout.is_one_write:
+            return None
+        return "unix_millis(kept._metadata.file_modification_time)"
+
     def table(
         self,
         name: RelationName,
@@ -161,6 +167,7 @@ class CatalogRelations:
             listed.fill_linked(Path(self._root.removeprefix(_LOCAL)), sizes, _FIRST, numbers)
         else:
             times = {file: number // _MICROS for file, number in numbers.items()}
+            times = times or {file: place for place, file in enumerate(files)}
             listed.fill(self._root, sizes, times)
 
     def _links(self, layout: Layout, files: Collection[str]) -> bool:

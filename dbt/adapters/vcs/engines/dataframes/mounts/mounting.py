@@ -57,6 +57,17 @@ class Relations(Protocol):
             The number in a row of the table `kept`; None if such a table has no numbers.
         """
 
+    def place(self, layout: Layout) -> str | None:
+        """Return SQL for the place of a row's file among those of `table`, counted from 0.
+
+        Args:
+            layout: A layout.
+
+        Returns:
+            The place in a row of the table `kept`, if its files have no numbers; None if such a
+            table doesn't know it.
+        """
+
     def table(
         self,
         name: RelationName,
@@ -155,7 +166,8 @@ class Mounting:
             else:
                 fields.append(POSITION_FIELD)
                 self._relations.table(name, fields, files, layout, numbers.first)
-            parts.append(Part(name, layout, tuple(files), numbers, first or ""))
+            place = self._relations.place(layout)
+            parts.append(Part(name, layout, tuple(files), numbers, first or "", place))
         return parts
 
     def _groups(self) -> dict[Layout, list[str]]:

@@ -29,6 +29,8 @@ class Part(NamedTuple):
         files: The files.
         numbers: The numbers of their rows; None if they have none.
         first: SQL for the number of the first row of a file.
+        place: Without numbers, SQL for the place of a row's file in `files`; None if the table
+            doesn't know it.
     """
 
     name: RelationName
@@ -36,6 +38,7 @@ class Part(NamedTuple):
     files: tuple[str, ...]
     numbers: FileNumbers | None
     first: str
+    place: str | None = None
 
     @property
     def position(self) -> str:
@@ -51,9 +54,13 @@ class Part(NamedTuple):
     @property
     def file(self) -> str:
         """SQL for the path of the file of a row of the table `kept`, below the repository."""
-        if self.numbers is None or len(self.files) > MAX_NAMED:
-            return file_of(self.files, "kept")
         if len(self.files) == 1:
             return literal(self.files[0])
+        known = self.place if self.numbers is None else self.first
+        if known is None or len(self.files) > MAX_NAMED:
+            return file_of(self.files, "kept")
+        if self.numbers is None:
+            # Taking it from the path would search and copy a text for each row.
+            return f"array({', '.join(map(literal, self.files))})[cast({known} as int)]"
         paths = (f"{number}L, {literal(path)}" for path, number in self.numbers.first.items())
         return f"element_at(map({', '.join(paths)}), {self.first})"

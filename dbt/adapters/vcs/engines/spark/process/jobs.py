@@ -42,8 +42,17 @@ class Jobs(StatementJobs):
                 java.sc().cancelJobGroupAndFutureJobs(mark)
 
     def _has_tasks(self, mark: str) -> bool:
+        from py4j.protocol import Py4JError
+
         if self._context._jsc is None:
             return False
+        try:
+            return self._finds_tasks(mark)
+        except (Py4JError, OSError):
+            # Spark itself has ended, and its tasks with it.
+            return False
+
+    def _finds_tasks(self, mark: str) -> bool:
         tracker = self._context.statusTracker()
         for job in filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(mark))):
             # How many tasks of a stage are active is certain once the job has ended.

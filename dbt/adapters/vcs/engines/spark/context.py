@@ -69,8 +69,7 @@ def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSess
     """
     from pyspark.sql import SparkSession
 
-    # `getConf` would copy all settings, a call for each.
-    if context._conf.get(_CATALOG, "in-memory") != "in-memory":
+    if context.getConf().get(_CATALOG, "in-memory") != "in-memory":
         raise InputError(
             "Spark already runs in this process with Hive's catalog; dbt-vcs needs one in memory. "
             "Let dbt-vcs start Spark, or build that session without enableHiveSupport()."
@@ -188,6 +187,7 @@ def _tell_differences(context: SparkContext, settings: Mapping[str, str]) -> Non
     for key, value in settings.items():
         if key.startswith("spark.sql."):
             continue
+        # `getConf` would copy all settings, a call for each.
         running = context._conf.get(key)
         if running != value:
             _LOG.debug("Spark already runs in this process: %s stays %s", key, running)

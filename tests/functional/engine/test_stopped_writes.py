@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.engines.dataframes import statement_jobs
 from dbt.adapters.vcs.engines.engine_errors import CancelledError, StatementError
 
 from .bench import Bench
@@ -17,9 +18,15 @@ pytestmark = pytest.mark.spark
 # One row, computed in one go: Spark asks between rows whether a task is to end. Of short arrays,
 # since Spark keeps the description of a query, and with it each number of a constant array.
 LONG = (
-    "aggregate(sequence(1, 4000), id, (sum, i) -> "
-    "aggregate(sequence(1, 4000), sum, (inner, j) -> inner + (i + j) % 7))"
+    "aggregate(sequence(1, 2000), id, (sum, i) -> "
+    "aggregate(sequence(1, 2000), sum, (inner, j) -> inner + (i + j) % 7))"
 )
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a write wait for as long as its task takes on a busy machine."""
+    monkeypatch.setattr(statement_jobs, "_PATIENCE", 50.0)
 
 
 def running(bench: Bench) -> int:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.engines.spark.session import SparkView
 
 from .shop import Shop
 
@@ -63,6 +64,14 @@ def test_no_file_is_read(shop: Shop, query: str, column: str) -> None:
         shop.rows(name)
 
 
+def test_spark_is_not_asked(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = shop.make("id bigint", "select * from range(5)")
+    monkeypatch.delattr(SparkView, "query")
+    assert counted(shop, f"select count(*) from {name}") == (["count(1)"], 5)
+    with pytest.raises(AttributeError):
+        shop.rows(name)
+
+
 @pytest.mark.parametrize(
     ("query", "number"),
     [
@@ -89,6 +98,13 @@ def test_other_counts_are_computed(shop: Shop, query: str, number: int | None) -
     shop.sql(f"create view {name}_seen as select * from {name}")
     found = shop.sql(query.format(t=name)).column(0).to_pylist()
     assert found == ([] if number is None else [number])
+
+
+@pytest.mark.parametrize("wrong", ["1", "as 1", "as 1L"])
+def test_what_names_no_column_is_sparks_to_refuse(shop: Shop, wrong: str) -> None:
+    name = shop.make("id bigint", "values (1), (2)")
+    with pytest.raises(VcsError, match="(?i)syntax"):
+        shop.sql(f"select count(*) {wrong} from {name}")
 
 
 def test_a_temporary_view_hides_a_table(shop: Shop) -> None:

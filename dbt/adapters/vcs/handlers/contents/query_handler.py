@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from dbt.adapters.vcs.core.model import Input, RelationName, TableEntry
 from dbt.adapters.vcs.handlers.contents.whole_count import whole_count
 from dbt.adapters.vcs.handlers.handler_registry import handles
-from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.command import SparkCommand
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
@@ -17,7 +19,7 @@ def query(scope: Scope, statement: Query) -> Outcome:
     """Return a query's rows, computed when they are fetched."""
     counted = _counted(scope, statement)
     if counted is not None:
-        return Outcome(rows=scope.session.query(counted))
+        return Outcome(rows=counted)
     with scope.shown(scope.reads(statement.reads)):
         return Outcome(rows=scope.session.query(statement.text))
 
@@ -33,8 +35,8 @@ def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
         return Outcome(rows=scope.session.query(statement.text))
 
 
-def _counted(scope: Scope, statement: Query) -> str | None:
-    """Return the text of a query for a count that the manifests know; None for any other."""
+def _counted(scope: Scope, statement: Query) -> ArrowRows | None:
+    """Return the rows of a count that the manifests know; None for any other query."""
     wanted = whole_count(statement)
     if wanted is None or scope.is_temporary(wanted.read.name):
         return None
@@ -46,7 +48,8 @@ def _counted(scope: Scope, statement: Query) -> str | None:
     if not isinstance(entry, TableEntry):
         return None
     scope.note(Input(relation=str(name), snapshot=entry.snapshot))
-    return f"select {scope.overlay.snapshot(entry.snapshot).rows}L as {wanted.column}"
+    rows = scope.overlay.snapshot(entry.snapshot).rows
+    return ArrowRows(pa.table({wanted.column: pa.array([rows], pa.int64())}))
 
 
 def _is_known(scope: Scope, name: RelationName) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
-from dbt.adapters.vcs.statements.syntax.literals import quote_name
 from dbt.adapters.vcs.statements.syntax.names import Reference
 from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.statements.syntax.relations import is_name
@@ -20,7 +19,7 @@ class WholeCount(NamedTuple):
 
     Attributes:
         read: The relation.
-        column: The name of the result's column, as SQL.
+        column: The name of the result's column.
     """
 
     read: Reference
@@ -42,14 +41,16 @@ def whole_count(query: Query) -> WholeCount | None:
 
 
 def _column(before: Sequence[Token]) -> str | None:
-    """Return the name of the column, as SQL; None if other tokens are before the relation."""
+    """Return the name of the column; None if other tokens are before the relation."""
     if " ".join(token.word for token in before[:5]) not in _COUNTS or before[-1].word != "from":
         return None
     named = before[5:-1]
     if not named:
-        return quote_name(_SPARKS_NAME)
+        return _SPARKS_NAME
     is_bare = len(named) == 1 and is_name(named[0])
-    return quote_name(named[-1].text) if is_bare or _is_alias(named) else None
+    # What begins with a digit may be a number, which names nothing.
+    is_number = named[-1].word[:1].isdigit()
+    return named[-1].text if (is_bare or _is_alias(named)) and not is_number else None
 
 
 def _is_alias(tokens: Sequence[Token]) -> bool:

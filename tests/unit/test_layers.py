@@ -136,6 +136,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "position_bitmaps",
             "positions",
             "quoting",
+            "sorted_numbers",
         },
         {"declared_types", "equality_sql", "in_process", "types"},
         {"exact_values"},

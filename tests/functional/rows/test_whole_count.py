@@ -103,7 +103,7 @@ def test_other_counts_are_computed(shop: Shop, query: str, number: int | None) -
 @pytest.mark.parametrize("wrong", ["1", "as 1", "as 1L"])
 def test_what_names_no_column_is_sparks_to_refuse(shop: Shop, wrong: str) -> None:
     name = shop.make("id bigint", "values (1), (2)")
-    with pytest.raises(VcsError, match="(?i)syntax"):
+    with pytest.raises(VcsError, match=r"(?i)syntax"):
         shop.sql(f"select count(*) {wrong} from {name}")
 
 

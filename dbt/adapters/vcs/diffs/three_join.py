@@ -12,6 +12,7 @@ from dbt.adapters.vcs.diffs.row_diff import TableDiff
 from dbt.adapters.vcs.diffs.three_plan import Plan, ThreeWayColumn
 from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 
 
 def keyed_rows(plan: Plan, found: Sequence[TableDiff]) -> pa.Table:
@@ -30,7 +31,7 @@ def keyed_rows(plan: Plan, found: Sequence[TableDiff]) -> pa.Table:
     change = np.full((2, units), -1)
     count = len(ours.before)
     for side, part in enumerate((slice(0, count), slice(count, None))):
-        if len(np.unique(codes[part])) < len(codes[part]):
+        if len(distinct(codes[part])) < len(codes[part]):
             raise InputError(
                 "Several rows of one version have the same primary key, so the versions can't be "
                 "joined by it. Compare them in the shape wide, which shows such rows."

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import Queries
 from dbt.adapters.vcs.rows.files.block_reader import Positions
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 
 
 def find_places(session: Queries, query: str) -> dict[str, Positions]:
@@ -22,6 +21,6 @@ def find_places(session: Queries, query: str) -> dict[str, Positions]:
     ).arrow()
     lists = found.column(1).combine_chunks()
     return {
-        path: np.unique(lists[number].values.to_numpy())
+        path: distinct(lists[number].values.to_numpy())
         for number, path in enumerate(found.column(0).to_pylist())
     }

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.rows.file_numbers import FileNumbers
 from dbt.adapters.vcs.rows.files.block_reader import Positions
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 
 WORD_BITS: Final = 6
 """A word has the bits of 64 rows."""
@@ -65,7 +66,7 @@ def deletion_bitmap(files: FileNumbers, deleted: Mapping[str, Positions]) -> Del
     chunks: npt.NDArray[np.int64] | None = None
     place, count = number >> WORD_BITS, -(-files.end // (1 << WORD_BITS))
     if files.has_chunks:
-        used = np.unique(number >> CHUNK_BITS)
+        used = distinct(number >> CHUNK_BITS)
         chunks = np.zeros(-(-files.end // (1 << CHUNK_BITS)), np.int64)
         chunks[used] = np.arange(1, len(used) + 1) * _WORDS
         place = chunks[number >> CHUNK_BITS] + (place & (_WORDS - 1))

@@ -33,6 +33,7 @@ from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.net import sums
 from dbt.adapters.vcs.rows.equality import Codes, codes_of
 from dbt.adapters.vcs.rows.files.block_reader import Positions
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 
 RowMode: TypeAlias = Literal["fail", "skip", "accept"]
 """What to do with a row in conflict.
@@ -158,7 +159,7 @@ def decide(
     choice = np.where(conflicts, _BY_MODE[mode], choice)
     made: Sequence[Positions] = ()
     if cells:
-        candidates = np.unique(groups.group[conflicts & by_group])
+        candidates = distinct(groups.group[conflicts & by_group])
         rows = [side[candidates] for side in sides]
         both = (rows[1] != _ABSENT) & (rows[2] != _ABSENT)
         candidates, rows = candidates[both], [side[both] for side in rows]

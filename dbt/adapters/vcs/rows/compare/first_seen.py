@@ -10,6 +10,7 @@ import numpy as np
 
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.files.block_reader import Positions
+from dbt.adapters.vcs.rows.sorted_numbers import are_among, distinct
 
 Part: TypeAlias = tuple[str, Positions]
 """The path of a block, and positions in it."""
@@ -49,7 +50,7 @@ class PlaceGrid:
             if block in self._extents
         )
         if self._is_too_wide(len(self._places) + len(some)):
-            return _are_in(self._places, some)
+            return are_among(self._places, some)
         marks = np.zeros(self._size, np.bool_)
         marks[some] = True
         return marks[self._places]
@@ -74,7 +75,7 @@ class PlaceGrid:
     def parts(self, rows: Mask) -> set[int]:
         """Return the numbers of the parts that contain marked rows."""
         numbers = np.repeat(np.arange(len(self._counts)), self._counts)
-        return set(np.unique(numbers[rows]).tolist())
+        return set(distinct(numbers[rows]).tolist())
 
     def _numbered(self, parts: Iterable[Part]) -> Positions:
         found = [self._starts[block] + positions for block, positions in parts]
@@ -82,16 +83,3 @@ class PlaceGrid:
 
     def _is_too_wide(self, rows: int) -> bool:
         return self._size > min(rows * _SPARSE, _MARKED)
-
-
-def _are_in(places: Positions, some: Positions) -> Mask:
-    """Return a mask of the places that are among some others.
-
-    Those of a block ascend as a rule, and sorting puts such runs together in next to no time.
-    """
-    if not len(some):
-        return np.zeros(len(places), np.bool_)
-    known = np.sort(some, kind="stable")
-    at = np.searchsorted(known[:-1], places)
-    found: Mask = known[at] == places
-    return found

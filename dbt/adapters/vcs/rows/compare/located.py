@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, shown_type
 from dbt.adapters.vcs.rows.files.file_digests import HELP
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 
 Mask = npt.NDArray[np.bool_]
 
@@ -69,7 +70,7 @@ class Located:
         parts: list[pa.Table] = []
         order: list[Positions] = []
         by_file: dict[str, list[int]] = {}
-        for number in np.unique(self.piece).tolist():
+        for number in distinct(self.piece).tolist():
             by_file.setdefault(self.pieces[number].path, []).append(number)
         for path, numbers in by_file.items():
             chosen = self.of(numbers)
@@ -95,7 +96,7 @@ class Located:
 
     def read_at(self, files: Files, fields: Sequence[Field], rows: Positions) -> pa.Table:
         """Return columns of some rows, given by their numbers in any order; NULLs for -1."""
-        known = np.unique(rows[rows >= 0])
+        known = distinct(rows[rows >= 0])
         wanted = np.zeros(len(self), np.bool_)
         wanted[known] = True
         table = self.take(wanted).read(files, fields)
@@ -177,7 +178,7 @@ def is_among(positions: Positions, some: Positions) -> Mask:
 def _positions(block: Piece, places: Places | None) -> Positions:
     if places is None:
         return np.arange(block.rows, dtype=np.int64)
-    return np.unique(places.get(block.block, _NO_ROWS))
+    return distinct(places.get(block.block, _NO_ROWS))
 
 
 def _is_range(rows: Positions) -> bool:

@@ -28,6 +28,7 @@ from dbt.adapters.vcs.rows.files.file_digests import (
     damage_told,
 )
 from dbt.adapters.vcs.rows.files.footers import read_footer
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 from dbt.adapters.vcs.rows.types import arrow_type
 
 Positions = npt.NDArray[np.int64]
@@ -375,7 +376,7 @@ def _read_some(file: Any, names: Sequence[str], rows: Positions, path: str) -> p
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     groups = np.searchsorted(starts, rows, side="right") - 1
-    needed = np.unique(groups)
+    needed = distinct(groups)
     threaded = sum(sizes[number] for number in needed.tolist()) >= _THREADED_ROWS
     table = file.read_row_groups(needed.tolist(), columns=list(names), use_threads=threaded)
     skipped = np.zeros(len(sizes) + 1, np.int64)

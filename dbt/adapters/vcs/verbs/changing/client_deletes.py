@@ -17,6 +17,7 @@ from dbt.adapters.vcs.iceberg.client_manifests import ClientPaths, DeleteFile
 from dbt.adapters.vcs.iceberg.puffin_files import PuffinFile, VectorPlace
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.versions import folder_of
 
@@ -60,7 +61,7 @@ def client_deletions(
     for file, items in vectors.items():
         puffin = PuffinFile(file, _bytes(repository, file))
         found |= {paths.path(vector.uri): [puffin.positions(vector)] for vector in items}
-    deletions = {path: np.unique(np.concatenate(parts)) for path, parts in found.items()}
+    deletions = {path: distinct(np.concatenate(parts)) for path, parts in found.items()}
     return {path: rows for path, rows in deletions.items() if len(rows)}
 
 
@@ -105,7 +106,7 @@ def without(deletions: Deletions, others: Mapping[str, Positions]) -> Deletions:
 def joined(deletions: Deletions, others: Deletions) -> Deletions:
     """Return the deletions of both."""
     return {
-        path: np.union1d(deletions.get(path, _NONE), others.get(path, _NONE))
+        path: distinct(np.concatenate([deletions.get(path, _NONE), others.get(path, _NONE)]))
         for path in deletions.keys() | others.keys()
     }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
@@ -17,6 +15,7 @@ from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
 from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, TooLargeError
+from dbt.adapters.vcs.rows.sorted_numbers import are_among
 
 
 def merged(
@@ -102,8 +101,7 @@ def _removed_by_both(
     )
     both = pa.concat_tables([one, other])
     codes = group_ids(both.columns, both.num_rows)
-    found: npt.NDArray[np.int64] = np.intersect1d(codes[: one.num_rows], codes[one.num_rows :])
-    return bool(len(found))
+    return bool(are_among(codes[: one.num_rows], codes[one.num_rows :]).any())
 
 
 def _removed(difference: TableDiff, base: Snapshot) -> pa.Table:

@@ -22,6 +22,7 @@ from dbt.adapters.vcs.rows.files.filtering import read_stored, write_without
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.partition_values import folders_like
+from dbt.adapters.vcs.rows.sorted_numbers import are_among
 
 GONE: Final = "gone-"
 """How the file names of blocks begin whose files were collected: nothing of them is told."""
@@ -186,8 +187,7 @@ class FileEraser:
             left[here] = file in stone.targets
             gone = [each for each in _erased(file, files) if len(each)]
             if gone:
-                erased = np.unique(np.concatenate(gone))
-                left[here] &= ~np.isin(positions[here], erased)
+                left[here] &= ~are_among(positions[here], np.concatenate(gone))
             if file in files.blocks:
                 shift = np.searchsorted(files.blocks[file][1], positions[here])
                 positions[here] -= shift

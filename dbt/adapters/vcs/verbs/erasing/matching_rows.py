@@ -29,6 +29,7 @@ from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.statements.syntax.conjuncts import (
     Comparison,
@@ -170,7 +171,7 @@ class Matcher:
             for file in files:
                 positions, rows = self._files.deleted(stone.path, file, stone)
                 found.setdefault(file, []).append(positions[mask[rows]])
-        return {file: np.unique(np.concatenate(parts)) for file, parts in found.items()}
+        return {file: distinct(np.concatenate(parts)) for file, parts in found.items()}
 
     def _plain(self, fields: Sequence[Field]) -> tuple[list[Field], tuple[Comparison, ...]]:
         """Return the comparisons and their columns, if this process can compute them."""
@@ -208,7 +209,7 @@ class Matcher:
         for stone in stones:
             relation, selected = self._sessions().mount_deleted([stone], files, fields)
             for file, positions in self._places(relation, fields, selected).items():
-                found[file] = np.union1d(found.get(file, positions), positions)
+                found[file] = distinct(np.concatenate([found.get(file, positions), positions]))
         return found
 
     def _places(self, relation: str, fields: Sequence[Field], selected: str) -> Places:

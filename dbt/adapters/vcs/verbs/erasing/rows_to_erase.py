@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId, TableId
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Segment, Snapshot, Tombstone
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, comparisons_of
 from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.statements.syntax.query import Slice
@@ -159,7 +160,7 @@ def _rows(
             continue
         for path, gone in matcher.in_blocks(readable, fields, partition_by).items():
             if len(gone):
-                found[path] = np.union1d(found.get(path, gone), gone)
+                found[path] = distinct(np.concatenate([found.get(path, gone), gone]))
     return found
 
 
@@ -189,7 +190,7 @@ def _stones(
             if file not in there or file not in files.blocks
         }
         for file, gone in matcher.in_images(readable, unknown, fields).items():
-            images[file] = np.union1d(images.get(file, gone), gone)
+            images[file] = distinct(np.concatenate([images.get(file, gone), gone]))
     return stones, images
 
 

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -151,25 +152,29 @@ class Contender(ABC):
     def content(self, side: str) -> str:
         """Return rows and checksums of a side."""
 
-    def rows(self, query: str, side: str | None) -> list[tuple[object, ...]]:
-        """Return the rows of a query of a side, or of the loaded table, for which `{}` stands.
 
-        Raises:
-            NotImplementedError: `lacks` has "reads".
-        """
-        raise NotImplementedError(f"{self.name} has no reads: {query}, {side}")
+class Readable(Contender):
+    """A contender of whose sides queries are asked."""
+
+    @abstractmethod
+    def rows(self, query: str, side: str | None) -> list[tuple[object, ...]]:
+        """Return the rows of a query of a side, or of the loaded table, for which `{}` stands."""
+
+
+class Feeding(Contender):
+    """A contender that has what a side changed as a relation."""
+
+    @abstractmethod
+    def changes(self, side: str) -> str:
+        """Return the relation that has what a side changed, in the form of Delta's feed."""
+
+    @abstractmethod
+    def ask(self, query: str) -> str:
+        """Return the rows of a query as text."""
 
     def check_key(self) -> None:
         """Have the loaded table's key checked from now on, if there is one."""
         return
-
-    def changes(self, side: str) -> str:
-        """Return the relation that has what a side changed, in the form of Delta's feed."""
-        raise NotImplementedError(f"{self.name} has no such relation.")
-
-    def ask(self, query: str) -> str:
-        """Return the rows of a query as text."""
-        raise NotImplementedError(f"{self.name} has no such relation.")
 
 
 def run(contender: type[Contender]) -> None:
@@ -197,13 +202,17 @@ def _measure(contender: Contender, options: argparse.Namespace) -> Measured:
     contender.load(options.parquet)
     measured.seconds["load"] = [perf_counter() - start]
     if options.queries:
+        if not isinstance(contender, Feeding):
+            raise SystemExit(f"{contender.name} has no relation of changes. Leave out --queries.")
         contender.check_key()
+        step = partial(_queries, contender)
+    else:
+        step = partial(_update if options.reads else _round, contender)
     # The first round warms everything up and is not counted.
     for number in range(-1, options.repeat):
         for rows in options.sizes:
-            step = _queries if options.queries else _update if options.reads else _round
-            step(contender, measured, rows, options.total, number)
-    if not options.queries and "reads" not in contender.lacks:
+            step(measured, rows, options.total, number)
+    if not options.queries and isinstance(contender, Readable):
         _read(contender, measured, options)
     return measured
 
@@ -219,7 +228,7 @@ def _timed(measured: Measured, key: str, *, counts: bool) -> Iterator[None]:
         measured.cpu.setdefault(key, []).append(cpu)
 
 
-def _queries(contender: Contender, measured: Measured, rows: int, total: int, number: int) -> None:
+def _queries(contender: Feeding, measured: Measured, rows: int, total: int, number: int) -> None:
     """Change a side, and query what changed; the first query is the first that reads the side."""
     side = f"asked_{rows}_{number + 1}"
     contender.clone(side)
@@ -243,7 +252,7 @@ def _update(contender: Contender, measured: Measured, rows: int, total: int, num
     measured.found[f"update {rows}"] = contender.content(side)
 
 
-def _read(contender: Contender, measured: Measured, options: argparse.Namespace) -> None:
+def _read(contender: Readable, measured: Measured, options: argparse.Namespace) -> None:
     """Time queries of the loaded table and of sides with updated rows, which take turns."""
     sides: dict[int, str | None] = {0: None}
     for rows in options.sizes:

@@ -7,13 +7,13 @@ Nothing in it merges two clones: what one changed is read from its feed and put 
 from importlib.metadata import version
 from pathlib import Path
 
-from contender import Change, run
+from contender import Change, Feeding, run
 from on_spark import OnSpark
 
 PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
 
-class Delta(OnSpark):
+class Delta(OnSpark, Feeding):
     """Delta Lake with deletion vectors and change data feed."""
 
     name = "Delta Lake"

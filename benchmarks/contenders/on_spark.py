@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from pathlib import Path
 
-from contender import CHECKSUM, KEY, Contender
+from contender import CHECKSUM, KEY, Readable
 from pyspark.sql import DataFrame, SparkSession
 
 
-class OnSpark(Contender):
+class OnSpark(Readable):
     """A contender that sends SQL to its own Spark session."""
 
     settings: dict[str, str]

@@ -3,12 +3,12 @@
 from importlib.metadata import version
 from pathlib import Path
 
-from contender import CHECKSUM, KEY, Change, Contender, run
+from contender import CHECKSUM, KEY, Change, Feeding, Readable, run
 
 from dbt.adapters.vcs.api import connect
 
 
-class Vcs(Contender):
+class Vcs(Readable, Feeding):
     """dbt-vcs on clones of one table."""
 
     name = "dbt-vcs"

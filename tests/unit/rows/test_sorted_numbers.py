@@ -37,6 +37,17 @@ def test_numbers_are_among_others_as_in_a_set(values: list[int], some: list[int]
     assert are_among(array(values), array(some)).tolist() == [one in some for one in values]
 
 
+@given(st.lists(st.integers(0, 99), max_size=40), st.lists(st.integers(0, 99), max_size=40))
+def test_numbers_are_among_others_near_them(values: list[int], some: list[int]) -> None:
+    assert are_among(array(values), array(some)).tolist() == [one in some for one in values]
+
+
+@pytest.mark.parametrize("one", [126, 127, 128, 129])
+@pytest.mark.parametrize("other", [126, 127, 128, 129])
+def test_members_at_the_edge_of_the_marks_are_found(one: int, other: int) -> None:
+    assert are_among(array([one]), array([other])).tolist() == [one == other]
+
+
 @pytest.mark.parametrize("most", [7, 8, 9])
 def test_a_number_at_the_edge_of_the_marks_is_found(most: int) -> None:
     assert distinct(array([most])).tolist() == [most]

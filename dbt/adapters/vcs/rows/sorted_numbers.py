@@ -15,7 +15,13 @@ import numpy.typing as npt
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
 _DENSE: Final = 8
-"""Up to so many places for each number, they are marked: a mark is a byte, as they are eight."""
+"""Up to so many places for each number, marks that are all read cost less than sorting."""
+
+_NEAR: Final = 64
+"""Up to so many places for each number, marks cost less if only those of the numbers are read."""
+
+_MARKED: Final = 2**28
+"""Nor are more places than that marked: a mark is a byte."""
 
 
 def distinct(numbers: Numbers) -> Numbers:
@@ -35,7 +41,18 @@ def are_among(numbers: Numbers, some: Numbers) -> npt.NDArray[np.bool_]:
     """Return a mask of the numbers that are among some others."""
     if not len(some):
         return np.zeros(len(numbers), np.bool_)
+    lowest = min(numbers.min(initial=0), some.min())
+    places = int(max(numbers.max(initial=-1), some.max())) + 1
+    if lowest >= 0 and are_near(places, len(numbers) + len(some)):
+        marks = np.zeros(places, np.bool_)
+        marks[some] = True
+        return marks[numbers]
     known = np.sort(some, kind="stable")
     at = np.searchsorted(known[:-1], numbers)
     found: npt.NDArray[np.bool_] = known[at] == numbers
     return found
+
+
+def are_near(places: int, numbers: int) -> bool:
+    """Return whether so many numbers below `places` are near enough each other to be marked."""
+    return places <= min(numbers * _NEAR, _MARKED)

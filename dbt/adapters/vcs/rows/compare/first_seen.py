@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, KeysView, Sequence
 from itertools import accumulate, pairwise
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.files.block_reader import Positions
-from dbt.adapters.vcs.rows.sorted_numbers import are_among, distinct
+from dbt.adapters.vcs.rows.sorted_numbers import are_among, are_near, distinct
 
 Part: TypeAlias = tuple[str, Positions]
 """The path of a block, and positions in it."""
-
-_SPARSE: Final = 64
-"""With more places than that for each row, rows are sorted, not marked."""
-
-_MARKED: Final = 2**28
-"""Nor are they marked if there are more places than that: a mark is a byte."""
 
 
 class PlaceGrid:
@@ -49,16 +43,12 @@ class PlaceGrid:
             for block, positions in parts
             if block in self._extents
         )
-        if self._is_too_wide(len(self._places) + len(some)):
-            return are_among(self._places, some)
-        marks = np.zeros(self._size, np.bool_)
-        marks[some] = True
-        return marks[self._places]
+        return are_among(self._places, some)
 
     def first(self) -> Mask:
         """Mark the first row seen at each place."""
         found = np.zeros(len(self._places), np.bool_)
-        if self._is_too_wide(len(found)):
+        if not are_near(self._size, len(found)):
             found[np.unique(self._places, return_index=True)[1]] = True
             return found
         seen = np.zeros(self._size, np.bool_)
@@ -80,6 +70,3 @@ class PlaceGrid:
     def _numbered(self, parts: Iterable[Part]) -> Positions:
         found = [self._starts[block] + positions for block, positions in parts]
         return np.concatenate([np.empty(0, np.int64), *found])
-
-    def _is_too_wide(self, rows: int) -> bool:
-        return self._size > min(rows * _SPARSE, _MARKED)

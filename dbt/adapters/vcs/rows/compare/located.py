@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, shown_type
 from dbt.adapters.vcs.rows.files.file_digests import HELP
-from dbt.adapters.vcs.rows.sorted_numbers import distinct
+from dbt.adapters.vcs.rows.sorted_numbers import are_among, distinct
 
 Mask = npt.NDArray[np.bool_]
 
@@ -154,7 +154,7 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
                     f"{item.rows}. {HELP}"
                 )
             if places is not None:
-                wanted = is_among(positions, places.get(item.block, _NO_ROWS))
+                wanted = are_among(positions, places.get(item.block, _NO_ROWS))
                 positions, rows = positions[wanted], rows[wanted]
         piece.append(np.full(len(rows), number, np.int64))
         position.append(positions)
@@ -166,13 +166,6 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
         np.concatenate(nothing + position),
         np.concatenate(nothing + row),
     )
-
-
-def is_among(positions: Positions, some: Positions) -> Mask:
-    """Return a mask of the positions in one block that are among some others."""
-    known = np.zeros(max(positions.max(initial=-1), some.max(initial=-1)) + 1, np.bool_)
-    known[some] = True
-    return known[positions]
 
 
 def _positions(block: Piece, places: Places | None) -> Positions:

@@ -12,9 +12,10 @@ from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.delta import Delta
 from dbt.adapters.vcs.core.plan.pieces import SignedPiece, signed_pieces
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.rows.compare.located import Located, is_among, locate
+from dbt.adapters.vcs.rows.compare.located import Located, locate
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.rows.sorted_numbers import are_among
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,5 +86,5 @@ def _rows(files: Files, signed: Sequence[SignedPiece]) -> SignedRows:
         if item.without:
             here = located.of([number])
             dead = files.dead(item.without, item.piece.block)
-            live[here[is_among(located.position[here], dead)]] = False
+            live[here[are_among(located.position[here], dead)]] = False
     return SignedRows(sign[live], located.take(live), files)

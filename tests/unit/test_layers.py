@@ -154,6 +154,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     "engines": (
         {
             "engine_errors",
+            "installed_spark",
             "model_frames",
             "running_tasks",
             "server_address",

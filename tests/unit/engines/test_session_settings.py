@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -44,15 +46,37 @@ def test_a_process_without_pages_forgets_past_statements_early() -> None:
     assert process_settings({key: "500"})[key] == "500"
 
 
+VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+
+
 def test_one_garbage_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     key = "spark.driver.defaultJavaOptions"
-    for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"):
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
     assert process_settings({})[key] == "-XX:+UseParallelGC"
     assert key not in process_settings({"spark.driver.extraJavaOptions": "-XX:+UseG1GC"})
     assert key not in process_settings({"spark.master": "yarn"})
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xss4m -XX:+UseSerialGC")
-    assert key not in process_settings({})
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "-Xss4m -XX:+UseSerialGC")
+        assert key not in process_settings({})
+        monkeypatch.delenv(name)
+
+
+def test_an_installed_spark_may_have_named_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    file = tmp_path / "spark-defaults.conf"
+    file.write_text("spark.driver.extraJavaOptions -XX:+UseG1GC\n")
+    assert "spark.driver.defaultJavaOptions" not in process_settings({})
+    file.write_text("spark.driver.defaultJavaOptions -Dfile.encoding=UTF-8\n")
+    found = process_settings({})["spark.driver.defaultJavaOptions"]
+    assert found == "-Dfile.encoding=UTF-8 -XX:+UseParallelGC"
+    own = {"spark.driver.defaultJavaOptions": "-Xss4m"}
+    assert process_settings(own)["spark.driver.defaultJavaOptions"] == "-Xss4m"
 
 
 def test_another_catalog_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.vcs.reuse.circumstances import Circumstances, installed_defaults
+from dbt.adapters.vcs.reuse.circumstances import Circumstances
 
 
 def digest(settings=None, changed=None, server=""):
@@ -54,15 +54,6 @@ def test_defaults_of_an_installation_count(tmp_path, monkeypatch, line):
     before = digest()
     text = "# spark.sql.a true\n\n" + line.format("spark.sql.caseSensitive") + "\n"
     (tmp_path / "spark-defaults.conf").write_text(text)
-    assert installed_defaults() == {"spark.sql.caseSensitive": "true"}
     assert digest() != before
     assert digest() == digest({"spark.sql.caseSensitive": "true"})
     assert digest(server="sc://a") == digest({}, server="sc://a")
-
-
-def test_the_installed_spark_has_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
-    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf/spark-defaults.conf").write_text("spark.sql.ansi.enabled true\n")
-    assert installed_defaults() == {"spark.sql.ansi.enabled": "true"}

@@ -5,16 +5,14 @@ from __future__ import annotations
 import getpass
 import hashlib
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.engines.factory import answering_settings
+from dbt.adapters.vcs.engines.installed_spark import installed_defaults
 
 SEMANTICS: Final = 1
 """Raised when a version of dbt-vcs computes something in another way than the one before."""
@@ -48,8 +46,6 @@ _OF_SPEED: Final = (
 )
 """Settings below `spark.sql.` that change how long a statement takes, and never its rows."""
 
-_LINE: Final = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[=:\s]\s*(.*?)\s*")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Circumstances:
@@ -72,7 +68,7 @@ class Circumstances:
         A server's own defaults aren't known from here: they count through its address.
         """
         return cls(
-            settings=settings if server else installed_defaults() | dict(settings),
+            settings=settings if server else installed_defaults(os.environ) | dict(settings),
             engine_version=".".join(version("pyspark").split(".")[:2]),
             server=server,
         )
@@ -105,25 +101,6 @@ class Circumstances:
                 ("spark", self.engine_version),
             ]
         )
-
-
-def installed_defaults() -> dict[str, str]:
-    """Return the settings in `spark-defaults.conf`, which any Spark that starts here takes.
-
-    It is in the folder `SPARK_CONF_DIR`, or in `conf` of the Spark that would start.
-    """
-    folder = os.environ.get("SPARK_CONF_DIR")
-    if folder is None:
-        found = find_spec("pyspark")
-        home = os.environ.get("SPARK_HOME") or (
-            found and found.origin and Path(found.origin).parent
-        )
-        folder = str(Path(home or "") / "conf")
-    try:
-        text = (Path(folder) / "spark-defaults.conf").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    return {match[1]: match[2] for match in map(_LINE.fullmatch, text.splitlines()) if match}
 
 
 def user_name() -> str:

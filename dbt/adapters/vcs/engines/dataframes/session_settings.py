@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.installed_spark import installed_defaults
 from dbt.adapters.vcs.engines.server_address import REMOTE
 
 COMMIT_PROTOCOL: Final = {
@@ -17,6 +18,9 @@ COMMIT_PROTOCOL: Final = {
     )
 }
 """The commit protocol of a write, in which failed tasks leave no files."""
+
+JAVA_OPTIONS: Final = "spark.driver.defaultJavaOptions"
+"""The setting with options of Spark's process, before the user's own."""
 
 VERIFY_PAGES: Final = "parquet.page.verify-checksum.enabled"
 """The Hadoop setting with which a scan compares the checksum of each page that it reads."""
@@ -27,7 +31,7 @@ _SECRET: Final = re.compile(
     r"(?i)secret|password|token|credential|(?:access|account|private)[._]?key"
 )
 _COLLECTOR: Final = re.compile(r"-XX:[+-]Use\w+GC\b")
-_JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+_OF_JAVA: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 _CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 # What Spark remembers for its pages; a process that shows none would spend a tenth of its work
 # on forgetting all but the last thousand statements.
@@ -68,9 +72,11 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": f"{_driver_memory() // 1024**2}m",
         }
-        if not _chooses_collector(user, os.environ):
+        installed = installed_defaults(os.environ)
+        if not _chooses_collector({**installed, **user}, os.environ):
             # Takes a sixth less work than the JVM's default for short statements on few cores.
-            settings["spark.driver.defaultJavaOptions"] = "-XX:+UseParallelGC"
+            options = f"{installed.get(JAVA_OPTIONS, '')} -XX:+UseParallelGC"
+            settings[JAVA_OPTIONS] = options.strip()
     return (
         settings
         | session_defaults(master)
@@ -164,7 +170,7 @@ def _cores(master: str) -> int:
 def _chooses_collector(user: Mapping[str, str], env: Mapping[str, str]) -> bool:
     """Return whether a garbage collector is already chosen; the JVM rejects a second one."""
     said = [value for key, value in user.items() if key.endswith("JavaOptions")]
-    said += [env.get(name, "") for name in _JAVA_OPTIONS]
+    said += [env.get(name, "") for name in _OF_JAVA]
     return any(_COLLECTOR.search(text) for text in said)
 
 

@@ -1,6 +1,7 @@
 """What every test may ask for: engines on the one Spark of the test process."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,19 @@ from dbt.adapters.vcs.engines.connect.connect_engine import ConnectEngine
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 from .connect_server import connect_server
+from .dbt_shortcuts import spare_dbt
 
-# For every Spark that a test starts, in a process of its own, too.
-os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark"))
+# For every Spark that a test starts, in a process of its own, too. Not through SPARK_CONF_DIR:
+# with a folder on its class path Java takes no classes from an archive.
+SETTINGS = Path(__file__).parent / "spark" / "spark-defaults.conf"
+os.environ.setdefault(
+    "PYSPARK_SUBMIT_ARGS", f"--properties-file {shlex.quote(str(SETTINGS))} pyspark-shell"
+)
 
 # As dbt's own suite does: the macros of dbt and of this package are parsed once a process, and not
 # for each new project, where they take most of the time of the first command.
 enable_test_caching()
+spare_dbt()
 
 SPARK_SETTINGS = {
     "spark.master": "local[2]",
@@ -66,8 +73,8 @@ def counts_rows(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of a Spark Connect server that all tests of the process share."""
-    conf = Path(os.environ["SPARK_CONF_DIR"])
-    with connect_server(tmp_path_factory.mktemp("connect"), conf=conf) as address:
+    settings = SETTINGS if str(SETTINGS) in os.environ["PYSPARK_SUBMIT_ARGS"] else None
+    with connect_server(tmp_path_factory.mktemp("connect"), properties=settings) as address:
         yield address
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pyspark
 
+from dbt.adapters.vcs.engines.spark.process.class_archive import with_archive
+
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _SECONDS = 120
 
@@ -25,13 +27,13 @@ def free_port() -> int:
 
 @contextmanager
 def connect_server(
-    folder: Path, *, conf: Path | None = None, settings: Mapping[str, str] | None = None
+    folder: Path, *, properties: Path | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """Start a server; yield its address, and stop it by its process id.
 
     Args:
         folder: Where its log and its warehouse are.
-        conf: A folder of Spark's settings.
+        properties: A file of Spark's settings.
         settings: More of them; by default Spark runs in the server's own process.
     """
     home = Path(pyspark.__file__).parent
@@ -49,10 +51,10 @@ def connect_server(
         **(settings or {}),
     }
     env = {**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
-    if conf is not None:
-        env["SPARK_CONF_DIR"] = str(conf)
     command = [str(home / "bin" / "spark-submit")]
-    for key, value in all_settings.items():
+    if properties is not None:
+        command += ["--properties-file", str(properties)]
+    for key, value in with_archive(all_settings, env).items():
         command += ["--conf", f"{key}={value}"]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "server.log").open("wb") as log:

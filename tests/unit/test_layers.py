@@ -427,7 +427,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         },
         {"json_text", "operation_values", "profile"},
         {"command_session", "groups"},
-        {"reading", "refs", "changing", "upkeep"},
+        {"reading", "refs", "changing", "upkeep", "machine"},
         {"root"},
         {"operations"},
     ),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 REPOSITORY: Final = "DBT_VCS_REPOSITORY"
@@ -26,4 +29,15 @@ TARGET_PATH: Final = "DBT_TARGET_PATH"
 """As in dbt: the folder that dbt writes to. Default: the one the project names, else `target`."""
 
 CACHE: Final = "XDG_CACHE_HOME"
-"""Folder of caches: what `dbt-vcs bisect` learned is in `dbt-vcs/bisect`. Default: `~/.cache`."""
+"""Folder of caches: what `dbt-vcs bisect` learned is in `dbt-vcs/bisect`, and what `dbt-vcs
+prepare` made in `dbt-vcs/classes`. Default: `~/.cache`."""
+
+
+def cache_folder(env: Mapping[str, str]) -> Path | None:
+    """Return the folder for what can be made again; None if the user has no home."""
+    given = env.get(CACHE)
+    if given and Path(given).is_absolute():
+        return Path(given) / "dbt-vcs"
+    with suppress(RuntimeError):
+        return Path.home() / ".cache" / "dbt-vcs"
+    return None

@@ -23,9 +23,10 @@ from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.layout.styled import Block, plain_lines
 from dbt.adapters.vcs.merges.protection import Rules
 
-# dbt creates the repository and runs SQL by itself, a copy is of no project, a server doesn't end
-# with an invocation of dbt, and rows on standard output would be mixed with dbt's log.
-_NOT_IN_DBT: Final = frozenset({"init", "sql", "copy", "serve", "cat"})
+# dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
+# server doesn't end with an invocation of dbt, and rows on standard output would be mixed with
+# dbt's log.
+_NOT_IN_DBT: Final = frozenset({"init", "sql", "copy", "prepare", "serve", "cat"})
 
 OPERATIONS: Final = tuple(name for name in COMMANDS if name not in _NOT_IN_DBT)
 """Names of the commands that are also operations."""

@@ -118,6 +118,10 @@ COMMANDS = {
         "dbt.adapters.vcs.cli.upkeep.repair_command",
         "Show what is damaged and what can be done about it, or do it.",
     ),
+    "prepare": Lazy(
+        "dbt.adapters.vcs.cli.machine.prepare_command",
+        "Let Spark start sooner on this machine.",
+    ),
 }
 
 

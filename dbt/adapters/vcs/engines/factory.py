@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -48,6 +49,35 @@ def answering_settings(settings: Mapping[str, str]) -> dict[str, str]:
     from dbt.adapters.vcs.engines.dataframes.session_settings import session_defaults
 
     return {**session_defaults(settings.get("spark.master", "local[*]")), **settings}
+
+
+def archived_classes(env: Mapping[str, str]) -> Path | None:
+    """Return the archive with which the Spark of an environment starts sooner, if there is one.
+
+    Raises:
+        EngineError: There is no Java.
+    """
+    from dbt.adapters.vcs.engines.spark.process.class_archive import archive_of
+
+    return archive_of(env)
+
+
+def archive_classes(work: Sequence[str], env: Mapping[str, str]) -> Path:
+    """Make that archive of what a command needs, which ends with `end_process`.
+
+    Raises:
+        EngineError: There is no folder for it, or no Java, or Java made none.
+    """
+    from dbt.adapters.vcs.engines.spark.process.class_archive import make_archive
+
+    return make_archive(work, env)
+
+
+def end_process() -> None:
+    """Stop the Spark of this process for good, and wait for its own process to end."""
+    from dbt.adapters.vcs.engines.spark.context import end_process
+
+    end_process()
 
 
 def _spark_here(

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.engines.dataframes.session_settings import is_local, without_secrets
+from dbt.adapters.vcs.engines.spark.process.class_archive import with_archive
 from dbt.adapters.vcs.engines.spark.process.home import ensure_spark_home
 from dbt.adapters.vcs.engines.spark.process.java import ensure_java
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
@@ -51,7 +52,23 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
         if SparkContext._gateway is None:
             ensure_java(os.environ)
             ensure_spark_home(os.environ, __version__)
+            settings = with_archive(settings, os.environ)
         return _start(settings)
+
+
+def end_process() -> None:
+    """Stop Spark for good, and wait for its process to end."""
+    from pyspark import SparkContext
+
+    with SparkContext._lock:
+        active, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    if active is not None:
+        active.stop()
+    process = getattr(gateway, "proc", None)
+    if gateway is not None and process is not None:
+        gateway.shutdown()
+        process.stdin.close()
+        process.wait()
 
 
 def is_running() -> bool:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.variables import cache_folder
 
 _MOST: Final = 10_000
 """Answers that are kept for one condition; the oldest are dropped."""
@@ -32,7 +32,7 @@ class KnownAnswers:
     @classmethod
     def of(cls, *parts: str) -> KnownAnswers:
         """Return the answers to one condition, named by everything that an answer depends on."""
-        folder = cache_folder()
+        folder = cache_folder(os.environ)
         if folder is None:
             return cls(None)
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -49,16 +49,6 @@ class KnownAnswers:
             # A full or read-only disk makes the next bisection slower, and this one not wrong.
             with suppress(OSError):
                 _write(self._file, dict(list(self._answers.items())[-_MOST:]))
-
-
-def cache_folder() -> Path | None:
-    """Return the folder for what can be computed again; None if the user has no home."""
-    given = os.environ.get(variables.CACHE)
-    if given and Path(given).is_absolute():
-        return Path(given) / "dbt-vcs"
-    with suppress(RuntimeError):
-        return Path.home() / ".cache" / "dbt-vcs"
-    return None
 
 
 def _read(file: Path) -> dict[str, bool]:

@@ -29,7 +29,7 @@ def ensure_java(env: Mapping[str, str]) -> int:
     Raises:
         EngineError: There is no Java, it doesn't start, or it is older than 17.
     """
-    java = _find(env)
+    java = find_java(env)
     said = _ask(java, env)
     match = _VERSION.search(said)
     if match is None:
@@ -43,7 +43,12 @@ def ensure_java(env: Mapping[str, str]) -> int:
     return version
 
 
-def _find(env: Mapping[str, str]) -> str:
+def find_java(env: Mapping[str, str]) -> str:
+    """Return the Java that Spark's launcher would start.
+
+    Raises:
+        EngineError: There is none.
+    """
     home = env.get("JAVA_HOME")
     if home:
         java = Path(home) / "bin" / "java"

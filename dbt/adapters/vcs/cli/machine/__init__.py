@@ -1,0 +1,1 @@
+"""Commands that change nothing in a repository, and something on this machine."""

@@ -118,11 +118,15 @@ def test_archives_of_no_use_for_a_month_are_deleted(
     first = make_archive(work(WRITES), env)
     recent = first.with_name("recent.7.jsa")
     recent.write_text("classes")
+    left = first.parent / ".new-of-a-killed-process"
+    left.mkdir()
+    (left / "classes.jsa").write_text("classes")
     month = time.time() - 31 * 24 * 3600
     os.utime(first, (month, month))
     with_archive(OWN, env)
     assert first.stat().st_mtime > month, "it was used just now"
     os.utime(first, (month, month))
+    os.utime(left, (month, month))
     (tmp_path / "spark" / "jars" / "more.jar").touch()
     second = make_archive(work(WRITES), env)
     assert sorted(second.parent.iterdir()) == sorted([recent, second])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -151,11 +152,11 @@ def _is_whole(archive: Path) -> bool:
 
 def _drop_unused(folder: Path) -> None:
     old = time.time() - _UNUSED_DAYS * 24 * 3600
-    for file in folder.glob("*.jsa"):
-        # It may be gone already, or somebody else's.
+    for file in folder.iterdir():
+        # It may be gone already, or somebody else's. Whoever was killed left a folder.
         with suppress(OSError):
             if file.stat().st_mtime < old:
-                file.unlink()
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
 
 
 def _refusal(said: str) -> str:

@@ -22,6 +22,9 @@ COMMIT_PROTOCOL: Final = {
 JAVA_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 """The setting with options of Spark's process, before the user's own."""
 
+SUBMIT_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
+"""Spark's variable for options of its process."""
+
 VERIFY_PAGES: Final = "parquet.page.verify-checksum.enabled"
 """The Hadoop setting with which a scan compares the checksum of each page that it reads."""
 
@@ -31,7 +34,7 @@ _SECRET: Final = re.compile(
     r"(?i)secret|password|token|credential|(?:access|account|private)[._]?key"
 )
 _COLLECTOR: Final = re.compile(r"-XX:[+-]Use\w+GC\b")
-_OF_JAVA: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+_OF_JAVA: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", SUBMIT_OPTIONS)
 _CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 # What Spark remembers for its pages; a process that shows none would spend a tenth of its work
 # on forgetting all but the last thousand statements.
@@ -73,8 +76,9 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
             "spark.driver.memory": f"{_driver_memory() // 1024**2}m",
         }
         installed = installed_defaults(os.environ)
-        if not _chooses_collector({**installed, **user}, os.environ):
-            # Takes a sixth less work than the JVM's default for short statements on few cores.
+        if not any(map(_COLLECTOR.search, java_options({**installed, **user}, os.environ))):
+            # Takes a sixth less work than the JVM's default for short statements on few cores. The
+            # JVM rejects a second collector.
             options = f"{installed.get(JAVA_OPTIONS, '')} -XX:+UseParallelGC"
             settings[JAVA_OPTIONS] = options.strip()
     return (
@@ -149,6 +153,12 @@ def session_defaults(master: str) -> dict[str, str]:
     return settings
 
 
+def java_options(settings: Mapping[str, str], env: Mapping[str, str]) -> list[str]:
+    """Return all options that settings and environment give to Spark's process."""
+    said = [value for key, value in settings.items() if key.endswith("JavaOptions")]
+    return said + [env.get(name, "") for name in _OF_JAVA]
+
+
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that are safe on a command line, which every user can read."""
     return {key: value for key, value in settings.items() if not _SECRET.search(key)}
@@ -165,13 +175,6 @@ def _cores(master: str) -> int:
     if asked is not None and asked != "*":
         return int(asked)
     return (os.cpu_count() or 1) if asked == "*" else 1
-
-
-def _chooses_collector(user: Mapping[str, str], env: Mapping[str, str]) -> bool:
-    """Return whether a garbage collector is already chosen; the JVM rejects a second one."""
-    said = [value for key, value in user.items() if key.endswith("JavaOptions")]
-    said += [env.get(name, "") for name in _OF_JAVA]
-    return any(_COLLECTOR.search(text) for text in said)
 
 
 def _driver_memory() -> int:

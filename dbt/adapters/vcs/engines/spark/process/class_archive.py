@@ -20,14 +20,15 @@ from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.dataframes.session_settings import JAVA_OPTIONS
+from dbt.adapters.vcs.engines.dataframes.session_settings import (
+    JAVA_OPTIONS,
+    SUBMIT_OPTIONS,
+    java_options,
+)
 from dbt.adapters.vcs.engines.installed_spark import installed_defaults
 from dbt.adapters.vcs.engines.spark.process.home import spark_jars
 from dbt.adapters.vcs.engines.spark.process.java import find_java
 from dbt.adapters.vcs.variables import cache_folder
-
-SUBMIT_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
-"""Spark's variable for further options of its process."""
 
 _CHOSEN: Final = re.compile(r"SharedArchiveFile|ArchiveClassesAtExit|AutoCreateShared|-Xshare")
 _UNUSED_DAYS: Final = 30
@@ -55,8 +56,7 @@ def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[st
     Raises:
         EngineError: There is no Java.
     """
-    said = [value for key, value in settings.items() if key.endswith("JavaOptions")]
-    if any(map(_CHOSEN.search, [*said, env.get(SUBMIT_OPTIONS, "")])):
+    if any(map(_CHOSEN.search, java_options(settings, env))):
         return dict(settings)
     if installed_defaults(env):
         # With a folder of settings on its class path Java would take nothing from the archive.
@@ -67,13 +67,9 @@ def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[st
     # When it was last used; it may be somebody else's.
     with suppress(OSError):
         os.utime(archive)
-    options = f"{settings.get(JAVA_OPTIONS, '')} {reading(archive)}"
+    reading = f'-XX:+VerifySharedSpaces "-XX:SharedArchiveFile={archive}"'
+    options = f"{settings.get(JAVA_OPTIONS, '')} {reading}"
     return {**settings, JAVA_OPTIONS: options.strip()}
-
-
-def reading(archive: Path) -> str:
-    """Return the options of a process that takes classes from an archive."""
-    return f'-XX:+VerifySharedSpaces "-XX:SharedArchiveFile={archive}"'
 
 
 def make_archive(work: Sequence[str], env: Mapping[str, str]) -> Path:

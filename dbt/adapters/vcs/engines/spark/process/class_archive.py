@@ -109,7 +109,10 @@ def make_archive(work: Sequence[str], env: Mapping[str, str]) -> Path:
             os.replace(part, archive)
         _drop_unused(folder)
     except OSError as error:
-        raise EngineError(f"The archive of Spark's classes can't be written: {error}.") from error
+        raise EngineError(
+            f"The archive of Spark's classes can't be written: {error}. Make room, or set "
+            "XDG_CACHE_HOME to a folder that you may write to."
+        ) from error
     return archive
 
 

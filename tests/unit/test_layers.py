@@ -1,4 +1,4 @@
-"""Source rules no linter checks: who may import whom, and how long a file may grow."""
+"""Source rules no linter checks: who may import whom."""
 
 import ast
 import subprocess
@@ -14,9 +14,6 @@ import pytest
 CHECKOUT = Path(__file__).parents[2]
 PACKAGE = "dbt.adapters.vcs"
 SOURCES = sorted((CHECKOUT / PACKAGE.replace(".", "/")).rglob("*.py"))
-MAX_LINES = 400
-
-MAX_MODULES = 20
 MAX_COMPLEXITY = 15
 
 # Lowest first. A module imports from lower rows only; neighbours on a row stay strangers.
@@ -567,10 +564,6 @@ def test_the_readme_names_every_room() -> None:
     assert all(f" {room}/" in readme for room in rooms - {"adapters"})
 
 
-def test_rooms_stay_small() -> None:
-    assert all(len(names) <= MAX_MODULES for names in modules_by_room().values())
-
-
 def test_no_two_public_classes_share_a_name() -> None:
     names = [
         node.name
@@ -616,11 +609,6 @@ def test_core_knows_neither_dbt_nor_spark(path: Path) -> None:
         if name.split(".")[0] in FOREIGN_TO_CORE and not f"{name}.".startswith(ours)
     }
     assert not foreign
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=module_of)
-def test_files_stay_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= MAX_LINES
 
 
 BRANCHES = (ast.If, ast.For, ast.While, ast.ExceptHandler, ast.IfExp, ast.match_case)

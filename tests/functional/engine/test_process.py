@@ -3,9 +3,15 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from dbt.adapters.vcs.engines.port import Engine
+
+from .bench import Bench
 
 pytestmark = pytest.mark.spark
 
@@ -84,6 +90,35 @@ def test_quiet_and_clean(tmp_path: Path, when: str) -> None:
     assert [path.name for path in temporary.iterdir() if path.name.startswith("dbt-vcs")] == []
 
 
+def test_closed_engines_leave_no_record_of_statements(
+    bench: Bench, engine_factory: Callable[..., Engine]
+) -> None:
+    """Each would record, and forget, all statements that the process runs later."""
+    context = bench.session.spark.sparkContext
+    before = records(context)
+    for number in range(3):
+        engine = engine_factory(bench.blobs)
+        assert engine.session("another").query(f"select {number}").fetch() == [(number,)]
+        engine.close()
+    assert records(context) == before
+
+
+def records(context: Any) -> tuple[int, int, int]:
+    """Return how many records of statements listen, and what Spark calls to clean up."""
+    spark = context._jsc.sc()
+    names = [each.getClass().getSimpleName() for each in spark.listenerBus().listeners()]
+    store = spark.statusStore().store()
+    kinds = field(store, "triggers").values().toSeq()
+    triggers = sum(kinds.apply(n).triggers().size() for n in range(kinds.size()))
+    return names.count("SQLAppStatusListener"), triggers, field(store, "flushTriggers").size()
+
+
+def field(owner: Any, name: str) -> Any:
+    found = owner.getClass().getDeclaredField(name)
+    found.setAccessible(True)
+    return found.get(owner)
+
+
 START = """
 import sys
 from pathlib import Path
@@ -121,10 +156,13 @@ from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
-builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+builder = SparkSession.builder.master("local[1]").config("spark.ui.port", "0")
 theirs = builder.getOrCreate()
+theirs.range(1).count()
 try:
     session = SparkEngine(LocalBlobs(Path(sys.argv[1]))).session("one")
+    tabs = theirs.sparkContext._jsc.sc().ui().get().getTabs()
+    print([tabs.apply(n).prefix() for n in range(tabs.size())].count("SQL"))
     sys.modules["pandas"] = None
     print(session.query("select 1 a, array(2) b").arrow().to_pydict())
     theirs.sparkContext._gateway.proc.kill()
@@ -136,7 +174,8 @@ except VcsError as error:
 
 def test_spark_that_runs_already(tmp_path: Path) -> None:
     done = run(THEIRS, tmp_path, str(tmp_path / "repo"))
-    rows, error = done.stdout.splitlines()
+    pages, rows, error = done.stdout.splitlines()
+    assert pages == "1", "Spark's pages show each statement once"
     assert rows == "{'a': [1], 'b': [[2]]}", "without pandas"
     assert error.startswith("EngineError Spark's process is gone")
 

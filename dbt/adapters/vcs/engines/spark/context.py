@@ -33,6 +33,7 @@ _NOISE: Final = re.compile(
 _CATALOG: Final = "spark.sql.catalogImplementation"
 _ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark's loggers that print every exception, stack included, before it is raised."""
+_UI: Final = "org.apache.spark.sql.execution.ui"
 _WAREHOUSE: Final = "spark.sql.warehouse.dir"
 
 
@@ -95,13 +96,80 @@ def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSess
         builder = sessions.builder()
         for key, value in options.items():
             builder = builder.config(key, value)
-        return SparkSession(context, builder.getOrCreate())
+        spark = SparkSession(context, builder.getOrCreate())
+        _stop_recording(context, spark)
+        return spark
 
 
 def new_session(root: SparkSession) -> SparkSession:
     """Return a session on the same catalog with its own temporary views and settings."""
     with translated(), _others_kept(root.sparkContext):
         return root.newSession()
+
+
+def _stop_recording(context: SparkContext, spark: SparkSession) -> None:
+    """Take a new catalog's record of statements off Spark, unless Spark's pages need it.
+
+    With its catalog a session gets Spark's `SharedState`, which records all statements of the
+    process, whichever catalog they read, and is never removed: after 1,000 catalogs each statement
+    would be recorded, and its records cleaned up, 1,000 times. Pages need one such record.
+    """
+    java: Any = spark._jsparkSession
+    known: Any = context
+    sc = known._jsc.sc()
+    bus, ui = sc.listenerBus(), sc.ui()
+    status = java.sharedState().statusStore()
+    record = status.listener().get()
+    if ui.isDefined():
+        tag = java_class(context, "scala.reflect.ClassTag").apply(record.getClass())
+        if bus.findListenersByClass(tag).size() == 1:
+            return
+        tabs = ui.get().getTabs()
+        for tab in [tabs.apply(n) for n in range(tabs.size())]:
+            if tab.prefix() == "SQL" and tab.sqlStore().equals(status):
+                ui.get().detachTab(tab)
+    bus.removeListener(record)
+    _drop_clean_ups(context, sc.statusStore().store(), record)
+
+
+def _drop_clean_ups(context: SparkContext, store: Any, record: Any) -> None:
+    """Remove what a record has asked Spark's store of statuses to call it for.
+
+    The store has no method for that, so its fields are changed.
+    """
+    from py4j.protocol import Py4JError
+
+    try:
+        triggers, flushes = _field(store, "triggers"), _field(store, "flushTriggers")
+        kind = java_class(context, "java.lang.Class").forName(f"{_UI}.SQLExecutionUIData")
+        latched = triggers.apply(kind)
+        all_of_kind = latched.triggers()
+        helper = java_class(context, "org.apache.spark.api.python.PythonUtils")
+        found = [all_of_kind.apply(n) for n in range(all_of_kind.size())]
+        left = [trigger for trigger in found if not _calls(trigger.action(), record)]
+        made = java_class(context, latched.getClass().getName())
+        triggers.put(kind, made(store, helper.toSeq(left)))
+        for n in reversed(range(flushes.size())):
+            if _calls(flushes.apply(n), record):
+                flushes.remove(n)
+    except Py4JError as error:
+        # Costs memory, a little for each catalog, but nobody's statement.
+        _LOG.debug("Spark %s keeps clean-ups of closed catalogs: %s", context.version, error)
+
+
+def _field(owner: Any, name: str) -> Any:
+    found = owner.getClass().getDeclaredField(name)
+    found.setAccessible(True)
+    return found.get(owner)
+
+
+def _calls(closure: Any, target: Any) -> bool:
+    """Return whether a Scala function was made inside of an object."""
+    for found in closure.getClass().getDeclaredFields():
+        found.setAccessible(True)
+        if target.equals(found.get(closure)):
+            return True
+    return False
 
 
 @contextmanager

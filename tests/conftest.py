@@ -17,6 +17,7 @@ from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 from .connect_server import connect_server
 from .dbt_shortcuts import spare_dbt
+from .guardian import start_guardian
 
 # For every Spark that a test starts, in a process of its own, too. Not through SPARK_CONF_DIR:
 # with a folder on its class path Java takes no classes from an archive.
@@ -42,6 +43,12 @@ hypothesis.settings.register_profile("quick", max_examples=20, deadline=None, de
 hypothesis.settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("nightly", max_examples=2_000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have what the tests start killed with the session; a worker is of its controller's."""
+    if not hasattr(config, "workerinput"):
+        start_guardian()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
-# make demo and make test are all that a fresh machine with Python and Java needs.
+# make demo, make test and make test-all are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check smoke conformance verify nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test test-rest test-all check smoke conformance verify nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -18,16 +18,28 @@ PREPARED := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
 demo: java $(VENV)/.demo $(DATA) ## build, branch, break, fix and merge a dbt project on real data
 	cd integration_tests && ../$(BIN)/python -m demo
 
-test: java $(VENV)/.test,demo $(DATA) ## run all tests, in two processes; WORKERS=1 for one
+PYTEST := $(PREPARED) $(BIN)/python -m pytest tests --durations=25 \
+    --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+test: java $(VENV)/.test ## run the first tier of tests, in two processes; WORKERS=1 for one
 	-$(PREPARED) $(BIN)/dbt-vcs prepare
-	$(PREPARED) $(BIN)/python -m pytest tests --durations=25 --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not conformance and not slow"
+
+# Other random cases each time. The seed is printed, and SEED=... gives the same cases again.
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+
+test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test: the second tier, and each law on 100 new random cases
+	-$(PREPARED) $(BIN)/dbt-vcs prepare
+	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "not conformance and (slow or hypothesis)" --hypothesis-seed=$(SEED)
+
+test-all: test test-rest ## run all tests
 
 check: $(VENV)/.dev ## check style and types, and run the tests that need no Java, with few random cases, in two processes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/model tests/property \
-	    -q -m "not spark and not conformance" --numprocesses $(WORKERS) --dist loadfile
+	    -q -m "not spark and not conformance and not slow" --numprocesses $(WORKERS) --dist loadfile
 
 # Sessions as users have them: tests/spark has settings that make short ones faster.
 USUAL := PYSPARK_SUBMIT_ARGS=pyspark-shell
@@ -41,8 +53,8 @@ conformance: java $(VENV)/.test,demo ## run all of dbt's own test suite for adap
 verify: java $(VENV)/.test,demo ## run all of dbt's own test suite once more, and compare what is computed with what was remembered
 	VCS_REUSE=verify $(USUAL) $(BIN)/python -m pytest tests/functional/adapter -o addopts=
 
-nightly: java $(VENV)/.test ## run the property tests on ten times as many random cases; takes hours
-	$(USUAL) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests/property tests/unit tests/functional/rows/test_machine.py
+nightly: java $(VENV)/.test ## run each law on 2,000 new random cases; takes hours
+	$(USUAL) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests -m hypothesis --hypothesis-seed=$(SEED)
 
 MINUTES ?= 5
 STORE ?= local

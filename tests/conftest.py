@@ -18,6 +18,7 @@ from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from .connect_server import connect_server
 from .dbt_shortcuts import spare_dbt
 from .guardian import start_guardian
+from .tiers import is_slow
 
 # For every Spark that a test starts, in a process of its own, too. Not through SPARK_CONF_DIR:
 # with a folder on its class path Java takes no classes from an archive.
@@ -37,18 +38,39 @@ SPARK_SETTINGS = {
     "spark.driver.memory": "3g",
 }
 
-# A check has to come out the same twice; HYPOTHESIS_PROFILE=nightly looks at other examples each
-# time, and at ten times as many. `quick` is for `make check`, between two edits.
+# `quick` looks at the same few cases each time: between two edits a check has to come out the same
+# twice. The others look at new ones: `make` chooses a seed, and prints it.
 hypothesis.settings.register_profile("quick", max_examples=20, deadline=None, derandomize=True)
-hypothesis.settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("ci", max_examples=100, deadline=None)
 hypothesis.settings.register_profile("nightly", max_examples=2_000, deadline=None)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
+hypothesis.settings.load_profile(PROFILE)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have what the tests start killed with the session; a worker is of its controller's."""
     if not hasattr(config, "workerinput"):
         start_guardian()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the second tier."""
+    for item in items:
+        if is_slow(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how to see the same random cases again."""
+    seed = config.getoption("--hypothesis-seed")
+    if seed is not None and PROFILE != "quick":
+        terminalreporter.write_line(
+            f"The same random cases again: HYPOTHESIS_PROFILE={PROFILE} pytest "
+            f"--hypothesis-seed={seed} and the test's name."
+        )
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test` leaves to `make conformance`."""
+    """Mark what `make test-all` leaves to `make conformance`."""
     for item in items:
         if HERE in item.path.parents and not is_in_part(item):
             item.add_marker(pytest.mark.conformance)

@@ -1,4 +1,4 @@
-"""The part of the conformance suite that `make test` runs: a class or a few of every group."""
+"""The part of the conformance suite that `make test-all` runs: some classes of every group."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PART: Final = {
 
 
 def is_in_part(item: pytest.Item) -> bool:
-    """Return whether `make test` runs a test of this folder."""
+    """Return whether `make test-all` runs a test of this folder."""
     node = item.getparent(pytest.Class)
     if node is None:
         return True

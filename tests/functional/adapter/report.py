@@ -82,7 +82,7 @@ def _head(groups: dict[str, Group]) -> Iterator[str]:
     yield from _paragraph(
         "These are the results of dbt's own test suite for adapters, run on versioned tables with "
         "the session method. `make conformance` runs the whole suite and writes this page. "
-        "`make test` runs a part of it."
+        "`make test-all` runs a part of it."
     )
     yield ""
     yield "Versions: " + ", ".join(f"{name} {version(name)}" for name in PACKAGES) + "."

@@ -374,6 +374,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "invocation",
             "last_build",
             "manifest",
+            "operations_in_runs",
             "published",
             "statistics",
             "target_branch",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.vcs.cli.operations import Caller, run_operation
+from dbt.adapters.vcs.cli.operations import Caller, prepare_operation
 from dbt.adapters.vcs.column import VcsColumn
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
@@ -262,21 +262,26 @@ class VcsAdapter(SparkAdapter):
     def vcs_verb(self, verb: str, arguments: Mapping[str, Any]) -> list[str]:
         """Run a verb of the dbt-vcs command and return the lines that it prints.
 
-        It works on the repository directly: no run starts, and nothing is published after it.
+        `dbt run-operation` works on the repository directly: no run starts, and nothing is
+        published after it. A model or a hook that calls a verb does it within its run.
         """
         environment = self.environment
-        with self.connections.exception_handler(f"dbt-vcs {verb}"):
+
+        def prepare(branch: str) -> Callable[[], list[str]]:
             repository = environment.existing_repository()
             caller = Caller(
                 repository=repository,
                 author=environment.invocation.author,
-                branch=environment.credentials.branch,
+                branch=branch,
                 schema=environment.credentials.schema,
                 engine_settings=environment.credentials.spark_config,
                 engine=lambda: environment.make_engine(repository.blobs),
                 rules=environment.rules(),
             )
-            return run_operation(caller, verb, arguments)
+            return prepare_operation(caller, verb, arguments)
+
+        with self.connections.exception_handler(f"dbt-vcs {verb}"):
+            return environment.operate(self.connections.handle, verb, arguments, prepare)
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str

@@ -134,16 +134,30 @@ def run_operation(caller: Caller, verb: str, arguments: Mapping[str, Any]) -> li
             exist.
         VcsError: The command failed.
     """
+    return prepare_operation(caller, verb, arguments)()
+
+
+def prepare_operation(
+    caller: Caller, verb: str, arguments: Mapping[str, Any]
+) -> Callable[[], list[str]]:
+    """Check a command and its arguments, and return what runs it.
+
+    Raises what `run_operation` raises, the command's own errors when it runs.
+    """
     given = {name: value for name, value in arguments.items() if value is not None}
     command, title = _command_of(verb, given)
     values = _values(command, title, FORMS.get(verb, Form()), given)
-    session = OperationSession(caller, command)
-    with (
-        _failing_as_operation(session),
-        command.make_context(title, [], _ROOT, obj=session, default_map=values) as ctx,
-    ):
-        command.invoke(ctx)
-    return session.lines
+
+    def run() -> list[str]:
+        session = OperationSession(caller, command)
+        with (
+            _failing_as_operation(session),
+            command.make_context(title, [], _ROOT, obj=session, default_map=values) as ctx,
+        ):
+            command.invoke(ctx)
+        return session.lines
+
+    return run
 
 
 def _command_of(verb: str, given: dict[str, Any]) -> tuple[click.Command, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,12 @@ from dbt.adapters.vcs.project.early_start import EarlyStart, starts_early
 from dbt.adapters.vcs.project.externals import externals_of
 from dbt.adapters.vcs.project.invocation import current_invocation
 from dbt.adapters.vcs.project.manifest import Project
+from dbt.adapters.vcs.project.operations_in_runs import (
+    READING,
+    command_of,
+    only_reads,
+    statements_of,
+)
 from dbt.adapters.vcs.project.publishing import Publishing, RunMeans
 from dbt.adapters.vcs.project.resumed_run import resumed_run
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
@@ -136,6 +142,51 @@ class Environment:
         if life is None:
             return work(connection, self.overlay(name), origin)
         return life.change(name, lambda overlay: work(connection, overlay, origin))
+
+    def operate(
+        self,
+        handle: Callable[[], Any],
+        verb: str,
+        arguments: Mapping[str, Any],
+        prepare: Callable[[str], Callable[[], list[str]]],
+    ) -> list[str]:
+        """Run an operation, or make it part of the run that calls it; return its lines.
+
+        Args:
+            handle: Returns the connection of this thread.
+            verb: The verb.
+            arguments: Its arguments; those that are None or false count as not given.
+            prepare: Checks the call, for the branch to use if it names none.
+
+        Raises:
+            ReadOnlyError: The command only reads, and this would change something.
+            VcsError: The call is wrong, or it failed.
+        """
+        given = {name: value for name, value in arguments.items() if value not in (None, False)}
+        target, life = self.credentials.branch, self._life
+        is_ahead = life is not None and life.line.has_changes
+        if only_reads(verb, given):
+            shows = life.line.run.name if life is not None and is_ahead else target
+            return prepare(shows if verb in READING else target)()
+        work = prepare(target)
+        invocation = self.invocation
+        if invocation.is_direct or (invocation.is_operation and not is_ahead):
+            return work()
+        if self._only_reads:
+            raise ReadOnlyError(
+                f"dbt {invocation.command} only reads, and {verb} changes the repository. Call "
+                f"it from a hook, or as: {command_of(verb, given)}"
+            )
+        connection = handle()
+        life = self._begun(connection.name)
+        assert life is not None
+        statements = statements_of(verb, given, target)
+        for text in statements:
+            self.execute(connection.inner, connection.name, text)
+        if statements:
+            return [f"Part of this run: {statements[-1]}"]
+        life.postponed.add(connection.name, command_of(verb, given), work)
+        return [f"Waits until this run is published: {command_of(verb, given)}"]
 
     def reuse(self, name: str) -> Reuse | None:
         """Return the results that the named connection may take; None if it takes none."""

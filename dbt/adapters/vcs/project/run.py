@@ -19,6 +19,7 @@ from dbt.adapters.vcs.project.building.savings import Savings
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog, Sent
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
+from dbt.adapters.vcs.project.operations_in_runs import PostponedOperations
 from dbt.adapters.vcs.project.publication import HealingMeans, Publication
 from dbt.adapters.vcs.project.publishing import RunMeans
 from dbt.adapters.vcs.reuse.reuser import Reuse
@@ -85,6 +86,7 @@ class RunLife:
         self._nodes: list[NodeRun] = []
         self._failed_hooks: list[str] = []
         self._log = RunLog()
+        self.postponed = PostponedOperations(say)
 
     @property
     def repository(self) -> Repository:
@@ -186,6 +188,8 @@ class RunLife:
                 self._log.add_node(
                     node, step, overlay, self._project.origin(node.id, self.invocation.id)
                 )
+            if node.status in UNDONE:
+                self.postponed.drop(node.id)
             if node.id.startswith("test."):
                 node = msgspec.structs.replace(node, inputs=step.read())
             self._nodes.append(node)
@@ -209,22 +213,31 @@ class RunLife:
         for reuse in self._outside:
             self._remember(reuse)
         self._upkeep.tell()
-        self._end(success, seconds)
+        try:
+            if self._end(success, seconds):
+                self.postponed.carry_out()
+        finally:
+            self.postponed.leave_out()
         if (line := self._saved.line()) is not None:
             self._say(line)
 
-    def _end(self, success: bool, seconds: float) -> None:
+    def _end(self, success: bool, seconds: float) -> bool:
+        """Return whether the target now shows what the run did."""
         if not self.line.has_changes and any(node.inputs for node in self._nodes):
             self._record_tests(success)
-        elif not success and not self._publishes_part():
+            return success
+        if not success and not self._publishes_part():
             self._keep_failed(self._what_failed(), self._next_step())
-        elif not self.line.has_changes:
+            return False
+        if not self.line.has_changes:
             self.line.end(Status.PUBLISHED, "nothing changed")
             self._say(f"Nothing changed: {self.line.run.target} is unchanged.")
         elif self._is_due():
             self._publish(success, seconds)
         else:
             self._keep_passed()
+            return False
+        return True
 
     def interrupt(self) -> frozenset[str]:
         """Keep no further changes; return the ids of the nodes whose changes were kept."""
@@ -239,6 +252,7 @@ class RunLife:
         is a clause that says what stopped it, None if a person did.
         """
         self.is_ended = True
+        self.postponed.leave_out()
         if can_go_on:
             self._keep_failed("it was interrupted", "Run: dbt retry")
             return

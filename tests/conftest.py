@@ -18,7 +18,7 @@ from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from .connect_server import connect_server
 from .dbt_shortcuts import spare_dbt
 from .guardian import start_guardian
-from .tiers import is_slow
+from .tiers import slow
 
 # For every Spark that a test starts, in a process of its own, too. Not through SPARK_CONF_DIR:
 # with a folder on its class path Java takes no classes from an archive.
@@ -56,9 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the second tier."""
-    for item in items:
-        if is_slow(item):
-            item.add_marker(pytest.mark.slow)
+    for item in slow(items):
+        item.add_marker(pytest.mark.slow)
 
 
 def pytest_terminal_summary(

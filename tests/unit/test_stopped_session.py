@@ -63,10 +63,14 @@ def wait_for_none(folder: Path, seconds: float) -> list[str]:
 @pytest.mark.parametrize(
     ("test", "stopped_by", "options"),
     [
-        (SERVE, signal.SIGINT, ()),
-        (SERVE, signal.SIGTERM, ()),
-        (SERVE, signal.SIGKILL, ("--numprocesses", "1")),
-        pytest.param(CONNECT, signal.SIGKILL, (), marks=pytest.mark.spark),
+        pytest.param(SERVE, signal.SIGINT, (), id="interrupted"),
+        pytest.param(SERVE, signal.SIGTERM, (), id="terminated"),
+        pytest.param(SERVE, signal.SIGKILL, ("--numprocesses", "1"), id="killed"),
+        pytest.param(
+            *(CONNECT, signal.SIGKILL, ()),
+            id="killed-on-connect",
+            marks=[pytest.mark.spark, pytest.mark.slow],
+        ),
     ],
 )
 def test_a_stopped_session_leaves_nothing(
@@ -89,6 +93,8 @@ def test_a_stopped_session_leaves_nothing(
             env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
             stdout=log,
             stderr=log,
+            # A shell's background jobs ignore Ctrl-C, and so would everything that they start.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
     while not (tmp_path / "ready").exists():
         assert session.poll() is None, (tmp_path / "log").read_text()

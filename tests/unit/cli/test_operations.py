@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.factory import reset_adapters
+from dbt.cli.main import dbtRunner
+from pyspark import SparkContext
 
 from dbt.adapters.vcs.runs.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 
-# All in one process: dbt takes seconds to start.
-SCRIPT = """
-import json, sys
-from dbt.cli.main import dbtRunner
-lines = []
-def listen(event):
-    if event.info.name in ("JinjaLogInfo", "MainEncounteredError", "RunningOperationCaughtError"):
-        lines.append(event.info.msg)
-found = []
-for macro, arguments in json.loads(sys.argv[1]):
-    lines.clear()
-    result = dbtRunner(callbacks=[listen]).invoke(
-        ["--quiet", "run-operation", macro, "--args", json.dumps(arguments), *sys.argv[2:]]
-    )
-    found.append({"success": result.success, "text": "\\n".join(lines)})
-print("found:", json.dumps(found))
-pyspark = sys.modules.get("pyspark")
-print("spark:", pyspark is not None and pyspark.SparkContext._gateway is not None)
-"""
+SAID = ("JinjaLogInfo", "MainEncounteredError", "RunningOperationCaughtError")
 
 PROJECT = """
 name: shop
@@ -56,20 +39,23 @@ def operate(folder: Path) -> Any:
     (folder / "dbt_project.yml").write_text(PROJECT)
     (folder / "profiles.yml").write_text(PROFILES)
 
-    def run(*operations: tuple[str, dict[str, Any]], cwd: Path = folder) -> list[dict[str, Any]]:
+    def run(*operations: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
         places = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, json.dumps(operations), *places],
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=True,
-        )
-        assert "spark: False" in done.stdout
-        (line,) = (line for line in done.stdout.splitlines() if line.startswith("found: "))
-        found = json.loads(line.removeprefix("found: "))
-        assert isinstance(found, list)
+        java = SparkContext._gateway
+        found = []
+        for macro, arguments in operations:
+            lines: list[str] = []
+
+            def listen(event: Any, lines: list[str] = lines) -> None:
+                if event.info.name in SAID:
+                    lines.append(event.info.msg)
+
+            reset_adapters()
+            result = dbtRunner(callbacks=[listen]).invoke(
+                ["--quiet", "run-operation", macro, "--args", json.dumps(arguments), *places]
+            )
+            found.append({"success": result.success, "text": "\n".join(lines)})
+        assert SparkContext._gateway is java
         return found
 
     return run
@@ -121,12 +107,13 @@ def test_each_verb_is_an_operation(operate: Any, warehouse: Warehouse) -> None:
 
 
 def test_a_relative_repository_is_in_the_projects_folder(
-    operate: Any, warehouse: Warehouse, tmp_path: Path
+    operate: Any, warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warehouse.branch("dev")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (found,) = operate(("vcs_branch", {}), cwd=elsewhere)
+    monkeypatch.chdir(elsewhere)
+    (found,) = operate(("vcs_branch", {}))
     assert found["success"] and "dev" in found["text"]
     assert not list(elsewhere.rglob("vcs.json"))
 

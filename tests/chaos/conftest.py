@@ -3,7 +3,6 @@
 import pytest
 
 from dbt.adapters.vcs.core import turns
-from dbt.adapters.vcs.core.store import lease
 from dbt.adapters.vcs.core.store.each import Parallel
 
 
@@ -11,5 +10,4 @@ from dbt.adapters.vcs.core.store.each import Parallel
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for nobody: whoever is overtaken in a play stands still until the others are done."""
     monkeypatch.setattr(turns, "PATIENCE", 0.0)
-    monkeypatch.setattr(lease, "LOOKED", 0.0)
     monkeypatch.setattr(Parallel, "is_serial", True)

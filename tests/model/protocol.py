@@ -1,20 +1,20 @@
 """The protocol of refs, landing, collection and bringing back, as requests to a small store.
 
-A version is a word such as `a+b` and needs the files `a` and `b`; data files and manifests are
-alike here. Times are those of the store. Each request is named after the function that makes it,
-and each rule can be switched off, to show that it is needed.
+A version is a word such as `a+b` and needs the files `a` and `b`. What a writer stores again are
+manifests, which have other names, `a.1` and `a.2`; what a restorer brings back are data files,
+which have none. Times are those of the store. A request to delete arrives at any time after it
+was sent, and more than once. Each request is named after the function that makes it, and each
+rule can be switched off, to show that it is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tests.model.explorer import Answers, Program, Request
 
 TERM: Final = 3
-SAFE: Final = 1
-LOOKED: Final = 1
 GRACE: Final = 4
 LONG_AGO: Final = -10
 
@@ -37,6 +37,8 @@ class World(NamedTuple):
         moves: The branch's log. The first move is from before the retention.
         pins: Versions that are being brought back.
         leases: Who collects, and when they last said so.
+        condemned: Who condemned which files.
+        sent: Files that requests to delete are on their way for, or may arrive again.
         acknowledged: Number and move of every landing that was reported as done.
         ended: Processes that did what they were asked to do.
         torn: True once a reader found that something is missing.
@@ -47,14 +49,21 @@ class World(NamedTuple):
     moves: tuple[Move, ...]
     pins: frozenset[str] = frozenset()
     leases: frozenset[tuple[str, int]] = frozenset()
+    condemned: frozenset[tuple[str, str]] = frozenset()
+    sent: frozenset[str] = frozenset()
     acknowledged: frozenset[tuple[int, Move]] = frozenset()
     ended: frozenset[str] = frozenset()
     torn: bool = False
 
     @property
     def names(self) -> set[str]:
-        """The files that are there."""
-        return {name for name, _ in self.files}
+        """The files that are there under any name."""
+        return {name.partition(".")[0] for name, _ in self.files}
+
+    @property
+    def listed(self) -> frozenset[str]:
+        """The files that are condemned."""
+        return frozenset(file for _, file in self.condemned)
 
     def written(self, file: str) -> int | None:
         """Return when a file was written or renewed; None if it is missing."""
@@ -113,11 +122,20 @@ def _create_or_renew(file: str, off: frozenset[str]) -> Request:
     def act(world: World) -> Answers:
         was = world.written(file)
         if was is not None and "renew what is there" in off:
-            return [(world, True)]
+            return [(world, None)]
         files = world.files - {(file, was)} | {(file, world.now)}
-        return [(world._replace(files=files), was is not None)]
+        return [(world._replace(files=files), None)]
 
-    return Request("core.store.objects:ObjectStore.flush", act)
+    return Request("core.store.condemned:Condemned.store", act)
+
+
+def _lists() -> Request:
+    return _told("core.store.condemned:Condemned.refresh", lambda world: world.listed)
+
+
+def _free(file: str, listed: frozenset[str]) -> str:
+    names = (file, *(f"{file}.{number}" for number in range(1, 9)))
+    return next(name for name in names if name not in listed)
 
 
 def _follow(move: Move, number: int, began: int, off: frozenset[str]) -> Request:
@@ -142,21 +160,6 @@ def _was_ours(move: Move, number: int) -> Request:
         return [(world._replace(acknowledged=world.acknowledged | {(number, move)}), True)]
 
     return Request("core.store.refs:RefStore.at", act)
-
-
-def _running(since: int | None = None) -> Request:
-    def tell(world: World) -> tuple[bool, int]:
-        at = world.now if since is None else since
-        return any(written > at - TERM for _, written in world.leases), world.now
-
-    return _told("core.store.lease:is_running", tell)
-
-
-def _wait(until: int) -> Request:
-    return Request(
-        "core.store.objects:ObjectStore.flush",
-        lambda world: [(world, None)] if world.now >= until else [],
-    )
 
 
 def _end(name: str) -> Request:
@@ -192,17 +195,20 @@ def writer(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
 
 
 def _flushed(adds: str, off: frozenset[str]) -> Steps:
-    there = []
-    for file in files_of(adds):
-        if (yield _create_or_renew(file, off)):
-            there.append(file)
-    if there and "wait while a collection runs" not in off:
-        runs, now = yield _running()
-        if runs:
-            yield _wait(now + LOOKED)
-    if "store again what was there" not in off:
-        for file in there:
-            yield _create_or_renew(file, off)
+    listed: frozenset[str] = frozenset()
+    if "read the lists after storing" in off:
+        listed = yield _lists()
+    names = {file: _free(file, listed) for file in files_of(adds)}
+    for name in names.values():
+        yield _create_or_renew(name, off)
+    while not off & {"read the lists after storing", "store again what is condemned"}:
+        listed = yield _lists()
+        moved = [file for file, name in names.items() if name in listed]
+        if not moved:
+            return
+        for file in moved:
+            names[file] = _free(file, listed)
+            yield _create_or_renew(names[file], off)
 
 
 def reader() -> Program:
@@ -231,17 +237,17 @@ def restorer(name: str, version: str, off: frozenset[str] = frozenset()) -> Prog
 
     def program() -> Steps:
         number, _, began = yield _read_ref()
-        runs = False
-        if "pin, then look for a lease" in off:
-            runs, _ = yield _running()
-        at = yield Request("core.retention:hold", pinned)
-        if not off & {"pin, then look for a lease", "look for a lease"}:
-            runs, _ = yield _running(at)
+        listed: frozenset[str] = frozenset()
+        if "pin, then read the lists" in off:
+            listed = yield _lists()
+        yield Request("core.retention:hold", pinned)
+        if not off & {"pin, then read the lists", "bring nothing condemned back"}:
+            listed = yield _lists()
         gone = yield _told(
             "core.presence:missing_file",
             lambda world: not set(files_of(version)) <= world.names,
         )
-        if runs or (gone and "look for the files" not in off):
+        if listed & set(files_of(version)) or (gone and "look for the files" not in off):
             yield Request("core.retention:hold", unpinned)
             return
         move = Move(version, name)
@@ -266,16 +272,50 @@ def collector(name: str, off: frozenset[str] = frozenset()) -> Program:
         kept = yield from _named()
         listed = yield _told("verbs.upkeep.gc:_marked", lambda world: tuple(sorted(world.files)))
         before = now - GRACE
-        garbage = [file for file, at in listed if file not in kept and at < before]
-        if (yield _check(name, off)) != "held":
-            return
-        kept = yield from _named()
+        garbage = [file for file, at in listed if _stem(file) not in kept and at < before]
+        if "condemn before the first delete" not in off:
+            yield Request(
+                "core.store.condemned:Condemned.condemn",
+                lambda world: [(_condemned(world, name, garbage), None)],
+            )
+        if "read the refs again" not in off:
+            kept = yield from _named()
+        spared = []
         for file in garbage:
-            if file not in kept and not (yield from _deleted(name, file, before, off)):
-                return
+            if _stem(file) in kept or not (yield from _deleted(file, before, off)):
+                spared.append(file)
+        if spared:
+            yield Request(
+                "core.store.condemned:Condemned.spare",
+                lambda world: [(_condemned(world, name, set(garbage) - {*spared}), None)],
+            )
         yield _end(name)
 
     return program
+
+
+def network(arrivals: int) -> Program:
+    """Return what lets requests to delete arrive, in any order and more than once."""
+
+    def arrive(world: World) -> Answers:
+        for file in sorted(world.sent):
+            files = frozenset(each for each in world.files if each[0] != file)
+            yield world._replace(files=files), None
+
+    def program() -> Steps:
+        for _ in range(arrivals):
+            yield Request("core.store.cloud:CloudBlobs.delete", arrive)
+
+    return program
+
+
+def _condemned(world: World, name: str, files: Collection[str]) -> World:
+    others = frozenset(each for each in world.condemned if each[0] != name)
+    return world._replace(condemned=others | {(name, file) for file in files})
+
+
+def _stem(file: str) -> str:
+    return file.partition(".")[0]
 
 
 def _renewed(world: World, name: str) -> Answers:
@@ -292,43 +332,12 @@ def _named() -> Steps:
     return {file for version in (*pins, *moves) for file in files_of(version)}
 
 
-def _check(name: str, off: frozenset[str]) -> Request:
-    """Check the lease, and renew it if it soon isn't held."""
-
-    def act(world: World) -> Answers:
-        age = next((world.now - at for who, at in world.leases if who == name), TERM)
-        if "stop when the lease is lost" in off or age <= SAFE:
-            return [(world, "held")]
-        if age >= TERM:
-            return [(world, "lost")]
-        [(renewed, _)] = _renewed(world, name)
-        return [(renewed, "held")]
-
-    return Request("core.store.lease:Lease.check", act)
-
-
-def _deleted(name: str, file: str, before: int, off: frozenset[str]) -> Steps:
-    """Delete a file unless it is young; return False if the lease is lost."""
-    while True:
-        at, looked = yield _told(
-            "core.store.local:LocalBlobs.modified_at",
-            lambda world: (world.written(file), world.now),
-        )
-        if at is None or (at >= before and "look at the age again" not in off):
-            return True
-        if (yield _check(name, off)) != "held":
-            return False
-
-        # No request is on its way for longer than half a term, so this is one step with the
-        # look at this machine's own clock before it.
-        def act(world: World, at: int = at, looked: int = looked) -> Answers:
-            held = any(who == name and world.now - at <= SAFE for who, at in world.leases)
-            if not held and "stop when the lease is lost" not in off:
-                return [(world, False)]
-            if world.now - looked >= LOOKED and "believe no old look" not in off:
-                return [(world, False)]
-            files = frozenset(each for each in world.files if each[0] != file)
-            return [(world._replace(files=files), True)]
-
-        if (yield Request("verbs.upkeep.gc:_delete", act)):
-            return True
+def _deleted(file: str, before: int, off: frozenset[str]) -> Steps:
+    """Send a request to delete a file, unless it is young; return whether it was sent."""
+    at = yield _told("core.store.local:LocalBlobs.modified_at", lambda world: world.written(file))
+    if at is None or (at >= before and "look at the age again" not in off):
+        return False
+    yield Request(
+        "verbs.upkeep.gc:_delete", lambda world: [(world._replace(sent=world.sent | {file}), None)]
+    )
+    return True

@@ -17,6 +17,7 @@ from tests.model.protocol import (
     broken,
     clock,
     collector,
+    network,
     reader,
     restorer,
     start,
@@ -50,14 +51,30 @@ CONFIGURATIONS = {
     "a writer who makes garbage again, and a collector": Configuration(
         start("a", "b", files="g"),
         5,
-        lambda off: {"writer": writer("writer", "g", off), "collector": collector("gc", off)},
+        lambda off: {
+            "writer": writer("writer", "g", off),
+            "collector": collector("gc", off),
+            "network": network(2),
+        },
         (
             "renew what is there",
             "look at the age again",
-            "wait while a collection runs",
-            "store again what was there",
+            "condemn before the first delete",
+            "read the lists after storing",
+            "store again what is condemned",
             "land within the grace",
         ),
+    ),
+    "a writer and two collectors": Configuration(
+        start("a", "b", files="g g.1"),
+        0,
+        lambda off: {
+            "writer": writer("writer", "g", off),
+            "collector 1": collector("gc 1", off),
+            "collector 2": collector("gc 2", off),
+            "network": network(3),
+        },
+        ("condemn before the first delete", "store again what is condemned"),
     ),
     "a restorer and a collector": Configuration(
         start("a", "b", files="a"),
@@ -65,23 +82,20 @@ CONFIGURATIONS = {
         lambda off: {
             "restorer": restorer("restorer", "a", off),
             "collector": collector("gc", off),
+            "network": network(1),
         },
         (
-            "pin, then look for a lease",
-            "look for a lease",
-            "look for the files",
-            "stop when the lease is lost",
+            "pin, then read the lists",
+            "bring nothing condemned back",
+            "condemn before the first delete",
+            "read the refs again",
         ),
     ),
-    "two collectors and a restorer": Configuration(
-        start("a", "b", files="a"),
-        3,
-        lambda off: {
-            "restorer": restorer("restorer", "a", off),
-            "collector 1": collector("gc 1", off),
-            "collector 2": collector("gc 2", off),
-        },
-        ("look for a lease", "stop when the lease is lost"),
+    "a restorer of what is long gone": Configuration(
+        start("a", "b"),
+        0,
+        lambda off: {"restorer": restorer("restorer", "a", off)},
+        ("look for the files",),
     ),
 }
 
@@ -108,7 +122,7 @@ def test_each_rule_is_needed(name: str, rule: str) -> None:
 
 def test_a_killed_collection_blocks_nobody_for_longer_than_its_term() -> None:
     world = start("a", "b", files="g")._replace(leases=frozenset({("killed", 0)}))
-    programs = {"collector": collector("gc")}
+    programs = {"collector": collector("gc"), "network": network(1)}
 
     def collected(world: World) -> str | None:
         return None if "g" in world.names else "collected"

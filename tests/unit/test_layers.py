@@ -65,8 +65,9 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "core.store": (
         {"blobs", "branch_names", "cache", "chain", "each", "reach"},
-        {"failures", "header", "lease", "write_once"},
-        {"cloud_failures", "forwards", "memory", "objects", "set_aside"},
+        {"condemned", "failures", "header", "lease", "write_once"},
+        {"cloud_failures", "memory", "objects"},
+        {"forwards", "set_aside"},
         {"cloud", "refs"},
         {"log_repair"},
         {"local"},

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.codec import (
     encode_record,
     pack,
 )
-from dbt.adapters.vcs.core.ids import Micros, TableId
+from dbt.adapters.vcs.core.ids import Micros, TableId, TreeId
 from dbt.adapters.vcs.core.model import (
     Commit,
     Function,
@@ -31,9 +31,11 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
 from dbt.adapters.vcs.core.origins.results import MAX_ANSWER, Result
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store import MemoryBlobs, ObjectStore
 from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
+from dbt.adapters.vcs.core.store.condemned import Condemned, CondemnedLists
 from dbt.adapters.vcs.core.store.header import Header
+from dbt.adapters.vcs.core.store.objects import object_path
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))
@@ -68,9 +70,29 @@ def test_the_empty_tree_has_its_id() -> None:
 
 
 def test_records_are_stored_as_written_there() -> None:
-    for title, type_ in (("vcs.json", Header), ("refmove", RefMove), ("result", Result)):
+    for title, type_ in (
+        ("vcs.json", Header),
+        ("refmove", RefMove),
+        ("condemned", CondemnedLists),
+        ("result", Result),
+    ):
         text = EXAMPLES[title].encode()
         assert encode_record(decode_record(type_, text, title)) == text
+
+
+def test_names_are_condemned_as_written_there() -> None:
+    blobs, id = MemoryBlobs(), EXAMPLES["empty tree"]
+    first = object_path("tree", id)
+    Condemned(blobs).condemn([first, f"{first}.1"], Micros(1795132800000000))
+    (info,) = blobs.walk("condemned")
+    (written,) = decode_record(CondemnedLists, blobs.get(info.path), info.path).lists
+    (shown,) = decode_record(CondemnedLists, EXAMPLES["condemned"].encode(), "example").lists
+    assert (written.names, written.at) == (shown.names, shown.at)
+    store = ObjectStore(blobs)
+    assert (store.put(Tree()), store.flush()) == (id, None)
+    assert [info.path for info in blobs.walk("objects")] == [first, f"{first}.2"]
+    store._blobs.delete(first)
+    assert ObjectStore(blobs).tree(TreeId(id)) == Tree()
 
 
 def test_names_are_quoted_as_written_there() -> None:

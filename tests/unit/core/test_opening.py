@@ -1,10 +1,12 @@
 """From a URI to its store."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, open_blobs
 from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 
@@ -83,3 +85,36 @@ def test_what_can_not_be_opened_is_told(
     assert "secret" not in str(caught.value)
     assert "hidden" not in str(caught.value)
     assert "Debug source" not in str(caught.value)
+
+
+def test_a_request_to_delete_is_sent_once() -> None:
+    # A client that repeats it for a minute would delete what was needed again meanwhile.
+    asked: list[str] = []
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.send_response(503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_DELETE = do_POST
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Busy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    options = {
+        "aws_endpoint": f"http://127.0.0.1:{server.server_port}",
+        "allow_http": "true",
+        "aws_region": "eu-central-1",
+        "aws_access_key_id": "a",
+        "aws_secret_access_key": "b",
+    }
+    try:
+        with pytest.raises(StorageError):
+            open_blobs("s3://bucket/folder", options).delete("objects/a")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert len(asked) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -12,15 +13,25 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from dbt.adapters.vcs.core.errors import DamagedError, NoSpaceError, RetryError
+from dbt.adapters.vcs.core.errors import (
+    DamagedError,
+    NoSpaceError,
+    NotFoundError,
+    RetryError,
+    StorageError,
+)
 from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, ViewId
-from dbt.adapters.vcs.core.model import Segment, SegmentRef, TableEntry, View
+from dbt.adapters.vcs.core.model import RelationName, Segment, SegmentRef, TableEntry, View
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import DAY, hold_commit, read_retention
+from dbt.adapters.vcs.core.retention import DAY, hold, hold_commit, read_retention
 from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore, lease
+from dbt.adapters.vcs.core.store.condemned import SETTLED
 from dbt.adapters.vcs.core.store.lease import TERM
+from dbt.adapters.vcs.core.store.objects import has_object
+from dbt.adapters.vcs.iceberg.avro_files import read_avro
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
+from dbt.adapters.vcs.verbs.upkeep import gc
 from dbt.adapters.vcs.verbs.upkeep.export import export
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
@@ -38,6 +49,19 @@ class Interrupted(MemoryBlobs):
         self.before_delete: Callable[[], object] | None = None
         self.deleted = ""
         self.after_walk: Callable[[], object] | None = None
+        self.before_create: Callable[[], object] | None = None
+        self.requests: list[str] = []
+
+    def create(self, path: str, data: bytes) -> bool:
+        if self.before_create is not None and path.startswith("condemned"):
+            happens, self.before_create = self.before_create, None
+            happens()
+        return super().create(path, data)
+
+    def arrive(self) -> None:
+        """Let every request to delete that was ever sent arrive once more."""
+        for path in self.requests:
+            super().delete(path)
 
     def folders(self, folder: str) -> list[str]:
         return [name for name in super().folders(folder) if name != self.hidden]
@@ -52,6 +76,7 @@ class Interrupted(MemoryBlobs):
         if self.before_delete is not None and path.startswith(self.deleted):
             happens, self.before_delete = self.before_delete, None
             happens()
+        self.requests.append(path)
         super().delete(path)
 
 
@@ -231,6 +256,99 @@ def test_what_a_writer_renews_between_the_look_at_its_age_and_its_deletion_is_th
     assert ObjectStore(blobs).view(id) == garbage
 
 
+def test_a_request_to_delete_that_arrives_late_removes_nothing_alive(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    # Three times garbage, three times needed again: each collection condemns another name.
+    view = View(text="select 1 as id", columns=())
+    id, path = written(view, blobs)
+    for _ in range(3):
+        tables.warehouse.clock.now += int(9 * DAY)
+        assert collect(tables.warehouse.repository, author="gc").objects >= 1
+        assert not has_object(blobs, "view", id)
+        for name in (path, *blobs.requests):
+            blobs._blobs.pop(name, None)
+        # A writer with an old cache, another process, and the requests once more.
+        assert written(view, blobs)[0] == id
+        blobs.arrive()
+        assert ObjectStore(blobs).view(id) == view
+        assert ObjectStore(blobs).with_prefix("view", id) == [id]
+    assert {name for name in blobs.requests if name.startswith(path)} == {
+        path,
+        f"{path}.1",
+        f"{path}.2",
+    }
+    tables.warehouse.clock.now += SETTLED
+    assert collect(tables.warehouse.repository, author="gc").objects == 1
+    tables.warehouse.clock.now += SETTLED
+    collect(tables.warehouse.repository, author="gc")
+    written(view, blobs)
+    assert blobs.exists(path)
+
+
+def test_a_request_that_is_on_its_way_when_a_writer_lands_removes_nothing_alive(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    # The collection still waits for an answer: nothing was deleted when the writer stores.
+    view = View(text="select 1 as id", columns=())
+    id, path = written(view, blobs)
+    tables.warehouse.clock.now += int(9 * DAY)
+    blobs.before_delete, blobs.deleted = (lambda: written(view, blobs)), path
+    assert collect(tables.warehouse.repository, author="gc").objects == 1
+    blobs.arrive()
+    assert ObjectStore(blobs).view(id) == view
+    assert check_repository(tables.warehouse.repository).problems == ()
+
+
+def test_rows_are_not_brought_back_while_a_request_to_delete_them_may_be_on_its_way(
+    tables: Tables, blobs: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = tables.warehouse.repository
+    (old,) = repository.objects.commit(tables.warehouse.head()).parents
+    before = dict(blobs._blobs)
+    collect(repository, author="gc")
+    # The store has told that they are deleted, and they aren't: a proxy holds the requests.
+    gone = {path: blob for path, blob in before.items() if path in blobs.requests}
+    blobs._blobs.update(gone)
+    assert any(path.startswith("data/") for path in gone)
+    with pytest.raises(NotFoundError, match="have been let go of"):
+        hold_commit(repository, old, author="ann")
+    blobs.arrive()
+    assert check_repository(repository).problems == ()
+
+
+def test_what_a_collection_spared_can_be_brought_back(tables: Tables, blobs: Interrupted) -> None:
+    repository = tables.warehouse.repository
+    (old,) = repository.objects.commit(tables.warehouse.head()).parents
+    first = repository.tree(old).entry(RelationName("shop", "a"))
+    assert isinstance(first, TableEntry)
+    blobs.before_create = lambda: tables.put(b=first)
+    assert collect(repository, author="gc").files == 0
+    assert blobs.before_create is None
+    hold(repository, None, [first.snapshot], author="ann", known=tables.warehouse.head())
+
+
+@pytest.mark.parametrize("fails", [2, 99])
+def test_a_store_that_refuses_to_delete_for_a_moment_is_asked_again(
+    tables: Tables, blobs: Interrupted, monkeypatch: pytest.MonkeyPatch, fails: int
+) -> None:
+    monkeypatch.setattr(gc, "_PAUSES", (0.0, 0.0, 0.0))
+    left = iter(range(fails))
+
+    def busy(path: str) -> None:
+        if path.startswith("data/") and next(left, None) is not None:
+            raise StorageError("SlowDown")
+        MemoryBlobs.delete(blobs, path)
+
+    monkeypatch.setattr(blobs, "delete", busy)
+    if fails == 2:
+        assert collect(tables.warehouse.repository, author="gc").files == 1
+    else:
+        with pytest.raises(StorageError, match="SlowDown"):
+            collect(tables.warehouse.repository, author="gc")
+        assert sum(1 for _ in blobs.walk("data")) == 2
+
+
 def written(view: View, blobs: Interrupted) -> tuple[ViewId, str]:
     objects = ObjectStore(blobs)
     id = ViewId(objects.put(view))
@@ -239,13 +357,17 @@ def written(view: View, blobs: Interrupted) -> tuple[ViewId, str]:
 
 
 class Full(Interrupted):
-    """A store without space for another byte, until something is deleted if `frees` is true."""
+    """A store without space for another byte, until something is deleted if `frees` is true.
+
+    Without inodes it has no space for an empty file either.
+    """
 
     is_full = False
     frees = True
+    has_inodes = True
 
     def create(self, path: str, data: bytes) -> bool:
-        if self.is_full and data:
+        if self.is_full and (data or not self.has_inodes) and not self.exists(path):
             raise NoSpaceError(f"No space left to write {path}.")
         return super().create(path, data)
 
@@ -255,20 +377,21 @@ class Full(Interrupted):
             self.is_full = False
 
 
+@pytest.mark.parametrize("has_inodes", [True, False])
 @pytest.mark.parametrize("frees", [True, False])
-def test_a_full_disk_is_collected(frees: bool) -> None:
+def test_a_full_disk_is_collected(frees: bool, has_inodes: bool) -> None:
     blobs = Full(Clock())
     tables = Tables(Warehouse(blobs, blobs._clock))  # type: ignore[arg-type]
     for n in range(3):
         tables.put(a=tables.entry([tables.block({n: "a"})]))
     tables.warehouse.clock.now += int(9 * DAY)
     repository = tables.warehouse.repository
-    blobs.is_full, blobs.frees = True, frees
+    blobs.is_full, blobs.frees, blobs.has_inodes = True, frees, has_inodes
     if frees:
         assert collect(repository, author="gc").files == 2
         assert read_retention(repository).horizon > 0
     else:
-        with pytest.raises(NoSpaceError, match="still no space left"):
+        with pytest.raises(NoSpaceError, match="Nothing more can be deleted"):
             collect(repository, author="gc")
     assert sum(1 for _ in blobs.walk("data")) == 1
     assert list(blobs.walk("leases")) == []
@@ -325,7 +448,19 @@ def test_metadata_that_an_export_uses_again_is_there_after_a_collection(
     collect(repository, author="gc")
     writer.join()
     assert blobs.before_delete is None
-    assert blobs.exists(manifest)
+    blobs.arrive()
+    assert listed(blobs)
+    assert all(map(blobs.exists, listed(blobs)))
+
+
+def listed(blobs: Interrupted) -> list[str]:
+    """Return the manifests of all versions that the newest metadata of an export shows."""
+    paths = [i.path for i in blobs.walk("iceberg/export") if i.path.endswith(".metadata.json")]
+    newest = max(paths, key=lambda path: int(path.rpartition("/v")[2].partition(".")[0]))
+    lists = [each["manifest-list"] for each in json.loads(blobs.get(newest))["snapshots"]]
+    paths = [f"iceberg/{uri.partition('/iceberg/')[2]}" for uri in lists]
+    found = [item["manifest_path"] for path in paths for item in read_avro(blobs.get(path))]
+    return [f"iceberg/{str(uri).partition('/iceberg/')[2]}" for uri in found]
 
 
 def first_blocks(warehouse: Warehouse, count: int) -> TableEntry:

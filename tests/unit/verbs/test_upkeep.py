@@ -36,6 +36,7 @@ from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.refs.rename import rename_branch
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
+from dbt.adapters.vcs.verbs.upkeep import gc
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from dbt.adapters.vcs.verbs.upkeep.losses import find_losses
@@ -273,6 +274,7 @@ def test_a_collection_that_dies_half_way_is_begun_again(
         delete(path)
 
     monkeypatch.setattr(blobs, "delete", dies)
+    monkeypatch.setattr(gc, "_PAUSES", ())
     with pytest.raises(StorageError):
         collect(repository, author="gc")
     assert check_repository(repository).problems == ()

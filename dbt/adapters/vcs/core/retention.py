@@ -2,8 +2,8 @@
 
 A collection and a reader that restores old versions could miss each other: the collection may read
 names just before the reader creates one. So each announces itself before it looks. The collection
-takes a lease, then reads names; the reader writes a pin, then looks for a lease. Whatever the
-order, one of them sees the other.
+writes down what it condemns, then reads names again; the reader writes a pin, then reads what is
+condemned. Whatever the order, one of them sees the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from dbt.adapters.vcs.core.presence import files_of_versions, missing_file, newl
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.branch_names import is_name
+from dbt.adapters.vcs.core.store.condemned import Condemned
 from dbt.adapters.vcs.core.store.lease import is_running, seems_running
+from dbt.adapters.vcs.core.store.objects import object_path
 from dbt.adapters.vcs.core.store.refs import Ref
 
 DAY: Final = 24 * 3_600 * 1_000_000
@@ -112,7 +114,8 @@ def hold(
     if commit is not None and _is_kept(repository, commit, known):
         return
     if dry_run:
-        _check(repository, snapshots, seems_running(repository.blobs, repository.clock()))
+        is_at_work = seems_running(repository.blobs, repository.clock())
+        _check(repository, commit, snapshots, is_at_work)
         return
     names = names_in(repository, PINS)
     state = {"snapshots": " ".join(snapshots)}
@@ -122,7 +125,7 @@ def hold(
     try:
         # When the store wrote the pin is its time now.
         now = repository.refs.written_at(PINS, pin)
-        _check(repository, snapshots, is_running(repository.blobs, now))
+        _check(repository, commit, snapshots, is_running(repository.blobs, now))
     except VcsError:
         names.follow(pin, pin.name, None, author=author, action="delete")
         raise
@@ -179,18 +182,35 @@ def check_present(repository: Repository, before: TreeId, after: TreeId) -> None
         )
 
 
-def _check(repository: Repository, snapshots: Collection[SnapshotId], is_at_work: bool) -> None:
+def _check(
+    repository: Repository,
+    commit: CommitId | None,
+    snapshots: Collection[SnapshotId],
+    is_at_work: bool,
+) -> None:
     if is_at_work:
         raise RetryError(
             f"A garbage collection or a purge is running in {repository.uri}, and may delete what "
             "is to be restored. Nothing was changed; try again when it has ended. One that was "
             "killed counts as running for a minute."
         )
+    condemned = Condemned(repository.blobs)
+    condemned.refresh()
+    if commit is not None and condemned.is_gone(object_path("commit", commit)):
+        raise NotFoundError(
+            f"The commit {commit[:12]} was on no branch for longer than the retention, and a "
+            "collection has let go of it. Nothing was changed."
+        )
     for id in snapshots:
+        version = repository.objects.snapshot(id)
+        manifests = [object_path("segment", ref.id) for ref in version.segments]
+        manifests.append(object_path("snapshot", id))
         files = files_of_versions(repository.objects, [id])
-        missing = missing_file(repository.blobs, files)
-        if missing is not None:
-            raise NotFoundError(_gone(repository, id, missing))
+        # A file counts as gone while a request to delete it may be on its way.
+        gone = next(filter(condemned.is_gone, (*manifests, *sorted(files))), None)
+        gone = gone or missing_file(repository.blobs, files)
+        if gone is not None:
+            raise NotFoundError(_gone(repository, id, gone))
 
 
 def _is_kept(repository: Repository, commit: CommitId, known: CommitId) -> bool:

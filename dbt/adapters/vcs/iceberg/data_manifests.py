@@ -75,7 +75,11 @@ class TableFiles:
 
     def path(self, kind: str, name: str) -> str:
         """Return the path of a file in the table's folder."""
-        return f"{self._folder}/{kind}/{name}"
+        return self._files.condemned.free(f"{self._folder}/{kind}/{name}")
+
+    def is_free(self, manifest: Record) -> bool:
+        """Return whether no collection has condemned a manifest that a list names."""
+        return self.path_of(str(manifest["manifest_path"])) not in self._files.condemned
 
     def spec_of(self, block: Block) -> Spec:
         """Return how a block is partitioned, as far as the table has the columns."""

@@ -96,7 +96,8 @@ class ManifestLists:
 
     def _path(self, shown: ShownVersion) -> str:
         commit = shown.commit or _ALONE
-        return f"{self._prefix(shown.snapshot)}{commit[:40]}-{self._relation}.avro"
+        path = f"{self._prefix(shown.snapshot)}{commit[:40]}-{self._relation}.avro"
+        return self._files.condemned.free(path)
 
     def _prefix(self, version: SnapshotId) -> str:
         """Return what the paths of a version's lists begin with."""
@@ -210,6 +211,7 @@ class _Making:
             if ref.id in old
             and all(
                 fields.keys() >= set(base.specs[manifest["partition_spec_id"]])
+                and self._files.is_free(manifest)
                 for manifest in listed[ref.id]
             )
         }
@@ -267,7 +269,10 @@ class _Making:
             before = self._stones(self._before)
             base = [item for item in self._base.manifests if item["content"] == DELETES]
             specs, fields = self._base.specs, self._files.fields.keys()
-            if any(not fields >= set(specs[item["partition_spec_id"]]) for item in base):
+            if any(
+                not (fields >= set(specs[item["partition_spec_id"]]) and self._files.is_free(item))
+                for item in base
+            ):
                 base = []
         find = _Finder(self._objects.segment, self._snapshot, Segment())
         known = {item["manifest_path"] for item in base}

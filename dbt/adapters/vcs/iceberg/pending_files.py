@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.lease import create_or_renew
+from dbt.adapters.vcs.core.store.condemned import Condemned
 
 _HELD: Final = 32 * 2**20
 """Bytes of manifests that wait before they are stored, and the same of lists."""
@@ -18,14 +18,18 @@ class PendingFiles:
     requests to an object store are made at the same time. Whatever a list names is in the store
     before it is, so a process that dies leaves no list of files that are missing.
 
-    What is used again is stored again: a collection may have found that nobody needs it.
+    What is used again is stored again: a collection may have found that nobody needs it. Files
+    that collections condemned are made again under other names, since others name them by paths.
 
     Attributes:
         stored: The store.
+        condemned: What collections had condemned when this was made or last stored.
     """
 
     def __init__(self, stored: Blobs) -> None:
         self.stored = stored
+        self.condemned = Condemned(stored)
+        self.condemned.refresh()
         self._named: dict[str, bytes] = {}
         self._lists: dict[str, bytes] = {}
         self._weight = 0
@@ -71,8 +75,10 @@ class PendingFiles:
     def any_list(self, prefix: str) -> str | None:
         """Return a list whose path begins so, waiting or stored."""
         stored = self.stored.next_after(prefix)
-        if stored is not None and stored.startswith(prefix):
-            return stored
+        while stored is not None and stored.startswith(prefix):
+            if stored not in self.condemned:
+                return stored
+            stored = self.stored.next_after(stored)
         return next((path for path in self._lists if path.startswith(prefix)), None)
 
     def store(self) -> bool:
@@ -80,7 +86,8 @@ class PendingFiles:
 
         Another process may have been first with other bytes, as another version of a package
         writes them. Then lists say something else of a file than what is true, and none of them is
-        stored: whoever made them makes them again, from what is there.
+        stored: whoever made them makes them again, from what is there. The same holds if a
+        collection has condemned something meanwhile.
         """
         self._store_named()
         is_overtaken, self._is_overtaken = self._is_overtaken, False
@@ -88,6 +95,15 @@ class PendingFiles:
             self._lists, self._list_weight = {}, 0
             return False
         return self._store_lists()
+
+    def put_last(self, path: str, data: bytes) -> str:
+        """Store a file that nothing but a catalog names, at once; return the path it has."""
+        while True:
+            free = self.condemned.free(path)
+            if not self.stored.exists(free):
+                self.stored.create(free, data)
+            if not self.condemned.refresh() or free not in self.condemned:
+                return free
 
     def _store_lists(self) -> bool:
         lists, self._lists, self._list_weight = self._lists, {}, 0
@@ -99,7 +115,11 @@ class PendingFiles:
             self._is_overtaken = True
 
     def _stored(self, files: dict[str, bytes]) -> bool:
-        there = create_or_renew(self.stored, files)
+        there = self.stored.create_all(files)
+        # After they were stored: see `condemned`.
+        is_new = bool(files) and self.condemned.refresh()
+        if is_new and any(path in self.condemned for path in files):
+            return False
         return all(self.stored.get(path) == files[path] for path in there)
 
     def _waiting(self, path: str) -> bytes | None:

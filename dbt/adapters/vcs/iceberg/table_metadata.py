@@ -103,8 +103,7 @@ def table_metadata(
     kind = digest_of([place.root, described.metadata["format-version"]])
     folder = f"{folder_of_table(place, described.table)}/metadata/{kind}/{described.snapshot}"
     path = f"{folder}/{hashlib.sha256(data).hexdigest()[:32]}.metadata.json"
-    if not repository.blobs.exists(path):
-        repository.blobs.create(path, data)
+    path = files.put_last(path, data)
     return TableDocument(
         metadata=described.metadata,
         location=place.uri(path),

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.model import Field, RelationName, View, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.iceberg_types import columns_schema
 from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
+from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import kept_since, shown_entry, shown_since
 
 DIALECT: Final = "spark"
@@ -62,8 +63,7 @@ def view_metadata(
     metadata = _metadata(repository, relation, view, id, at) | {"location": place.uri(folder)}
     data = json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode()
     path = f"{folder}/{hashlib.sha256(data).hexdigest()[:32]}.metadata.json"
-    if not repository.blobs.exists(path):
-        repository.blobs.create(path, data)
+    path = PendingFiles(repository.blobs).put_last(path, data)
     return ViewDocument(metadata=metadata, location=place.uri(path), path=path, view=id)
 
 

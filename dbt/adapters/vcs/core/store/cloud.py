@@ -25,9 +25,11 @@ class CloudBlobs:
     on a local disk.
     """
 
-    def __init__(self, store: ObjectStore, uri: str) -> None:
+    def __init__(self, store: ObjectStore, uri: str, deleting: ObjectStore | None = None) -> None:
+        """Take the store, its location, and the same store as it is to be asked to delete."""
         self.uri = uri
         self._store = store
+        self._deleting = deleting or store
         self._parallel = Parallel()
 
     def get(self, path: str) -> bytes:
@@ -143,7 +145,7 @@ class CloudBlobs:
         """Remove a blob."""
         check_path(path)
         with suppress(NotFoundError), translated_cloud("delete", path, self.uri):
-            obstore.delete(self._store, path)
+            obstore.delete(self._deleting, path)
 
     def sync(self, paths: Iterable[str]) -> None:
         """Do nothing: an object store responds only once bytes are safe."""

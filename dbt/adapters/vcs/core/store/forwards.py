@@ -20,6 +20,7 @@ from dbt.adapters.vcs.core.codec import decode_record, encode_record, pack, unpa
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Forwarding, RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.objects import has_object
 
 FOLDER: Final = "rewritten"
 """Where the files are."""
@@ -89,8 +90,8 @@ class Forwards:
     def _now(self, id: str) -> str:
         if id not in self._next:
             return id
-        paths = (f"objects/{kind}/{id[:2]}/{id}" for kind in ("commit", "snapshot"))
-        return id if any(map(self._blobs.exists, paths)) else self.of(id)
+        is_there = any(has_object(self._blobs, kind, id) for kind in ("commit", "snapshot"))
+        return id if is_there else self.of(id)
 
     def _add(self, path: str, rewritten: Forwarding) -> None:
         kinds = {

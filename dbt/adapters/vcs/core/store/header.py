@@ -19,7 +19,18 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 
 PATH: Final = "vcs.json"
 _OURS: Final = frozenset(
-    {PATH, "objects", "refs", "data", "turns", "leases", "damaged", "rewritten", "results"}
+    {
+        PATH,
+        "condemned",
+        "damaged",
+        "data",
+        "leases",
+        "objects",
+        "refs",
+        "results",
+        "rewritten",
+        "turns",
+    }
 )
 
 

@@ -1,6 +1,7 @@
 """Lease: the sign that a collection or a purge is at work, and its right to delete.
 
-Writers look for it, too, when they store again what may be garbage until then.
+It keeps two of them from doing the same work, and others from copying or restoring meanwhile.
+What keeps a collection from deleting what is needed are its lists: see `condemned`.
 
 A lease is an empty file, so it can be written on a full disk. It counts while the store says that
 it was renewed less than a minute ago. All times are the store's, as it stamps files: the clocks
@@ -12,7 +13,6 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Mapping
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
@@ -34,9 +34,6 @@ SAFE: Final = 30.0
 The other half of the term is for a request that is on its way.
 """
 
-LOOKED: Final = 1.0
-"""Seconds for which what a collection saw of a file's age may lead to its deletion."""
-
 _FORGOTTEN: Final = Micros(10 * TERM)
 
 
@@ -51,33 +48,6 @@ def seems_running(blobs: Blobs, clock: Micros) -> bool:
     A clock that is slow would see a lease that was left behind as fresh for hours.
     """
     return any(abs(info.modified_at - clock) < TERM for info in blobs.walk(FOLDER))
-
-
-def create_or_renew(
-    blobs: Blobs, files: Mapping[str, bytes], *, is_alone: bool = False
-) -> set[str]:
-    """Store files so that all of them exist, whatever a collection is about to delete.
-
-    A collection looks at a file's age and then deletes it, which are two requests. Whoever renewed
-    the file in between waits until no such look counts any more, and stores it once more.
-
-    Args:
-        blobs: The store.
-        files: The files by path.
-        is_alone: True if no other process collects, because the caller holds the lease.
-
-    Returns:
-        The paths of those that were there.
-    """
-    there = blobs.create_all(files) if files else set()
-    if not there:
-        return there
-    times = (blobs.modified_at(path) for path in there)
-    now = next((at for at in times if at is not None), None)
-    if now is not None and not is_alone and is_running(blobs, now):
-        time.sleep(LOOKED)
-    blobs.create_all({path: files[path] for path in there})
-    return there
 
 
 class Lease:

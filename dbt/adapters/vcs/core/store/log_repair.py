@@ -15,13 +15,13 @@ from typing import Final
 import msgspec
 
 from dbt.adapters.vcs.core.codec import encode_record
-from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.chain import is_same_file, opened, sealed
 from dbt.adapters.vcs.core.store.forwards import Forwards
-from dbt.adapters.vcs.core.store.set_aside import put_aside, replace_file
+from dbt.adapters.vcs.core.store.set_aside import put_aside
 
 LOST: Final = "lost"
 """The action of a move that stands for a lost one."""
@@ -97,7 +97,13 @@ def apply_log(blobs: Blobs, repair: LogRepair, id: str) -> None:
         put_aside(blobs, path, id)
     new = {**repair.fetched, **repair.files}
     for path in sorted(new):
-        replace_file(blobs, path, new[path], id)
+        put_aside(blobs, path, id)
+        # Only if absent: somebody else may repair the log, too.
+        if not blobs.create(path, new[path]) and blobs.get(path) != new[path]:
+            raise RetryError(
+                f"The file {path} was written by somebody else during the repair. Repair again, "
+                "when nobody writes there."
+            )
 
 
 def _numbers(blobs: Blobs, folder: str) -> tuple[list[int], list[str]]:

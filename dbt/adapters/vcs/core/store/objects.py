@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final, TypeVar, cast
 
 from dbt.adapters.vcs.core.codec import (
@@ -30,7 +28,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.cache import MAX_BYTES, BoundedCache
-from dbt.adapters.vcs.core.store.lease import create_or_renew
+from dbt.adapters.vcs.core.store.condemned import Condemned
 from dbt.adapters.vcs.core.store.write_once import check_write_once
 
 V = TypeVar("V", bound=Value)
@@ -60,7 +58,7 @@ class ObjectStore:
         self._waiting: dict[str, bytes] = {}
         self._weight = 0
         self._files: dict[str, None] = {}
-        self._is_alone = False
+        self._condemned = Condemned(blobs)
 
     def put(self, value: Value) -> str:
         """Return the id of a value, which `flush` stores if it is missing.
@@ -69,7 +67,7 @@ class ObjectStore:
         """
         id, data = encode(value)
         key = (type(value), id)
-        path, packed = _path(kind_of(type(value)), id), pack(data)
+        path, packed = object_path(kind_of(type(value)), id), pack(data)
         with self._lock:
             # Equal ids mean equal bytes, so one that already waits adds no size.
             self._weight += 0 if path in self._waiting else len(packed)
@@ -96,21 +94,12 @@ class ObjectStore:
                 waiting, files = dict(self._waiting), list(self._files)
             if files:
                 self._blobs.sync(files)
-            create_or_renew(self._blobs, waiting, is_alone=self._is_alone)
+            self._condemned.store(waiting)
             with self._lock:
                 for path in waiting:
                     self._weight -= len(self._waiting.pop(path, b""))
                 for path in files:
                     self._files.pop(path, None)
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Wait for no collection within the block: the caller holds the lease itself."""
-        self._is_alone = True
-        try:
-            yield
-        finally:
-            self._is_alone = False
 
     def check_write_once(self, value: Value) -> None:
         """Check, with a value that was put, that the store refuses to create an existing blob.
@@ -120,7 +109,8 @@ class ObjectStore:
         """
         self.flush()
         id, data = encode(value)
-        check_write_once(self._blobs, _path(kind_of(type(value)), id), pack(data))
+        path = self._condemned.free(object_path(kind_of(type(value)), id))
+        check_write_once(self._blobs, path, pack(data))
 
     def get(self, type_: type[V], id: str) -> V:
         """Return the object with an id.
@@ -143,13 +133,13 @@ class ObjectStore:
         return value
 
     def _read(self, kind: str, id: str) -> bytes:
-        path = _path(kind, id)
+        path = object_path(kind, id)
         with self._lock:
             waiting = self._waiting.get(path)
         if waiting is not None:
             return waiting
         try:
-            return self._blobs.get(path)
+            return read_object(self._blobs, kind, id)
         except NotFoundError as error:
             raise DamagedError(
                 f"The {kind} {id} is missing from {self._blobs.uri} (expected the file {path}). "
@@ -193,11 +183,48 @@ class ObjectStore:
         if not re.fullmatch(r"[0-9a-f]{2,64}", prefix):
             return []
         if len(prefix) == 64:
-            return [prefix] if self._blobs.exists(_path(kind, prefix)) else []
+            return [prefix] if has_object(self._blobs, kind, prefix) else []
         found = self._blobs.walk(f"objects/{kind}/{prefix[:2]}")
-        ids = (info.path.rpartition("/")[2] for info in found)
+        ids = {object_key(info.path)[1] for info in found}
         return sorted(id for id in ids if id.startswith(prefix) and _ID.fullmatch(id))
 
 
-def _path(kind: str, id: str) -> str:
+def object_path(kind: str, id: str) -> str:
+    """Return the first name of an object; `condemned` says when it has others."""
     return f"objects/{kind}/{id[:2]}/{id}"
+
+
+def object_key(path: str) -> tuple[str, str]:
+    """Return the kind and id of an object, from any of its names."""
+    _, kind, *_, name = path.split("/")
+    return kind, name.partition(".")[0]
+
+
+def read_object(blobs: Blobs, kind: str, id: str) -> bytes:
+    """Return the stored bytes of an object under the first of its names that is there.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    path = object_path(kind, id)
+    while True:
+        try:
+            return blobs.get(path)
+        except NotFoundError:
+            # Whoever stored it under another name did so before a ref named it.
+            later = next_name(blobs, kind, id, path)
+            if later is None:
+                raise
+            path = later
+
+
+def has_object(blobs: Blobs, kind: str, id: str) -> bool:
+    """Return whether an object is there under any of its names."""
+    path = object_path(kind, id)
+    return blobs.exists(path) or next_name(blobs, kind, id, path) is not None
+
+
+def next_name(blobs: Blobs, kind: str, id: str, path: str) -> str | None:
+    """Return the name under which an object is there after another one; None if there is none."""
+    later = blobs.next_after(path)
+    return later if later is not None and later.startswith(f"{object_path(kind, id)}.") else None

@@ -40,6 +40,10 @@ _CLIENT_OPTIONS: Final = frozenset(
 )
 _ALLOW_HTTP: Final = "AWS_ALLOW_HTTP"
 _RETRIES: Final[Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
+_NO_RETRIES: Final[Any] = {"max_retries": 0, "retry_timeout": timedelta(seconds=0)}
+"""For deletions: a request that is repeated for a minute would arrive long after the last look."""
+
+_DELETED_WITHIN: Final = "10s"
 _CONTAINER_AT_ACCOUNT: Final = frozenset({"abfs", "abfss"})
 """Schemes in which the bucket stands before the `@`."""
 
@@ -164,13 +168,15 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
             "retry_config": _RETRIES,
         }
         store = from_url(uri, **settings)
+        settings["client_options"] = {**client, "timeout": _DELETED_WITHIN}
+        deleting = from_url(uri, **{**settings, "retry_config": _NO_RETRIES})
     except (BaseError, ValueError) as error:
         raise InputError(
             f"The repository {shown} can't be opened: {plain(error, hidden)}. "
             "Check the location and `storage_options`."
         ) from None
     # What was opened is no secret: a container stands there, and Spark needs it.
-    return CloudBlobs(store, f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/"))
+    return CloudBlobs(store, f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/"), deleting)
 
 
 def _flag(name: str, value: str) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from dbt.adapters.vcs.core.errors import NotFoundError, RetryError
+from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.condemned import Condemned
+from dbt.adapters.vcs.core.store.objects import next_name, object_path
 
 ASIDE: Final = "damaged"
 """The folder of files that repairs took away, each below the id of its repair."""
@@ -24,14 +26,22 @@ def put_aside(blobs: Blobs, path: str, repair: str) -> bool:
 
 
 def replace_file(blobs: Blobs, path: str, data: bytes, repair: str) -> None:
-    """Give a file other bytes; the old ones are kept aside.
+    """Give a file the bytes that its name or its digest asks for; the old ones are kept aside.
 
-    Raises:
-        RetryError: Somebody else wrote the file meanwhile.
+    It is not deleted first: a request to delete that arrives late would take the new bytes.
     """
-    put_aside(blobs, path, repair)
-    if not blobs.create(path, data) and blobs.get(path) != data:
-        raise RetryError(
-            f"The file {path} was written by somebody else during the repair. Repair again, when "
-            "nobody writes there."
-        )
+    if not blobs.create(path, data):
+        blobs.create(f"{ASIDE}/{repair}/{path}", blobs.get(path))
+        blobs.replace_all({path: data})
+
+
+def replace_object(blobs: Blobs, kind: str, id: str, data: bytes, repair: str) -> None:
+    """Do what `replace_file` does for an object, under a name that no collection condemned."""
+    condemned = Condemned(blobs)
+    condemned.refresh()
+    path = object_path(kind, id)
+    free = condemned.free(path)
+    while path != free and put_aside(blobs, path, repair):
+        # Readers try the names in this order, so one that is damaged would hide the new one.
+        path = next_name(blobs, kind, id, path) or free
+    replace_file(blobs, free, data, repair)

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, check_present
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.forwards import Forwards
+from dbt.adapters.vcs.core.store.objects import object_key
 from dbt.adapters.vcs.core.store.set_aside import ASIDE
 from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
@@ -121,8 +122,7 @@ def _forget_metadata(repository: Repository, folders: Collection[str]) -> None:
 
 def _key(info: BlobInfo) -> tuple[str, str]:
     """Return the kind and id of an object, from its path."""
-    parts = info.path.split("/")
-    return (parts[1], parts[-1]) if parts[0] == "objects" else ("", "")
+    return object_key(info.path) if info.path.startswith("objects/") else ("", "")
 
 
 def _kept(repository: Repository, reached: Reached) -> set[tuple[str, str]]:
@@ -152,14 +152,15 @@ def _old_files(
 
 def _in_order(repository: Repository, gone: Iterable[BlobInfo]) -> Iterator[str]:
     """Yield paths in an order in which this process may die: nothing names what is gone."""
-    by_kind: dict[str, dict[str, str]] = {kind: {} for kind in _ORDER}
+    by_kind: dict[str, dict[str, list[str]]] = {kind: {} for kind in _ORDER}
     for info in gone:
         kind, id = _key(info)
-        by_kind[kind][id or info.path] = info.path
+        by_kind[kind].setdefault(id or info.path, []).append(info.path)
     for kind, paths in by_kind.items():
         parents = _parents_in(repository, kind, paths)
         # Whatever comes from others goes before them.
-        yield from (paths[id] for id in reversed(ordered(paths, parents)))
+        for id in reversed(ordered(paths, parents)):
+            yield from paths[id]
 
 
 def _parents_in(

@@ -27,6 +27,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.forwards import Forwards
 from dbt.adapters.vcs.core.store.lease import Lease
+from dbt.adapters.vcs.core.store.objects import object_key
 from dbt.adapters.vcs.core.store.refs import PURGE
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.verbs.erasing.erased_files import FileEraser, Replacements, ToErase
@@ -97,7 +98,7 @@ def purge(
     condition.check()
     forwards = Forwards(repository.blobs)
     forwards.load()
-    forwards.keep({EMPTY, *(i.path.rpartition("/")[2] for i in repository.blobs.walk("objects"))})
+    forwards.keep({EMPTY, *(object_key(i.path)[1] for i in repository.blobs.walk("objects"))})
     with (
         sessions_of(engine, repository.blobs, PURGE) as sessions,
         _at_work(repository, request.dry_run) as stay,
@@ -303,7 +304,6 @@ def _at_work(repository: Repository, dry_run: bool) -> Iterator[Callable[[], Non
     lease = Lease(repository.blobs)
     lease.begin()
     try:
-        with repository.objects.alone():
-            yield lease.check
+        yield lease.check
     finally:
         lease.end()

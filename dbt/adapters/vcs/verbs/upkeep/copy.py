@@ -186,8 +186,7 @@ def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -
         file = needed[wrong.path]
         data = None if wrong.path in known else whole_bytes(source, file)
         if data is not None:
-            target.delete(wrong.path)
-            write_new(target, wrong.path, data)
+            target.replace_all({wrong.path: data})
             is_mended = True
     return check_repository(view, data=new).problems if is_mended else report.problems
 

@@ -27,9 +27,9 @@ from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.log_repair import apply_log, plan_log
-from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.objects import ObjectStore, read_object
 from dbt.adapters.vcs.core.store.refs import RefStore
-from dbt.adapters.vcs.core.store.set_aside import replace_file
+from dbt.adapters.vcs.core.store.set_aside import replace_file, replace_object
 from dbt.adapters.vcs.rows.files.file_check import whole_bytes
 from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck, read_files
 from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, survey
@@ -108,20 +108,19 @@ def _needed(repository: Repository) -> Needed:
 
 def _objects(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
     for kind, object_id in sorted(_needed(repository).objects):
-        path = f"objects/{kind}/{object_id[:2]}/{object_id}"
-        if _whole(repository.blobs, kind, object_id, path) is not None:
+        if _whole(repository.blobs, kind, object_id) is not None:
             continue
-        data = _whole(copy, kind, object_id, path)
+        data = _whole(copy, kind, object_id)
         if data is not None:
             if not dry_run:
-                replace_file(repository.blobs, path, data, id)
+                replace_object(repository.blobs, kind, object_id, data, id)
             yield f"The {kind} {object_id}."
 
 
-def _whole(blobs: Blobs, kind: str, id: str, path: str) -> bytes | None:
+def _whole(blobs: Blobs, kind: str, id: str) -> bytes | None:
     """Return the bytes of an object; None if it is missing or damaged."""
     try:
-        data = blobs.get(path)
+        data = read_object(blobs, kind, id)
         # Both levels of trees are of one kind, and the id covers the bytes alone.
         decode(_KINDS[kind], id, data)
     except (DamagedError, NotFoundError):

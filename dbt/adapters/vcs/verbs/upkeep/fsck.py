@@ -18,7 +18,12 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, PINS, read_retention
 from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.objects import (
+    ObjectStore,
+    object_key,
+    object_path,
+    read_object,
+)
 from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.rows.files.file_check import wrong_size
 from dbt.adapters.vcs.verbs.upkeep.data_check import (
@@ -143,8 +148,7 @@ def _orphans(repository: Repository, kept: Needed, sizes: Mapping[str, int]) -> 
     """Yield the sizes of files that are not needed."""
     yield from (size for path, size in sizes.items() if path not in kept.files)
     for info in repository.blobs.walk("objects"):
-        _, kind, *_, id = info.path.split("/")
-        if (kind, id) not in kept.objects:
+        if object_key(info.path) not in kept.objects:
             yield info.bytes
 
 
@@ -165,12 +169,12 @@ def _wrong_names(repository: Repository) -> Iterator[str]:
 
 
 def _wrong_object(repository: Repository, kind: str, id: str) -> str | None:
-    path = f"objects/{kind}/{id[:2]}/{id}"
     try:
-        decode(_KINDS[kind], id, repository.blobs.get(path))
+        decode(_KINDS[kind], id, read_object(repository.blobs, kind, id))
     except NotFoundError:
         return (
-            f"The {kind} {id} is missing from {repository.uri} (expected the file {path}). "
+            f"The {kind} {id} is missing from {repository.uri} (expected the file "
+            f"{object_path(kind, id)}). "
             "Restore it from a backup of the repository."
         )
     except DamagedError as error:

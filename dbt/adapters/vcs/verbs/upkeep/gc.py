@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -16,7 +16,13 @@ from dbt.adapters.vcs.core.collection import (
     names_of,
     roots_of,
 )
-from dbt.adapters.vcs.core.errors import DamagedError, InputError, NoSpaceError, NotFoundError
+from dbt.adapters.vcs.core.errors import (
+    DamagedError,
+    InputError,
+    NoSpaceError,
+    NotFoundError,
+    StorageError,
+)
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.origins.results import Results, StoredResult
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
@@ -30,7 +36,9 @@ from dbt.adapters.vcs.core.retention import (
     read_retention,
 )
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
-from dbt.adapters.vcs.core.store.lease import LOOKED, Lease
+from dbt.adapters.vcs.core.store.condemned import Condemned
+from dbt.adapters.vcs.core.store.lease import Lease
+from dbt.adapters.vcs.core.store.objects import object_key
 from dbt.adapters.vcs.iceberg.export_folder import exported_versions
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
 from dbt.adapters.vcs.runs.run_branch import is_expired, runs
@@ -42,9 +50,13 @@ _BATCH: Final = 500
 """Number of deletions between two heartbeats."""
 
 
+_PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds to wait before a file is looked at and deleted again after the store failed."""
+
 _FULL: Final = (
     "Deleted {} bytes of data files, but there is still no space left in {} to write down what "
-    "was collected. Nothing that is needed was deleted. Free some space, then run gc again."
+    "was collected: on a disk that may also mean no inode. Nothing that is needed was deleted. "
+    "Free some space, then run gc again."
 )
 
 
@@ -101,15 +113,31 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
         now = repository.clock()
         return _report(found, (), _marked(repository, found, now), None)
     lease = Lease(repository.blobs)
-    lease.begin()
+    room: list[BlobInfo] = []
     try:
-        _discard_unfinished(repository, lease)
+        lease.begin()
+    except NoSpaceError:
+        now = repository.clock()
+        _discard_unfinished(repository, now)
+        room += _make_room(repository, _marked(repository, found, now), lease.begin)
+    try:
+        _discard_unfinished(repository, lease.now)
         expired = tuple(_expire(repository, found, author, lease.now))
         garbage = _marked(repository, found, lease.now)
         lease.check()
         is_written = _write_down(repository, garbage, author)
         _forget(repository, garbage, lease)
-        report = _report(found, expired, garbage, set(_swept(repository, garbage, lease)))
+        condemned, id = Condemned(repository.blobs), ""
+
+        def condemn() -> None:
+            nonlocal id
+            id = condemned.condemn([info.path for info in garbage.infos], lease.now)
+
+        if garbage.infos:
+            room += _make_room(repository, garbage, condemn)
+        gone, spared = _swept(repository, garbage, lease)
+        condemned.spare(id, spared)
+        report = _report(found, expired, garbage, set(gone), room)
         if not is_written and not _write_down(repository, garbage, author):
             raise NoSpaceError(_FULL.format(report.bytes, repository.uri))
         return report
@@ -117,13 +145,44 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
         lease.end()
 
 
-def _discard_unfinished(repository: Repository, lease: Lease) -> None:
+def _discard_unfinished(repository: Repository, now: Micros) -> None:
     """Delete what writes left that were killed: nobody else knows of these files."""
     for folder in ("data", "objects", "refs"):
         for info in list(repository.blobs.unfinished(folder)):
-            if info.modified_at < lease.now - GRACE:
-                lease.check()
+            if info.modified_at < now - GRACE:
                 repository.blobs.delete(info.path)
+
+
+def _make_room(
+    repository: Repository, garbage: _Garbage, write: Callable[[], object]
+) -> Iterator[BlobInfo]:
+    """Write something; on a full disk delete garbage for it, one file at a time, and yield it.
+
+    These files are deleted before any list names them. Only a disk tells that it is full, and
+    its deletions are done when they return.
+
+    Raises:
+        NoSpaceError: There is no garbage left, and still no space.
+    """
+    waiting = iter((*garbage.files, *garbage.metadata, *garbage.objects))
+    while True:
+        try:
+            write()
+            return
+        except NoSpaceError as error:
+            info = next(waiting, None)
+            if info is None:
+                raise NoSpaceError(
+                    f"{error} Nothing more can be deleted: all that is left is needed, or "
+                    "younger than a day. Free some space or some inodes on the disk, or let go "
+                    "of history (dbt-vcs gc --help), then run gc again."
+                ) from error
+            seen = sight(repository, garbage.seen.listed, repository.clock())
+            kept = _needed(repository, garbage.horizon, _names(repository, garbage.horizon, seen))
+            is_kept = info.path in kept.files or _is_kept(info.path, kept)
+            if not is_kept and _is_old(repository, info.path, garbage.before):
+                repository.blobs.delete(info.path)
+                yield info
 
 
 def _write_down(repository: Repository, garbage: _Garbage, author: str) -> bool:
@@ -188,6 +247,14 @@ class _Garbage:
     results: tuple[StoredResult, ...]
     young: int
 
+    @property
+    def infos(self) -> tuple[BlobInfo, ...]:
+        """All that is to be deleted but results.
+
+        Data files first: as long as a manifest exists, fsck can report its files.
+        """
+        return (*self.files, *self.objects, *self.metadata)
+
 
 def _expire(repository: Repository, found: Retention, author: str, now: Micros) -> Iterator[str]:
     """Delete the branches of runs older than the retention period, and yield their names."""
@@ -214,7 +281,9 @@ def _marked(repository: Repository, found: Retention, now: Micros) -> _Garbage:
     names = _names(repository, horizon, seen)
     kept = _needed(repository, horizon, names)
     objects = [
-        info for info in repository.blobs.walk("objects") if _key(info.path) not in kept.objects
+        info
+        for info in repository.blobs.walk("objects")
+        if object_key(info.path) not in kept.objects
     ]
     files = [info for info in repository.blobs.walk("data") if info.path not in kept.files]
     old = [info for info in objects if info.modified_at < before]
@@ -289,19 +358,22 @@ def _needed(repository: Repository, horizon: Micros, names: NamedRoots) -> Neede
         ) from error
 
 
-def _key(path: str) -> tuple[str, str]:
-    """Return the kind and id of an object, from its path."""
-    _, kind, *_, id = path.split("/")
-    return kind, id
-
-
 def _report(
-    found: Retention, expired: tuple[str, ...], garbage: _Garbage, gone: set[str] | None
+    found: Retention,
+    expired: tuple[str, ...],
+    garbage: _Garbage,
+    gone: set[str] | None,
+    room: Sequence[BlobInfo] = (),
 ) -> GcReport:
-    """Return what was deleted, or would be if `gone` is None."""
+    """Return what was deleted, or would be if `gone` is None; `room` was deleted before."""
     files, objects, metadata = (
         [info for info in infos if gone is None or info.path in gone]
-        for infos in (garbage.files, garbage.objects, garbage.metadata)
+        + [info for info in room if info.path.startswith(folders)]
+        for infos, folders in (
+            (garbage.files, "data/"),
+            (garbage.objects, ("objects/", "refs/")),
+            (garbage.metadata, f"{FOLDER}/"),
+        )
     )
     return GcReport(
         dry_run=gone is None,
@@ -322,7 +394,10 @@ def _report(
 
 
 def _forget(repository: Repository, garbage: _Garbage, lease: Lease) -> None:
-    """Delete results; whoever is taking one of them computes instead."""
+    """Delete results; whoever is taking one of them computes instead.
+
+    No list names them: one that is stored again and lost to a late request is computed again.
+    """
     results = Results(repository.blobs)
     for start in range(0, len(garbage.results), _BATCH):
         lease.check()
@@ -330,42 +405,60 @@ def _forget(repository: Repository, garbage: _Garbage, lease: Lease) -> None:
             results.drop(stored.key)
 
 
-def _swept(repository: Repository, garbage: _Garbage, lease: Lease) -> Iterator[str]:
-    """Delete what is still garbage, and yield the paths.
+def _swept(repository: Repository, garbage: _Garbage, lease: Lease) -> tuple[list[str], list[str]]:
+    """Delete what is still garbage, and return the paths; then those that were spared.
 
-    Before each batch the refs are read again: whoever brings something back either is seen here,
-    or has seen the lease.
+    All of them were condemned before. Whoever brings something back either is seen here, where
+    refs and ages are read again, or sees that it is condemned.
     """
     seen, names, kept = garbage.seen, garbage.names, garbage.needed
-    # Data files first: as long as a manifest exists, fsck can report its files.
-    garbage_infos = (*garbage.files, *garbage.objects, *garbage.metadata)
-    for start in range(0, len(garbage_infos), _BATCH):
+    gone: list[str] = []
+    spared: list[str] = []
+    for start in range(0, len(garbage.infos), _BATCH):
         lease.check()
         seen = sight(repository, seen.listed, lease.now)
         now = _names(repository, garbage.horizon, seen)
         if now != names:
             names, kept = now, _needed(repository, garbage.horizon, now)
-        for info in garbage_infos[start : start + _BATCH]:
+        for info in garbage.infos[start : start + _BATCH]:
             is_kept = info.path in kept.files or _is_kept(info.path, kept)
-            if not is_kept and _delete(repository, info.path, garbage.before, lease):
-                yield info.path
+            done = not is_kept and _delete(repository, info.path, garbage.before, lease)
+            if done is not None:
+                (gone if done else spared).append(info.path)
+    return gone, spared
 
 
-def _delete(repository: Repository, path: str, before: Micros, lease: Lease) -> bool:
-    """Delete a file unless it is young: a writer that found it there has renewed it."""
-    while True:
-        looked = time.monotonic()
-        modified = repository.blobs.modified_at(path)
-        if modified is None or modified >= before:
-            return False
+def _delete(repository: Repository, path: str, before: Micros, lease: Lease) -> bool | None:
+    """Delete a file unless it is young: a writer that found it there has renewed it.
+
+    The client repeats no request to delete. Here the file is looked at again first.
+
+    Returns:
+        True if it was deleted, False if no request was sent, None if one may be under way.
+    """
+    is_sent = False
+    for pause in (*_PAUSES, None):
+        if not _is_old(repository, path, before):
+            return None if is_sent else False
         lease.check()
-        # A writer may have renewed it since, so what was seen long ago doesn't count.
-        if time.monotonic() - looked < LOOKED:
+        try:
+            is_sent = True
             repository.blobs.delete(path)
             return True
+        except StorageError:
+            if pause is None:
+                raise
+            time.sleep(pause)
+    raise AssertionError("the last attempt raises")
+
+
+def _is_old(repository: Repository, path: str, before: Micros) -> bool:
+    """Return whether a file is there and nobody has renewed it since."""
+    modified = repository.blobs.modified_at(path)
+    return modified is not None and modified < before
 
 
 def _is_kept(path: str, kept: Needed) -> bool:
     if path.startswith(f"{FOLDER}/"):
         return not is_stale(path, kept)
-    return path.startswith("objects/") and _key(path) in kept.objects
+    return path.startswith("objects/") and object_key(path) in kept.objects

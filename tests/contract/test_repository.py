@@ -1,5 +1,6 @@
 """What a repository must do, whatever lies under it."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -82,8 +83,26 @@ def test_a_location_without_a_header_is_no_repository(blobs: Blobs) -> None:
 def test_a_newer_format_names_both_versions(blobs: Blobs) -> None:
     blobs.create("vcs.json", b'{"format": 7, "id": {"changed": "shape"}}')
     for enter in (Repository.open, lambda b: Repository.open_or_create(b, author="ann")):
-        with pytest.raises(FormatError, match=r"version 7.*up to version 1.*[Uu]pgrade"):
+        with pytest.raises(FormatError, match=r"version 7.*up to version 2.*[Uu]pgrade"):
             enter(blobs)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"format": 0}, "format version 0; expected 1 to 2"),
+        ({"format": -1}, "format version -1; expected 1 to 2"),
+        ({"features": ["trees by hash"]}, "needs trees by hash, which this dbt-vcs does not know"),
+    ],
+)
+def test_a_format_that_nobody_knows_is_refused(
+    blobs: Blobs, change: dict[str, object], found: str
+) -> None:
+    Repository.create(blobs, author="ann")
+    header = {**json.loads(blobs.get("vcs.json")), **change}
+    blobs.replace_all({"vcs.json": json.dumps(header).encode()})
+    with pytest.raises(FormatError, match=found):
+        Repository.open(blobs)
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,23 @@
 import hashlib
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from chaos.shop import Shop, look
+from dbt.adapters.vcs.cli.root import main
 from dbt.adapters.vcs.core.codec import (
     COMPRESS_ABOVE,
-    FORMAT_VERSION,
     decode,
     decode_record,
     encode,
     encode_record,
     pack,
 )
+from dbt.adapters.vcs.core.errors import FormatError
 from dbt.adapters.vcs.core.ids import Micros, TableId, TreeId
 from dbt.adapters.vcs.core.model import (
     Commit,
@@ -31,11 +35,14 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
 from dbt.adapters.vcs.core.origins.results import MAX_ANSWER, Result
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs, ObjectStore
+from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore
 from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
 from dbt.adapters.vcs.core.store.condemned import Condemned, CondemnedLists
-from dbt.adapters.vcs.core.store.header import Header
+from dbt.adapters.vcs.core.store.header import FORMAT_VERSION, Header
 from dbt.adapters.vcs.core.store.objects import object_path
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
+from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.verbs.upkeep.gc import collect
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))
@@ -78,6 +85,45 @@ def test_records_are_stored_as_written_there() -> None:
     ):
         text = EXAMPLES[title].encode()
         assert encode_record(decode_record(type_, text, title)) == text
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT_VERSION + 1))
+def test_a_repository_of_each_format_is_read_written_and_upgraded(
+    version: int, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(Path(__file__).parent / "formats" / f"{version}.zip") as stored:
+        stored.extractall(tmp_path)
+    repository = opened(tmp_path)
+    assert repository.header.format == version
+    assert check_repository(repository, data=DataCheck()).problems == ()
+    shop = Shop(repository, "main", "ann")
+    assert shop.signs() == ["open"]
+    assert [branch.name for branch in repository.branches()] == ["feature", "main"]
+    shop.insert("new")
+    shown = {
+        branch.name: look(repository, branch.head).batches for branch in repository.branches()
+    }
+    assert shown == {"main": {"two", "new"}, "feature": {"two", "three"}}
+    if version < FORMAT_VERSION:
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        with pytest.raises(FormatError, match="run: dbt-vcs upgrade"):
+            collect(repository, author="gc")
+        told = CliRunner().invoke(main, ["-r", str(tmp_path), "upgrade", "--dry-run"]).output
+        assert before == {path: path.read_bytes() for path in before}
+        done = CliRunner().invoke(main, ["-r", str(tmp_path), "upgrade"]).output
+        assert done == told.replace("would get", "has got")
+        assert "writes down the names" in " ".join(done.split())
+        assert [p.name for p in before if p.read_bytes() != before[p]] == ["vcs.json"]
+        repository = opened(tmp_path)
+    assert repository.header.format == FORMAT_VERSION
+    collect(repository, author="gc")
+    assert check_repository(repository, data=DataCheck()).problems == ()
+    again = CliRunner().invoke(main, ["-r", str(tmp_path), "upgrade"]).output
+    assert again == f"{tmp_path} has the newest format, {FORMAT_VERSION}.\n"
+
+
+def opened(folder: Path) -> Repository:
+    return Repository.open(LocalBlobs(folder, fsync=False))
 
 
 def test_names_are_condemned_as_written_there() -> None:

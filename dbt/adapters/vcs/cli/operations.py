@@ -26,7 +26,7 @@ from dbt.adapters.vcs.merges.protection import Rules
 # dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
 # server doesn't end with an invocation of dbt, and rows on standard output would be mixed with
 # dbt's log.
-_NOT_IN_DBT: Final = frozenset({"init", "sql", "copy", "prepare", "serve", "cat"})
+_NOT_IN_DBT: Final = frozenset({"init", "sql", "copy", "prepare", "serve", "cat", "upgrade"})
 
 OPERATIONS: Final = tuple(name for name in COMMANDS if name not in _NOT_IN_DBT)
 """Names of the commands that are also operations."""

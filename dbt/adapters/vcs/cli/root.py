@@ -114,6 +114,10 @@ COMMANDS = {
     "fsck": Lazy(
         "dbt.adapters.vcs.cli.upkeep.fsck_command", "Check for missing or damaged files."
     ),
+    "upgrade": Lazy(
+        "dbt.adapters.vcs.cli.refs.init_command",
+        "Give a repository of an older version the newest format.",
+    ),
     "repair": Lazy(
         "dbt.adapters.vcs.cli.upkeep.repair_command",
         "Show what is damaged and what can be done about it, or do it.",

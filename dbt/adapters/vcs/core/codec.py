@@ -21,8 +21,8 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.value import Value
 
-FORMAT_VERSION: Final = 1
-"""Version of the format that this code writes, and the highest that it reads."""
+OBJECT_VERSION: Final = 1
+"""Version of the encoding of objects, which is part of every id."""
 
 COMPRESS_ABOVE: Final = 4_096
 """Objects longer than this many bytes are stored zstd-compressed."""
@@ -184,4 +184,4 @@ def decode_record(type_: type[V], data: bytes, name: str) -> V:
 
 
 def _hash(kind: str, data: bytes) -> str:
-    return hashlib.sha256(b"vcs%d %s\n" % (FORMAT_VERSION, kind.encode()) + data).hexdigest()
+    return hashlib.sha256(b"vcs%d %s\n" % (OBJECT_VERSION, kind.encode()) + data).hexdigest()

@@ -51,7 +51,7 @@ class DamagedError(VcsError):
 
 
 class FormatError(VcsError):
-    """The repository was written by a newer version: upgrade dbt-vcs."""
+    """The repository has a format that this version of dbt-vcs doesn't know, or can't work on."""
 
 
 class EngineError(VcsError):

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.branches import (
     Tag,
 )
 from dbt.adapters.vcs.core.commit_graph import CommitGraph
-from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.errors import DamagedError, FormatError, InputError
 from dbt.adapters.vcs.core.history.revision import Range
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
@@ -23,6 +23,7 @@ from dbt.adapters.vcs.core.resolver import Resolver
 from dbt.adapters.vcs.core.snapshotnames import SnapshotNames
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import (
+    FORMAT_VERSION,
     Header,
     check_vacant,
     new_header,
@@ -62,6 +63,7 @@ class Repository:
         turns: Whose turn it is to land on a branch.
         default_branch: The branch that others start from by default.
         id: Identity of the repository, whatever its location.
+        header: What the repository records about itself.
     """
 
     def __init__(self, blobs: Blobs, header: Header, clock: Clock) -> None:
@@ -71,6 +73,7 @@ class Repository:
         self.clock = clock
         self.default_branch = header.default_branch
         self.id = header.id
+        self.header = header
         self.snapshots = SnapshotNames(self.objects, self.refs, clock)
         self._graph = CommitGraph(self.objects)
         self._heads = Names(self.objects, self.refs, clock, "heads")
@@ -131,10 +134,24 @@ class Repository:
 
         Raises:
             NotFoundError: There is none.
-            FormatError: A newer version of dbt-vcs wrote it.
+            FormatError: Its format is none that this version of dbt-vcs knows.
             DamagedError: Its header is damaged.
         """
         return cls(blobs, read_header(blobs), clock)
+
+    def check_upgraded(self, verb: str) -> None:
+        """Check that the repository has the newest format, before files of it are deleted.
+
+        Raises:
+            FormatError: It has an older one, whose writers don't see what is being deleted.
+        """
+        if self.header.format < FORMAT_VERSION:
+            raise FormatError(
+                f"{verb} needs format {FORMAT_VERSION}, and the repository {self.uri} has format "
+                f"{self.header.format}: the versions of dbt-vcs that write it don't see what is "
+                "about to be deleted. Nothing was changed. When none of them is in use any more, "
+                "run: dbt-vcs upgrade"
+            )
 
     @classmethod
     def open_or_create(

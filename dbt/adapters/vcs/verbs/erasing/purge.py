@@ -301,6 +301,7 @@ def _at_work(repository: Repository, dry_run: bool) -> Iterator[Callable[[], Non
     if dry_run:
         yield lambda: None
         return
+    repository.check_upgraded("purge")
     lease = Lease(repository.blobs)
     lease.begin()
     try:

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.forwards import FOLDER as FORWARDS
-from dbt.adapters.vcs.core.store.header import PATH, check_vacant
+from dbt.adapters.vcs.core.store.header import PATH, check_vacant, read_header
 from dbt.adapters.vcs.core.store.lease import FOLDER, seems_running
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.files.file_check import whole_bytes
@@ -67,7 +67,7 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
     if source.uri == target.uri:
         raise InputError(f"{source.uri} can't be copied to itself. Name another location.")
     header = source.get(PATH)
-    is_new = _check_target(target, header)
+    is_new = _check_target(repository, target)
     before, leases = read_retention(repository), set(source.walk(FOLDER))
     if seems_running(source, repository.clock()):
         raise RetryError(
@@ -89,6 +89,9 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
             f"The copy in {target.uri} would be damaged, so its branches were not moved: "
             f"{' '.join(problems[:_SHOWN])}{more}"
         )
+    if not is_new and read_header(target).format < repository.header.format:
+        # An older reader would not find all that the moves name.
+        target.replace_all({PATH: header})
     for path in sorted(refs):
         write_new(target, path, refs[path])
     if is_new:
@@ -102,14 +105,12 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
     )
 
 
-def _check_target(target: Blobs, header: bytes) -> bool:
+def _check_target(repository: Repository, target: Blobs) -> bool:
     """Return whether the target is no repository yet."""
-    try:
-        found = target.get(PATH)
-    except NotFoundError:
+    if not target.exists(PATH):
         check_vacant(target)
         return True
-    if found != header:
+    if read_header(target).id != repository.id:
         raise InputError(
             f"{target.uri} is another repository, which a copy would mix with this one. Name "
             "another location, or an empty folder."

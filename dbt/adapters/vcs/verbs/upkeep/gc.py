@@ -103,6 +103,7 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
     the store's time; a dry run, which writes nothing, takes this machine's.
 
     Raises:
+        FormatError: The repository has an older format.
         RetryError: Another garbage collection is running.
         DamagedError: A manifest that is needed is missing or damaged, or listings of refs
             contradict each other; nothing more was deleted.
@@ -112,6 +113,7 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
     if dry_run:
         now = repository.clock()
         return _report(found, (), _marked(repository, found, now), None)
+    repository.check_upgraded("gc")
     lease = Lease(repository.blobs)
     room: list[BlobInfo] = []
     try:

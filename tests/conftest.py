@@ -17,7 +17,7 @@ from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 from .connect_server import connect_server
 from .dbt_shortcuts import spare_dbt
-from .guardian import start_guardian
+from .guardian import pytest_configure  # noqa: F401 - a hook
 from .tiers import slow
 
 # For every Spark that a test starts, in a process of its own, too. Not through SPARK_CONF_DIR:
@@ -45,12 +45,6 @@ hypothesis.settings.register_profile("ci", max_examples=100, deadline=None)
 hypothesis.settings.register_profile("nightly", max_examples=2_000, deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 hypothesis.settings.load_profile(PROFILE)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Have what the tests start killed with the session; a worker is of its controller's."""
-    if not hasattr(config, "workerinput"):
-        start_guardian()
 
 
 @pytest.hookimpl(tryfirst=True)

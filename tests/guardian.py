@@ -17,13 +17,23 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 MARK = "DBT_VCS_TEST_SESSION"
 _SECONDS = 10
 """How long what is about to start another process is looked for."""
 
 
-def start_guardian() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    """Guard the session: a hook for each conftest.py. A worker is of its controller's session."""
+    if not hasattr(config, "workerinput"):
+        _start()
+
+
+def _start() -> None:
     """Mark what this process starts from now on, and have it killed when this process ends."""
     session = uuid.uuid4().hex
     subprocess.Popen(

@@ -17,6 +17,7 @@ SLOW: Final = (
     "chaos/test_campaign.py",
     "chaos/test_mends.py",
     "chaos/test_plays.py",
+    "contract/test_registrations.py::TestGlue",
     "functional/daily/test_aliases.py",
     "functional/daily/test_changes.py::test_a_build_that_changes_no_row_consumes",
     "functional/daily/test_changes.py::test_a_clone_goes_on_where_the_other_table_is",
@@ -40,6 +41,7 @@ SLOW: Final = (
     "functional/engine/test_server_models.py::test_what_a_killed_client_leaves_is_swept_by_a_later_one",
     "functional/reuse/test_neighbours.py",
     "functional/reuse/test_reuse.py::test_a_new_branch_and_a_promoted_one_take_what_is_known",
+    "functional/reuse/test_without_java.py",
     "functional/test_benchmarks.py",
     "functional/test_demo.py",
     "functional/test_package.py",
@@ -75,6 +77,7 @@ VARIANTS: Final = (
     "functional/rows/test_whole_count.py::test_other_counts_are_computed",
     "unit/cli/test_one_door.py::test_command_and_operation_do_and_refuse_the_same",
     "unit/cli/test_progress_line.py::test_whatever_takes_long_shows_files_and_takes_the_line_away",
+    "unit/rows/test_limits.py",
     "unit/serve/test_partition_types.py",
 )
 """Tests with many cases: of each function one case stays in the first tier, and one in eight."""

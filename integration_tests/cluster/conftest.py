@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.guardian import pytest_configure  # noqa: F401 - a hook
+
 from .drivers import Open, driver
 from .spark_cluster import SparkCluster
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from tests.guardian import pytest_configure  # noqa: F401 - a hook
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.server_process import ServerProcess, serving
 

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
 from tests.property.merging import result_of
 from tests.property.oracle import Table
@@ -287,12 +288,93 @@ def test_not_null_of_one_side_and_null_of_the_other() -> None:
         sides.merged()
 
 
-def test_files_of_another_partitioning_do_not_mix() -> None:
+def test_files_of_another_partitioning_are_written_to_the_one_that_wins() -> None:
     sides = Sides(same, same)
     sides.ours = sides.world.append(sides.ours, [{"k": 8, "a": 1, "b": "x"}])
     emptied = sides.world.alter(sides.theirs, segments=(), partition_by=("a",))
     sides.theirs = sides.world.append(emptied, sides.world.rows(sides.base))
-    with pytest.raises(SchemaConflictError, match="partition_by"):
+    merged = sides.merged()
+    assert [row["k"] for row in sides.rows(merged)] == [1, 2, 3, 8]
+    assert all(set(block.partition) == {"a"} for block in sides.world.blocks(merged))
+
+
+DECIDED: dict[str, tuple[Change, Change, str, str]] = {
+    "added_with_other_types": (
+        add("n", "int"),
+        add("n", "string"),
+        "k bigint, a int, b string, n int",
+        "k bigint, a int, b string, n string",
+    ),
+    "renamed_differently": (
+        rename("a", "y"),
+        rename("a", "z"),
+        "k bigint, y int, b string",
+        "k bigint, z int, b string",
+    ),
+    "dropped_and_renamed": (
+        drop("a"),
+        rename("a", "z"),
+        "k bigint, b string",
+        "k bigint, z int, b string",
+    ),
+    "renamed_to_one_name": (
+        rename("a", "c"),
+        rename("b", "c"),
+        "k bigint, c int, b string",
+        "k bigint, a int, c string",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DECIDED.values(), ids=DECIDED)
+@pytest.mark.parametrize("mode", ["skip", "accept"])
+def test_a_mode_decides_about_columns_and_keeps_the_rows_of_both(
+    mode: RowMode, case: tuple[Change, Change, str, str]
+) -> None:
+    ours, theirs, *expected = case
+    sides = Sides(ours, theirs, mode)
+    sides.ours = sides.world.append(sides.ours, [{"k": 8}])
+    sides.theirs = sides.world.append(sides.theirs, [{"k": 9}])
+    merged = sides.merged()
+    assert shown(merged.schema) == expected[mode == "accept"]
+    assert [row["k"] for row in sides.rows(merged)] == [1, 2, 3, 8, 9]
+
+
+@pytest.mark.parametrize(("mode", "side"), [("skip", "theirs"), ("accept", "ours")])
+def test_a_value_that_the_winning_type_lacks_is_named(mode: RowMode, side: str) -> None:
+    sides = Sides(add("n", "int"), add("n", "string"), mode)
+    sides.ours = sides.world.append(sides.ours, [{"k": 8, "n": 5}])
+    sides.theirs = sides.world.append(sides.theirs, [{"k": 9, "n": "five"}])
+    shown = "n = 'five' where k = 9" if side == "theirs" else "n = 5 where k = 8"
+    with pytest.raises(MisfitError, match=f"{side} has values of the column n .*{shown}"):
+        sides.merged()
+
+
+def test_numbers_that_both_types_have_are_written_in_the_winning_type() -> None:
+    sides = Sides(put("a", type="bigint"), put("a", type="double"), "skip")
+    base = sides.world.alter(sides.base, schema=drop("a")(BASE))
+    sides.base = base
+    sides.ours = sides.world.alter(base, schema=add("n", "bigint")(base.schema))
+    sides.theirs = sides.world.alter(base, schema=add("n", "double")(base.schema))
+    sides.theirs = sides.world.append(sides.theirs, [{"k": 9, "n": 2.0}])
+    assert sides.rows(sides.merged())[-1] == {"k": 9, "b": None, "n": 2}
+    sides.theirs = sides.world.append(sides.theirs, [{"k": 10, "n": 2.5}])
+    with pytest.raises(MisfitError, match=r"n = 2.5 where k = 10"):
+        sides.merged()
+
+
+def test_rows_keep_the_value_that_their_side_gave_an_added_column() -> None:
+    sides = Sides(add("n", "int", initial="1"), add("n", "int", initial="2"), "skip")
+    before = sides.world.append(sides.base, [{"k": 9}])
+    sides.theirs = sides.world.alter(before, schema=sides.theirs.schema)
+    sides.theirs = sides.update(sides.theirs, 1, b="theirs")
+    assert [row["n"] for row in sides.rows(sides.merged())] == [2, 1, 1, 2]
+
+
+def test_rows_changed_after_dropping_a_column_that_stays_are_a_conflict() -> None:
+    sides = Sides(drop("a"), rename("a", "z"), "accept")
+    sides.ours = sides.update(sides.ours, 1, b="ours")
+    with pytest.raises(MisfitError, match="ours dropped z and then wrote rows of the base again"):
         sides.merged()
 
 

@@ -1,18 +1,23 @@
 """Diff and merge of versions whose columns changed at random, against the oracle."""
 
+from typing import Any
+
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import merge_definitions
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.merges.rowwise.side_fitting import MisfitError
 from tests.property import oracle
-from tests.property.histories import VALUES, Shape, Writer, shapes
+from tests.property.histories import PARTITION_TYPES, VALUES, Shape, Writer, shapes
 from tests.property.merging import drawn_mode, result_of
-from tests.property.oracle import counts_of, signed_diff, value_of
+from tests.property.oracle import Row, Table, counts_of, signed_diff, value_of
 from tests.property.world import World
 
 WIDER = {
@@ -24,7 +29,7 @@ WIDER = {
 }
 
 
-def altered(data: st.DataObject, shape: Shape) -> Schema:
+def altered(data: st.DataObject, shape: Shape, *, with_initial: bool) -> Schema:
     schema = shape.schema
     for _ in range(data.draw(st.integers(0, 2))):
         free = [f.name for f in schema.fields if f.id not in (*shape.key, *shape.partition_by)]
@@ -34,7 +39,9 @@ def altered(data: st.DataObject, shape: Shape) -> Schema:
                 name = data.draw(st.sampled_from(["n0", "n1", "v0"]))
                 if schema.find(name) is None:
                     type_ = data.draw(st.sampled_from(["int", "bigint", "string"]))
-                    schema = schema.add([Field(id="", name=name, type=type_)])
+                    values = [None, "7", "8"] if with_initial and type_ != "string" else [None]
+                    initial = data.draw(st.sampled_from(values))
+                    schema = schema.add([Field(id="", name=name, type=type_, initial=initial)])
             case "drop" if free and len(schema.fields) > 1 + len(shape.partition_by):
                 schema = schema.drop([data.draw(st.sampled_from(free))])
             case "rename":
@@ -55,19 +62,79 @@ def altered(data: st.DataObject, shape: Shape) -> Schema:
 class Sides:
     """A base, and two sides that changed columns, then rows."""
 
-    def __init__(self, data: st.DataObject, *, keyed: bool) -> None:
+    def __init__(self, data: st.DataObject, *, keyed: bool, with_layout: bool = False) -> None:
+        """Make them; `with_layout` changes keys, partitions and added values, too."""
         self.shape = data.draw(shapes(keyed=keyed))
+        self._with_layout = with_layout
         self.world = World()
         self.base = Writer(self.world, self.shape, data.draw).base()
         self.ours, self.theirs = self._side(data), self._side(data)
 
     def _side(self, data: st.DataObject) -> Snapshot:
-        schema = altered(data, self.shape)
+        schema = altered(data, self.shape, with_initial=self._with_layout)
         side = self.base
         if schema != self.base.schema:
             side = self.world.alter(self.base, schema=schema)
         shape = Shape(schema, self.shape.key, self.shape.partition_by)
+        if self._with_layout and data.draw(st.booleans()):
+            keys = [(), self.shape.key[:1], self.shape.key]
+            side = self.world.alter(side, primary_key=data.draw(st.sampled_from(keys)))
+        if self._with_layout and data.draw(st.booleans()):
+            by = [
+                f.id for f in schema.fields[1:] if f.type in PARTITION_TYPES and f.initial is None
+            ]
+            partition_by = tuple(data.draw(st.sampled_from([[], by[:1]])))
+            rows = self.world.rows(side)
+            emptied = self.world.alter(side, segments=(), partition_by=partition_by)
+            side = self.world.append(emptied, rows)
+            shape = Shape(schema, self.shape.key, partition_by)
         return Writer(self.world, shape, data.draw).steps(side, 2)
+
+
+def touched(sides: Sides, version: Snapshot) -> Table:
+    """Return the base's rows as a side shows them while it leaves them alone."""
+    return sides.world.rows(msgspec.structs.replace(sides.base, schema=version.schema))
+
+
+def check_rows_of_one_side(sides: Sides, result: Snapshot) -> None:
+    """Check each row that at most one side touched: it is in a merge as that side left it.
+
+    A column that this side lacks has the value that the other side shows, or would show.
+    """
+    by = result.primary_key or sides.shape.key
+    found = [sides.world.rows(version) for version in (sides.ours, sides.theirs, result)]
+    before = [touched(sides, version) for version in (sides.ours, sides.theirs)]
+    tables = [{value_of(row, by): row for row in rows} for rows in (*found, *before)]
+    if any(len(table) < len(rows) for table, rows in zip(tables, (*found, *before), strict=True)):
+        return  # The key that the mode decided for doesn't tell rows apart.
+    merged = tables.pop(2)
+    for (now, other), (was, other_was) in (
+        (tables[:2], tables[2:]),
+        (tables[1::-1], tables[:1:-1]),
+    ):
+        for key in {*now, *was, *other}:
+            mine, others = now.get(key), other.get(key)
+            if not is_same(others, other_was.get(key)):
+                continue  # The other side touched it.
+            if mine is None:
+                assert key not in merged
+                continue
+            assert key in merged, f"{key} is lost"
+            if is_same(mine, was.get(key)):
+                continue  # Nobody touched it: the mode decides what an added column shows.
+            for field in result.schema.fields:
+                shown = mine if field.id in mine else others or {field.id: initial_of(field)}
+                assert is_same({"c": shown.get(field.id)}, {"c": merged[key][field.id]}), field
+
+
+def is_same(one: Row | None, other: Row | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return value_of(one, list(one)) == value_of(other, list(one))
+
+
+def initial_of(field: Field) -> Any:
+    return None if field.initial is None else int(field.initial)
 
 
 keyed_or_not = pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
@@ -87,6 +154,8 @@ def test_merge_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObjec
         with pytest.raises(SchemaConflictError):
             merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode, cells=cells))
         return
+    if merge_definitions(*versions).conflicts:
+        return  # What the mode decided is held to a law of its own below.
     columns = [field.id for field in merged.definition.schema.fields]
     tables = [sides.world.rows(version) for version in versions]
     expected = oracle.merge(tables, columns, sides.shape.key, mode, cells)
@@ -117,6 +186,27 @@ def test_diff_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObject
         signed[value] = row["diff_count"]
     tables = [sides.world.rows(version) for version in (before, after)]
     assert signed == signed_diff(*tables, columns)
+
+
+@keyed_or_not
+@given(data=st.data())
+def test_no_mode_loses_a_row_that_one_side_touched(keyed: bool, data: st.DataObject) -> None:
+    sides = Sides(data, keyed=True, with_layout=True)
+    if not keyed:
+        plain = (
+            sides.world.alter(v, primary_key=()) for v in (sides.base, sides.ours, sides.theirs)
+        )
+        sides.base, sides.ours, sides.theirs = plain
+    mode, cells = drawn_mode(data)
+    policy = RowPolicy(mode=mode, cells=cells)
+    try:
+        outcome = merge(
+            sides.world.repository, sides.base, sides.ours, sides.theirs, policy=policy
+        )
+    except (MisfitError, SchemaConflictError, InputError):
+        return
+    if not outcome.is_blocked:
+        check_rows_of_one_side(sides, result_of(sides.world, outcome))
 
 
 def test_every_type_that_widens_has_values() -> None:

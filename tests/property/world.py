@@ -199,6 +199,8 @@ class World:
                 column = pa.array([text] * block.rows, pa.string()).cast(type_)
             elif field.id in table.column_names:
                 column = table.column(field.id).cast(type_)
+            elif field.initial is not None:
+                column = pa.array([field.initial] * block.rows, pa.string()).cast(type_)
             else:
                 column = pa.nulls(block.rows, type_)
             columns[field.id] = column.to_pylist()

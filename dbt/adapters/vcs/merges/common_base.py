@@ -21,6 +21,7 @@ from dbt.adapters.vcs.merges.rowwise.row_merge import (
 )
 from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.rows.compare.row_bases import best_bases
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
 
@@ -79,7 +80,7 @@ class Crossing:
         base = self.base(newest, other, depth)
         try:
             outcome = self.merge(base, ours, theirs, RowPolicy(mode="skip"))
-        except (SchemaConflictError, TooLargeError, UnsupportedError):
+        except (MisfitError, SchemaConflictError, TooLargeError, UnsupportedError):
             return ours
         if outcome.how in ("up_to_date", "fast_forward"):
             return ours if outcome.how == "up_to_date" else theirs

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.diffs.difference import Difference
@@ -18,11 +20,11 @@ from dbt.adapters.vcs.merges.common_base import Crossing
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, Narrowing
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.merges.rowwise.decide import Choice, RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, SchemaConflictError
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, RowPolicy
+from dbt.adapters.vcs.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base, own_parents
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -55,6 +57,8 @@ class TableMerge:
         based_on: The version to use as base whatever their history says.
         decisions: Choices for single rows.
         only: The rows whose changes are wanted; None for all.
+        prefer: The side that is right where both changed the definition differently; None to ask
+            the mode.
         dry_run: Write nothing, and return ours as the merged version.
         operation: The operation to record for the new version.
         origin: Its lineage.
@@ -68,6 +72,7 @@ class TableMerge:
     based_on: SnapshotId | None = None
     decisions: tuple[Decided, ...] = ()
     only: Pick | None = None
+    prefer: Side | None = None
     dry_run: bool = False
     operation: str = "merge"
     origin: Origin = field(default_factory=Origin)
@@ -128,7 +133,7 @@ def merge_tables(
     if sessions is not None:
         narrow = Narrowing(repository.blobs, sessions, candidates or CANDIDATES)
         at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
-        engine = RowEngine(narrow=narrow, at_scale=at_scale)
+        engine = RowEngine(narrow=narrow, at_scale=at_scale, sessions=sessions)
     crossing = Crossing(repository=repository, limits=limits, engine=engine)
     try:
         base = None if work.based_on else crossing.base(work.ours, work.theirs)
@@ -140,11 +145,15 @@ def merge_tables(
             cells=work.mode.is_by_cell,
             decisions=work.decisions,
             only=work.only,
+            prefer=work.prefer,
         )
         outcome = crossing.merge(base, read(work.ours), read(work.theirs), policy)
         if outcome.is_blocked:
+            outcome.forget()
             return _clash(work.name, outcome)
         return _merged(repository, work, outcome, sessions)
+    except MisfitError as error:
+        return Clash(name=work.name, kind="schema", message=error.what)
     except SchemaConflictError as error:
         return Clash(
             name=work.name,
@@ -194,7 +203,8 @@ def _merged(
     )
     write = new_write_id()
     if outcome.how == "up_to_date":
-        version = outcome.ours
+        # Ours as it is stored: the outcome's may have other files for the same rows.
+        version = repository.objects.snapshot(work.ours)
     elif outcome.how == "fast_forward":
         version = outcome.theirs
     elif work.dry_run and counts is not None and not checks_of(outcome.definition.properties):
@@ -219,7 +229,8 @@ def _merged(
         )
     if counts is None:
         assert sessions is not None
-        counts = _counted(repository, outcome.ours, version, sessions)
+        before = msgspec.structs.replace(outcome.ours, schema=version.schema)
+        counts = _counted(repository, before, version, sessions)
     if work.dry_run:
         outcome.forget(write)
     return TableMerged(

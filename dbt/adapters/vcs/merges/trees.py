@@ -10,13 +10,14 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.consumed_sides import whole_side
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.decide import Choice
 from dbt.adapters.vcs.merges.side_ahead import side_ahead
 from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt
 from dbt.adapters.vcs.merges.table_merges import TableMerges
@@ -29,6 +30,8 @@ _WHOLE: Final[Mapping[Mode, Choice]] = {
     Mode.ACCEPT: Choice.THEIRS,
     Mode.CELL_ACCEPT: Choice.THEIRS,
 }
+_PREFERRED: Final[Mapping[Choice, Side]] = {Choice.OURS: "ours", Choice.THEIRS: "theirs"}
+"""The side whose definition is right, as somebody chose for a table whose columns conflict."""
 _REBUILT: Final = (
     "both computed it anew, and it has no primary key to tell its rows apart (give the model one: "
     "config primary_key)"
@@ -96,8 +99,9 @@ def combine(
     """Merge the tree of one commit into that of another, both seen from a common ancestor.
 
     Each relation follows the rule of `core.plan.tree_merge`. A table that both sides changed is
-    merged row by row; anything else that both changed is decided as a whole by the policy. All
-    conflicts are found before anything is written that a reader could see.
+    merged row by row, and its definition attribute by attribute; anything else that both changed
+    is decided as a whole by the policy. All conflicts are found before anything is written that a
+    reader could see.
     """
     read = repository.objects
     old, our, their = (read.tree(read.commit(id).tree) for id in (base, ours, theirs))
@@ -163,7 +167,6 @@ class _Work:
     def _conflict(self, name: RelationName, triple: Sides[Entry]) -> None:
         ours, theirs = self._snapshot(triple.ours), self._snapshot(triple.theirs)
         mode = self.policy.mode_of(name, theirs)
-        decided = self.decisions.get(name, Decisions())
         if ours is None or theirs is None:
             self._whole(name, triple, mode)
             return
@@ -182,23 +185,39 @@ class _Work:
             # A row-wise merge would keep all rows of both rebuilds, as rows that each side added.
             self._whole(name, triple, mode, _REBUILT)
             return
+        self._rows(name, triple, base, tips, mode)
+
+    def _rows(
+        self,
+        name: RelationName,
+        triple: Sides[Entry],
+        base: SnapshotId | None,
+        tips: tuple[SnapshotId, SnapshotId],
+        mode: Mode,
+    ) -> None:
+        """Merge a table that both sides changed row by row."""
+        assert not isinstance(triple.theirs, AbsentType)
+        decided = self.decisions.get(name, Decisions())
         found = self.tables.merge(
             TableMerge(
                 name=name,
                 base=base,
-                ours=triple.ours.snapshot,
-                theirs=triple.theirs.snapshot,
+                ours=tips[0],
+                theirs=tips[1],
                 mode=mode,
                 decisions=decided.rows,
+                prefer=_PREFERRED.get(decided.whole) if decided.whole else None,
             )
         )
         if isinstance(found, Clash):
             if self._takes_side_ahead(name, triple.theirs, tips, mode):
                 return
-            if found.kind == "rows":
-                self.clashes.append(found)
-            else:
+            if found.kind == "schema" and decided.whole in (Choice.BASE, Choice.DELETE):
                 self._whole(name, triple, mode, found.message)
+            else:
+                # A mode decided about attributes of the definition, if it could: taking a side as
+                # a whole would lose rows that only the other side has.
+                self.clashes.append(found)
             return
         self.relations[name] = TableEntry(snapshot=found.snapshot)
         self.merged.append(

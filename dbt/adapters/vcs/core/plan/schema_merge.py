@@ -9,18 +9,25 @@ value in base, ours, theirs, Absent if there is none:
 | t = b (only ours changed, or none)            | o                                     |
 | o = b (only theirs changed)                   | t                                     |
 | types, one of which holds the other's values  | the wider type                        |
-| comment, default, order, property, clustering | the side that the mode prefers, if any|
+| else, and a side is preferred                 | that side's                           |
 | else                                          | conflict                              |
 
-A type must hold every value of base, ours and theirs unchanged. A column that one side dropped is
-dropped, unless the other side changed its name, type, default or nullability.
+A type must hold every value of the base unchanged, and those of both sides unless a side is
+preferred. A column that one side dropped is dropped, unless the other side changed its name, type,
+default or nullability, or made it part of the key or the partitioning.
+
+Preferring a side decides about the definition only. Its name for a column wins, so two columns
+that would share a name keep the names that side has. A conflict is left where no choice fits: the
+base's values don't fit the preferred type, or a name, key or partitioning needs what is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
 
 from dbt.adapters.vcs.core.model import Absent, Field, Schema, Snapshot
 from dbt.adapters.vcs.core.model.schema import widens
@@ -42,9 +49,6 @@ ConflictKind: TypeAlias = Literal[
 ]
 
 T = TypeVar("T", bound=Hashable)
-
-_MILD: Final = frozenset({"comment", "default", "order", "property", "cluster_by"})
-"""What the mode of a merge may decide: no row depends on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,23 +116,29 @@ def merge_definitions(
         base: The version that both come from, None if there is none.
         ours: The version that is changed.
         theirs: The version whose changes are wanted.
-        prefer: The side whose comment, default, order, property or clustering is kept if both
-            changed it; None makes each of these a conflict.
+        prefer: The side that is right about what both changed differently; None makes each of
+            these a conflict.
     """
-    return _Merger(prefer).merge(base, ours, theirs)
+    return _Merger(base, ours, theirs, prefer).merge()
 
 
 class _Merger:
     """One merge, which collects its conflicts."""
 
-    def __init__(self, prefer: Side | None) -> None:
+    def __init__(
+        self, base: Snapshot | None, ours: Snapshot, theirs: Snapshot, prefer: Side | None
+    ) -> None:
+        self._base = base
+        self._ours = ours
+        self._theirs = theirs
         self._prefer = prefer
         self._conflicts: list[SchemaConflict] = []
 
-    def merge(self, base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> SchemaMerge:
+    def merge(self) -> SchemaMerge:
+        base, ours, theirs = self._base, self._ours, self._theirs
         old = base.schema if base else Schema(fields=())
         schema = self._schema(old, ours.schema, theirs.schema)
-        partition_by = self._ids("partition_by", base, ours, theirs, schema)
+        partition_by = self._ids("partition_by", schema)
         if partition_by and all(field.id in partition_by for field in schema.fields):
             # Files hold only the other columns, and a file without columns has no rows.
             names = (", ".join(side.names) or None for side in (old, ours.schema, theirs.schema))
@@ -136,9 +146,9 @@ class _Merger:
             self._conflicts.append(SchemaConflict("drop", subject, *names))
         definition = Definition(
             schema=schema,
-            primary_key=self._ids("primary_key", base, ours, theirs, schema),
+            primary_key=self._ids("primary_key", schema),
             partition_by=partition_by,
-            cluster_by=self._ids("cluster_by", base, ours, theirs, schema),
+            cluster_by=self._ids("cluster_by", schema),
             comment=self.value(
                 "comment", "", base.comment if base else None, ours.comment, theirs.comment
             ),
@@ -160,20 +170,26 @@ class _Merger:
             return ours
         if ours == base:
             return theirs
-        if kind in _MILD and self._prefer is not None:
-            return ours if self._prefer == "ours" else theirs
+        if self._prefer is not None:
+            return self._preferred(ours, theirs)
         self._conflicts.append(SchemaConflict(kind, subject, show(base), show(ours), show(theirs)))
         return ours
+
+    def _preferred(self, ours: T, theirs: T) -> T:
+        return theirs if self._prefer == "theirs" else ours
 
     def _schema(self, base: Schema, ours: Schema, theirs: Schema) -> Schema:
         ids = dict.fromkeys(field.id for side in (ours, theirs, base) for field in side.fields)
         merged = {
             id: field for id in ids if (field := self._column(id, base, ours, theirs)) is not None
         }
+        if not merged and self._prefer is not None:
+            merged = {field.id: field for field in self._preferred(ours, theirs).fields}
         if not merged:
             names = (", ".join(side.names) or None for side in (base, ours, theirs))
             self._conflicts.append(SchemaConflict("drop", "all columns", *names))
             return ours
+        merged = self._with_names_apart(merged, self._preferred(ours, theirs))
         self._check_names(merged.values(), base, ours, theirs)
         fields = tuple(merged[id] for id in self._order(merged, base, ours, theirs))
         dropped = {*base.retired, *ours.retired, *theirs.retired, *(ids.keys() - merged.keys())}
@@ -184,10 +200,11 @@ class _Merger:
         if our is None or their is None:
             return self._of_one_side(id, old, our, their, ours, theirs)
         if old is None and (our.name.lower(), our.initial) != (their.name.lower(), their.initial):
-            self._conflicts.append(
-                SchemaConflict("add", our.name, None, _shown(our), _shown(their))
-            )
-            return our
+            if self._prefer is None:
+                self._conflicts.append(
+                    SchemaConflict("add", our.name, None, _shown(our), _shown(their))
+                )
+            return self._preferred(our, their)
         name = our.name
         return Field(
             id=id,
@@ -218,18 +235,29 @@ class _Merger:
             return None
         other = theirs if our else ours
         if old is None:
+            if id in other.retired and self._prefer is not None:
+                return self._preferred(our, their)
             if id in other.retired:
                 # The other side's files may still hold the column it dropped.
                 self._conflicts.append(
                     SchemaConflict("add", left.name, None, _shown(our), _shown(their))
                 )
             return left
-        if _essence(left) != _essence(old):
+        is_changed = _essence(left) != _essence(old) or self._has_new_use(id, is_ours=bool(our))
+        if is_changed and self._prefer is not None:
+            return self._preferred(our, their)
+        if is_changed:
             self._conflicts.append(
                 SchemaConflict("drop", left.name, _shown(old), _shown(our), _shown(their))
             )
             return left
         return None
+
+    def _has_new_use(self, id: str, *, is_ours: bool) -> bool:
+        """Return whether a side made a column part of the key or the partitioning."""
+        side = self._ours if is_ours else self._theirs
+        before = (*self._base.primary_key, *self._base.partition_by) if self._base else ()
+        return id in (*side.primary_key, *side.partition_by) and id not in before
 
     def _type(self, old: Field | None, our: Field, their: Field) -> str:
         before = old.type if old else None
@@ -238,12 +266,32 @@ class _Merger:
             chosen = our.type
         elif our.type == before or widens(our.type, their.type):
             chosen = their.type
-        else:
+        elif widens(their.type, our.type):
             chosen = our.type
-        held = [type_ for type_ in (before, our.type, their.type) if type_ is not None]
+        else:
+            chosen = self._preferred(our.type, their.type)
+        sides = (our.type, their.type) if self._prefer is None else ()
+        held = [type_ for type_ in (before, *sides) if type_ is not None]
         if not all(widens(type_, chosen) for type_ in held):
             self._conflicts.append(SchemaConflict("type", our.name, before, our.type, their.type))
         return chosen
+
+    def _with_names_apart(self, merged: dict[str, Field], preferred: Schema) -> dict[str, Field]:
+        """Give columns that would share a name the names of the preferred side, if there is one.
+
+        That side has them apart. It doesn't help a column that only the other side has.
+        """
+        for _ in merged if self._prefer is not None else ():
+            owners: dict[str, list[str]] = {}
+            for id, field in merged.items():
+                owners.setdefault(field.name.lower(), []).append(id)
+            clashing = [id for ids in owners.values() if len(ids) > 1 for id in ids]
+            names = {id: known.name for id in clashing if (known := preferred.by_id(id))}
+            merged = {
+                id: msgspec.structs.replace(field, name=names.get(id, field.name))
+                for id, field in merged.items()
+            }
+        return merged
 
     def _check_names(
         self, fields: Iterable[Field], base: Schema, ours: Schema, theirs: Schema
@@ -290,22 +338,21 @@ class _Merger:
         return _inserted(order, [field.id for field in other.fields if field.id in merged])
 
     def _ids(
-        self,
-        kind: Literal["primary_key", "partition_by", "cluster_by"],
-        base: Snapshot | None,
-        ours: Snapshot,
-        theirs: Snapshot,
-        schema: Schema,
+        self, kind: Literal["primary_key", "partition_by", "cluster_by"], schema: Schema
     ) -> tuple[str, ...]:
-        before: tuple[str, ...] = getattr(base, kind) if base else ()
-        our: tuple[str, ...] = getattr(ours, kind)
-        their: tuple[str, ...] = getattr(theirs, kind)
+        before: tuple[str, ...] = getattr(self._base, kind) if self._base else ()
+        our: tuple[str, ...] = getattr(self._ours, kind)
+        their: tuple[str, ...] = getattr(self._theirs, kind)
 
         def show(ids: tuple[str, ...]) -> str | None:
             return ", ".join(ids) or None
 
         chosen = self.value(kind, "", before, our, their, show)
         lost = [id for id in chosen if schema.by_id(id) is None]
+        if lost and self._prefer is not None:
+            # The side that dropped a column has no key of it.
+            chosen = self._preferred(our, their)
+            lost = [id for id in chosen if schema.by_id(id) is None]
         if lost and kind == "cluster_by":
             return tuple(id for id in chosen if id not in lost)
         if lost:

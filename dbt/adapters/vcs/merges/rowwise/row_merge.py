@@ -23,6 +23,7 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.ids import WriteId, new_write_id
 from dbt.adapters.vcs.core.model import Block, Field, Snapshot
 from dbt.adapters.vcs.core.plan.pieces import Piece, meeting, shared_targets, touched_pieces
 from dbt.adapters.vcs.core.plan.schema_merge import (
@@ -33,6 +34,7 @@ from dbt.adapters.vcs.core.plan.schema_merge import (
 )
 from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.repair import Question, Repair, repair
@@ -43,6 +45,7 @@ from dbt.adapters.vcs.merges.rowwise.row_outcome import (
     MergeOutcome,
 )
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy, key_table
+from dbt.adapters.vcs.merges.rowwise.side_fitting import Fitting
 from dbt.adapters.vcs.merges.rowwise.touched import without_overlaps
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
@@ -110,10 +113,13 @@ class RowEngine:
     Attributes:
         narrow: Finds the rows to look at.
         at_scale: Decides on the rows if these are too many, too; None to refuse such a merge.
+        sessions: Provides its session, for files that must be rewritten first; None to refuse
+            more of them than fit in this process.
     """
 
     narrow: Narrow
     at_scale: RepairAtScale | None = None
+    sessions: Rewriters | None = None
 
 
 class SchemaConflictError(ConflictError):
@@ -153,11 +159,13 @@ def merge(
         theirs: The version whose changes are wanted.
         policy: What to do about conflicts (`fail` reports them, `skip` keeps ours, `accept` takes
             theirs), and which rows are wanted. If only some are, the definition of ours is kept.
+            A conflict of definitions is decided attribute by attribute, never which rows exist.
         limits: The most to read to find the rows that both changed.
         engine: Helps beyond these limits, or if Arrow can't read the columns.
 
     Raises:
         SchemaConflictError: The definitions don't merge.
+        MisfitError: The mode decided about the definition, and some rows don't fit it.
         UnsupportedError: Both changed rows, and Arrow can't read a column: VARIANT, intervals.
         TooLargeError: There are too many rows to compare, and nothing narrows them down.
         ConflictError: A decision gives values of a row that was not changed on both sides.
@@ -176,7 +184,7 @@ def merge(
         definition=definition,
         triple=compare(base, ours, theirs, repository.objects.segment),
     )
-    return merging.outcome_at_once() or merging.outcome_of_rows(engine)
+    return merging.outcome_at_once() or merging.fitted(engine).outcome_of_rows(engine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +199,7 @@ class _Merging:
     limits: Limits
     definition: Definition
     triple: Triple
+    fits: tuple[WriteId, ...] = ()
 
     @property
     def key(self) -> tuple[Field, ...]:
@@ -209,6 +218,28 @@ class _Merging:
         if self.base is not None and self.takes_all and _is_same(self.base, self.ours):
             return self._outcome("fast_forward", graft(triple))
         return None
+
+    def fitted(self, engine: RowEngine | None) -> _Merging:
+        """Return the merge of sides whose files the merged definition reads as theirs did."""
+        ours, theirs = new_write_id(), new_write_id()
+        fitting = Fitting(
+            repository=self.repository,
+            base=self.base,
+            side=self.ours,
+            other=self.theirs,
+            name="ours",
+            definition=self.definition,
+            limits=self.limits,
+            sessions=engine.sessions if engine else None,
+        )
+        other = replace(fitting, side=self.theirs, other=self.ours, name="theirs")
+        # Rows that are picked are only read, and written as ours has them.
+        our = fitting.fitted(ours) if self.takes_all else self.ours
+        their = other.fitted(theirs, reads_only=not self.takes_all)
+        if (our, their) == (self.ours, self.theirs):
+            return self
+        triple = compare(self.base, our, their, self.repository.objects.segment)
+        return replace(self, ours=our, theirs=their, triple=triple, fits=(ours, theirs))
 
     def outcome_of_rows(self, engine: RowEngine | None) -> MergeOutcome:
         """Return the outcome if rows may have to be examined."""
@@ -292,6 +323,7 @@ class _Merging:
             limits=self.limits,
             large=large if large and large.is_needed else None,
             picked=self.takes_all or bool(found and found.has_changes),
+            fits=self.fits,
         )
 
 
@@ -316,7 +348,8 @@ def _definition(
 ) -> Definition:
     if policy.only is not None:
         return Definition.of(ours)
-    merged = merge_definitions(base, ours, theirs, prefer=_PREFERRED.get(policy.mode))
+    prefer = policy.prefer or _PREFERRED.get(policy.mode)
+    merged = merge_definitions(base, ours, theirs, prefer=prefer)
     if merged.conflicts:
         raise SchemaConflictError(merged.conflicts)
     return merged.definition
@@ -368,7 +401,7 @@ def _check_layout(definition: Definition, triple: Triple, state: State) -> None:
     """Refuse files that don't fit the merged table's definition.
 
     Raises:
-        SchemaConflictError: One side changed the partitioning, and the other added files.
+        SchemaConflictError: The base has files of another partitioning.
         InputError: One side declared a column NOT NULL, and the other added NULLs.
     """
     added = [block for path, block in state.blocks.items() if path not in triple.base.blocks]

@@ -88,6 +88,7 @@ class MergeOutcome:
         repair: Rows to delete and add, None if there are none.
         large: The same if an engine has them.
         picked: False if rows were to be picked, and theirs changed none of them.
+        fits: The writes of ours' and theirs' files that were written for this merge.
     """
 
     repository: Repository
@@ -104,6 +105,7 @@ class MergeOutcome:
     limits: Limits
     large: LargeRepair | None = None
     picked: bool = True
+    fits: tuple[WriteId, ...] = ()
 
     @cached_property
     def counts(self) -> Counts:
@@ -204,12 +206,15 @@ class MergeOutcome:
         base = self.base.consumption if self.base else None
         return merged_consumption((base, self.ours.consumption, self.theirs.consumption))
 
-    def forget(self, write: WriteId) -> None:
-        """Delete the files of a version that was put, and is not wanted any more."""
-        folder = f"data/{self.ours.table}/w={write}"
-        for written in (folder, tombstone_folder(folder)):
-            for blob in list(self.repository.blobs.walk(written)):
-                self.repository.blobs.delete(blob.path)
+    def forget(self, *writes: WriteId) -> None:
+        """Delete the files of versions that were put and aren't wanted any more, and `fits`."""
+        folders = [f"data/{self.ours.table}/w={write}" for write in writes]
+        for table, write in zip((self.ours.table, self.theirs.table), self.fits, strict=False):
+            folders.append(f"data/{table}/w={write}")
+        for folder in folders:
+            for written in (folder, tombstone_folder(folder)):
+                for blob in list(self.repository.blobs.walk(written)):
+                    self.repository.blobs.delete(blob.path)
 
     def _written(self, write: WriteId) -> tuple[tuple[Block, ...], tuple[Tombstone, ...]]:
         blobs, definition = self.repository.blobs, self.definition

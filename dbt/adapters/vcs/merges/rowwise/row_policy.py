@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, RowMode
+from dbt.adapters.vcs.core.plan.schema_merge import Side
+from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, Choice, RowMode
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.matching import hits
 from dbt.adapters.vcs.rows.equality import Codes, equal_rows, group_ids
@@ -86,12 +86,15 @@ class RowPolicy:
         decisions: Decisions about single conflicts. The last one for a key counts; those for rows
             not in conflict are ignored.
         only: The rows whose changes are wanted; None for all.
+        prefer: The side that is right where both changed the definition differently; None for the
+            one that the mode keeps, if any.
     """
 
     mode: RowMode = "fail"
     cells: bool = False
     decisions: Sequence[Decided] = ()
     only: Pick | None = None
+    prefer: Side | None = None
 
     def check(self, key: Sequence[Field]) -> None:
         """Refuse decisions that can't be made for a table with this key.

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.merges.conflicts.decisions import Decisions, RowChoice, de
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, find_open_merge
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.merge_plan import Work
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.decide import Choice
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge_work
 from dbt.adapters.vcs.verbs.reading.waiting_merges import (
@@ -69,7 +69,7 @@ def resolve(
     if relation is None and chosen.key:
         raise InputError("A key needs its relation; give both.")
     names = (
-        [*merge.whole, *conflicts.tables_of(repository, merge)]
+        list(dict.fromkeys([*merge.whole, *conflicts.tables_of(repository, merge)]))
         if relation is None
         else [relation_of(relation)]
     )

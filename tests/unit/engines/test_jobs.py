@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -56,7 +57,8 @@ class Gone(Spark):
     ],
 )
 def test_tasks_are_seen(spark: Any, has: bool) -> None:
-    jobs = Jobs(spark, "label")
+    session: Any = SimpleNamespace(sparkContext=spark)
+    jobs = Jobs(session, "label")
     assert jobs._has_tasks("m") == has
     spark._jsc = None
     assert not jobs._has_tasks("m")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from dbt.adapters.vcs.core.model import Function, FunctionEntry, RelationName
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
+from dbt.adapters.vcs.reuse.contents import NameContents
 
 
 def digest(settings=None, changed=None, server=""):
@@ -57,3 +63,18 @@ def test_defaults_of_an_installation_count(tmp_path, monkeypatch, line):
     assert digest() != before
     assert digest() == digest({"spark.sql.caseSensitive": "true"})
     assert digest(server="sc://a") == digest({}, server="sc://a")
+
+
+@pytest.mark.parametrize(("language", "counts"), [("python", True), ("sql", False)])
+def test_the_zone_of_the_machine_counts_for_python(monkeypatch, language, counts):
+    """Only Python reads times without a zone in it; Spark's are those of the session."""
+    branch: Any = SimpleNamespace(
+        entry=lambda _: FunctionEntry(function="f"),
+        function=lambda _: Function(text="1", language=language),
+    )
+
+    def digest_in(*zone):
+        monkeypatch.setattr(time, "tzname", zone)
+        return NameContents(branch, {}, {}, lambda: "UTC").of(RelationName("s", "f"))
+
+    assert (digest_in("CET", "CEST") != digest_in("UTC", "UTC")) is counts

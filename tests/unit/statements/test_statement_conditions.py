@@ -40,7 +40,14 @@ def number(column: str, operator: Any, *values: str) -> Comparison:
             "a is null and b is not null",
             [Comparison("a", "is null"), Comparison("b", "is not null")],
         ),
-        ("a = 'x\\'y'", [Comparison("a", "=", (Constant("string", "x'y"),))]),
+        (
+            "a = 'x' and b = 1",
+            [Comparison("a", "=", (Constant("string", "x"),)), number("b", "=", "1")],
+        ),
+        (r"a = r'x\ny'", [Comparison("a", "=", (Constant("string", r"x\ny"),))]),
+        # Settings of the session say what these mean.
+        (r"""a = 'x\ny' and b = 'x''y' and c = "x" and d = 1""", [number("d", "=", "1")]),
+        (r'''a in ('x', 'x\'y') and b between 'a' and "b"''', []),
         ("date '2026-01-01' <= a", [Comparison("a", ">=", (Constant("date", "2026-01-01"),))]),
         (
             "a = timestamp'2026-01-01 00:00:00' and b = TRUE",

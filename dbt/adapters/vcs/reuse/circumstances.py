@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import hashlib
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Final
 from dbt.adapters.vcs.engines.factory import answering_settings
 from dbt.adapters.vcs.engines.installed_spark import installed_defaults
 
-SEMANTICS: Final = 1
+SEMANTICS: Final = 2
 """Raised when a version of dbt-vcs computes something in another way than the one before."""
 
 _SQL: Final = "spark.sql."
@@ -101,6 +102,11 @@ class Circumstances:
                 ("spark", self.engine_version),
             ]
         )
+
+
+def machine_zone() -> str:
+    """Return the time zone in which Python code of this machine reads times without one."""
+    return repr((time.tzname, time.timezone))
 
 
 def user_name() -> str:

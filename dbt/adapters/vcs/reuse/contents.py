@@ -26,6 +26,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.origins.row_digests import digest_of_values, rows_digest, schema_text
 from dbt.adapters.vcs.engines.port import PRIVATE
+from dbt.adapters.vcs.reuse.circumstances import machine_zone
 from dbt.adapters.vcs.reuse.outside_files import UnknownFilesError, files_digest
 from dbt.adapters.vcs.scope.mounts import External, Externals, relation_of
 from dbt.adapters.vcs.statements.syntax.names import At, Reference
@@ -176,7 +177,8 @@ class NameContents:
             pins = self._pins(body.reads)
         below = self._below((*function.reads, *function.calls))
         plain = msgspec.structs.replace(function, comment=None)
-        return digest_of_values("function", encode_record(plain), below, pins)
+        zone = () if function.language == "sql" else (machine_zone(),)
+        return digest_of_values("function", encode_record(plain), below, pins, *zone)
 
     def _below(self, names: Iterable[str]) -> list[tuple[str, str]]:
         return [(name, self.of(relation_of(name))) for name in names]

@@ -172,14 +172,6 @@ def _calls(closure: Any, target: Any) -> bool:
     return False
 
 
-@contextmanager
-def active(spark: SparkSession) -> Iterator[None]:
-    """Make a session PySpark's active one within a block."""
-    with _others_kept(spark.sparkContext) as sessions:
-        sessions.setActiveSession(spark._jsparkSession)
-        yield
-
-
 def java_class(context: SparkContext, name: str) -> Any:
     """Return a class of Spark's process by its full name.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.dataframes.programs import program
-from dbt.adapters.vcs.engines.spark.context import active, java_class
+from dbt.adapters.vcs.engines.spark.context import java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,15 +27,14 @@ def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
 
     found = program(name, function)
     state = spark._jsparkSession.sessionState()
-    with active(spark):
-        made = UserDefinedFunction(
-            found.call,
-            found.returns,
-            name=name.identifier,
-            evalType=found.kind,
-            deterministic=found.deterministic,
-        )
-        spark.udf.register(_NAME, made)
+    made = UserDefinedFunction(
+        found.call,
+        found.returns,
+        name=name.identifier,
+        evalType=found.kind,
+        deterministic=found.deterministic,
+    )
+    spark.udf.register(_NAME, made)
     try:
         registry = state.functionRegistry()
         return registry.lookupFunctionBuilder(_temporary(spark, registry)).get()

@@ -43,7 +43,7 @@ class SparkView(FrameSession):
         self._java: Any = spark._jsparkSession
         self._catalog = catalog
         self._blobs = blobs
-        self._jobs = Jobs(spark.sparkContext, label)
+        self._jobs = Jobs(spark, label)
         self._functions = SparkFunctions(spark, catalog)
         self._carried = CarriedRows(spark, outlived=catalog.is_adopted)
         super().__init__(spark, self._jobs, TemporaryNames(spark))

@@ -17,6 +17,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.engines.model_frames import Frames
+from dbt.adapters.vcs.reuse.circumstances import machine_zone
 from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.scope.answer import Outcome
@@ -84,7 +85,7 @@ def run_python_model(
     return reusing.made(
         scope,
         target,
-        ("python", code, *platform.python_version_tuple()[:2]),
+        ("python", code, *platform.python_version_tuple()[:2], machine_zone()),
         compute,
         reads=filter(is_known, needed),
         depends_on_target=False,

@@ -73,13 +73,14 @@ _WORDS: Final = frozenset({"and", "or", "not", "null", "true", "false", "case", 
 def comparisons_of(
     text: str, where: Slice | None, name: Name, alias: str | None
 ) -> tuple[Comparison, ...]:
-    """Return comparisons that hold for each row that meets the condition."""
+    """Return comparisons that hold for each row that meets the condition, in any session."""
     if where is None:
         return ()
     qualifiers = qualifiers_of(name, alias)
     found: list[Comparison] = []
     for term in _terms(tokenize(text[where.start : where.end])[:-1]):
-        found += comparisons_in(term, qualifiers)
+        if not any(map(_depends_on_settings, term)):
+            found += comparisons_in(term, qualifiers)
     return tuple(found)
 
 
@@ -257,6 +258,18 @@ def column_of(
     if column.kind is Kind.WORD and (column.word in _WORDS or column.word[0].isdigit()):
         return None
     return column.text
+
+
+def _depends_on_settings(token: Token) -> bool:
+    r"""Return whether a setting of the session changes what Spark takes a string literal for.
+
+    `ansi.doubleQuotedIdentifiers` makes names of those in double quotes,
+    `parser.escapedStringLiterals` makes `\n` two characters, and
+    `legacy.consecutiveStringLiterals.enabled` drops the doubled quotes inside.
+    """
+    if token.kind is not Kind.STRING or token.text[0] in "rR$":
+        return False
+    return token.text[0] == '"' or "\\" in token.text or "'" in token.text[1:-1]
 
 
 def _constant(tokens: Sequence[Token]) -> Constant | None:

@@ -38,9 +38,10 @@ from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.merges.read_set_check import EARLIER, ReadSetCheck
+from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.carrying import Carried
 from dbt.adapters.vcs.project.healing.run_healer import RunHealer
-from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog, Sent
+from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog
 from dbt.adapters.vcs.runs.run_branch import find_run
 from dbt.adapters.vcs.workspace.run_line import RunLine
 from dbt.adapters.vcs.worktree.overlay import Overlay

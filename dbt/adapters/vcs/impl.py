@@ -31,6 +31,7 @@ from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.building.python_models import relations_of, run_python_model
+from dbt.adapters.vcs.project.building.reuse_modes import is_declared_repeatable
 from dbt.adapters.vcs.project.building.seeding import allow_long_values, load_seed
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.project.events import RunListener
@@ -255,6 +256,7 @@ class VcsAdapter(SparkAdapter):
                 lambda inner, overlay, origin: load_seed(
                     inner, overlay, origin, name, table, time_zone=zone, reuse=reuse
                 ),
+                repeatable=True,
             )
         return f"-- {len(table.rows)} rows loaded through Arrow"
 
@@ -298,6 +300,7 @@ class VcsAdapter(SparkAdapter):
                 lambda inner, overlay, origin: run_python_model(
                     inner, overlay, origin, compiled_code, model=model, reads=reads, reuse=reuse
                 ),
+                repeatable=is_declared_repeatable(parsed_model),
             )
         return self.connections.response_of(outcome)
 

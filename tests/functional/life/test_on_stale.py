@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,10 @@ FILES = {
     + "select o.n * 10 + c.n as n from {{ ref('orders') }} o, {{ ref('customers') }} c",
     "models/ledger.sql": "{{ config(materialized='incremental', unique_key='id') }} "
     "select 1 as id, n from {{ ref('orders') }}",
+    "models/doubled.py": "def model(dbt, session):\n"
+    "    dbt.config(materialized='table', reuse=True)\n"
+    "    return dbt.ref('orders').selectExpr('n * 2 as n')\n",
+    "seeds/rates.csv": "id,rate\n1,10\n",
     "tests/no_debts.sql": "select * from {{ ref('revenue') }} where n < {{ var('least', 0) }}",
 }
 
@@ -35,10 +40,12 @@ def skewed(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     return shop
 
 
-def built(shop: Shop, on_stale: str, *, revenue: bool = True, **vars: Any) -> dbtRunnerResult:
+def built(
+    shop: Shop, on_stale: str | None, *, revenue: bool = True, select: str = "", **vars: Any
+) -> dbtRunnerResult:
     """Change customers on a branch of its own, while somebody else changes orders there."""
     branch, done = f"b_{on_stale}{len(vars)}", []
-    shop.write({"vcs.yml": f"on_stale: {on_stale}"})
+    shop.write({"vcs.yml": f"on_stale: {on_stale}" if on_stale else ""})
     shop.write_profile(branch=branch, base="main")
 
     def meanwhile(event: Any) -> None:
@@ -48,13 +55,14 @@ def built(shop: Shop, on_stale: str, *, revenue: bool = True, **vars: Any) -> db
         done.append(event)
         with shop.connect(branch) as other:
             other.sql("create or replace table orders as select 2 n")
+            other.sql("update rates set rate = 99")
             if revenue:
                 other.sql(
                     "create or replace table revenue as "
                     "select o.n * 10 + c.n n from orders o, customers c"
                 )
 
-    args = ("build", "--select", "customers", "revenue", "ledger")
+    args = ("build", "--select", *(select or "customers revenue ledger").split())
     return shop.dbt(*args, callbacks=[meanwhile], customers=2, **vars)
 
 
@@ -116,3 +124,46 @@ def test_heal_publishes_nothing_where_a_test_fails_on_what_it_computed(skewed: S
     assert not result.success
     assert "no_debts fails on what 'b_heal1' would show" in str(result.exception)
     assert revenue(shop) == 21
+
+
+def test_seeds_and_python_models_that_may_be_repeated_are_made_again(skewed: Shop) -> None:
+    """Without a setting: to heal is the default."""
+    skewed.write({"seeds/rates.csv": "id,rate\n1,11\n"})
+    assert built(skewed, None, select="customers doubled rates").success
+    branch = skewed.profile["branch"]
+    assert skewed.value("select n from doubled", branch) == 4
+    assert skewed.value("select rate from rates", branch) == 11
+    assert set(metadata(skewed)["healed"].split(", ")) == {"analytics.doubled", "analytics.rates"}
+
+
+def test_a_python_model_that_does_not_say_so_keeps_the_run(skewed: Shop) -> None:
+    text = FILES["models/doubled.py"].replace(", reuse=True", "").replace("2 as", "3 as")
+    skewed.write({"models/doubled.py": text})
+    result = built(skewed, None, select="customers doubled", other=1)
+    assert not result.success
+    assert "Run the same command again" in str(result.exception)
+    assert "its config does not say reuse: true" in str(result.exception)
+    assert skewed.dbt("build", "--select", "customers", "doubled", customers=2).success
+    assert skewed.value("select n from doubled", skewed.profile["branch"]) == 6
+
+
+def test_the_same_job_three_times_at_once_gives_the_rows_of_one_order(tmp_path: Path) -> None:
+    incremental = "{{ config(materialized='incremental', incremental_strategy="
+    job = "{{ var('job') }} as job"
+    shop = make_shop(
+        tmp_path,
+        {
+            "models/lines.sql": incremental + "'append') }} select " + job,
+            "models/latest.sql": incremental
+            + "'merge', unique_key='id') }} select 1 as id, "
+            + job,
+            "models/total.sql": TABLE + "select count(*) as n from {{ ref('lines') }}",
+        },
+    )
+    assert shop.dbt("run", job=0).success
+    jobs = [shop.start("run", job=number) for number in (1, 2, 3)]
+    told = [job.communicate(timeout=600)[0] for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0, 0], "\n".join(told)
+    assert shop.value("select array_sort(collect_list(job)) from lines") == [0, 1, 2, 3]
+    assert shop.value("select n from total") == 4
+    assert shop.value("select job from latest") in (1, 2, 3)

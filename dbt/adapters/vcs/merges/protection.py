@@ -23,8 +23,8 @@ TOP: Final[Mapping[str, str]] = {
     "on_conflict": "What merges do if both sides changed a row and nothing more specific is "
     "set: `fail` (default), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
     "on_stale": "What publishing a run does if its target moved, so that a table which the run "
-    "built no longer follows from what the target shows: `warn` (default) publishes and says so, "
-    "`fail` keeps the run, `heal` computes these tables again on what the target shows.",
+    "built no longer follows from what the target shows: `heal` (default) computes these tables "
+    "again on what the target shows, `warn` publishes and says so, `fail` keeps the run.",
     "relations": "Rules for single relations, by `schema.table`.",
     "export": "Branches whose tables other engines read from files, by name or pattern, each with "
     "the format, `iceberg`, or with what is below.",
@@ -68,7 +68,7 @@ class Rules:
     policy: Policy = field(default_factory=Policy)
     branches: tuple[BranchRule, ...] = ()
     exports: tuple[ExportRule, ...] = ()
-    on_stale: OnStale = OnStale.WARN
+    on_stale: OnStale = OnStale.HEAL
 
     def export_of(self, branch: str) -> ExportRule | None:
         """Return how other engines read a branch from files; None if they don't."""
@@ -126,7 +126,7 @@ def read_rules(folder: Path) -> Rules:
         policy=_policy(top, path),
         branches=_branches(top.get("branches"), path),
         exports=read_exports(top.get("export"), str(path)),
-        on_stale=OnStale.of(top.get("on_stale", "warn"), f"on_stale in {path}"),
+        on_stale=OnStale.of(top.get("on_stale", "heal"), f"on_stale in {path}"),
     )
 
 

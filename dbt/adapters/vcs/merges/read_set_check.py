@@ -105,7 +105,8 @@ def refusal(plan: MergePlan, own: Sequence[NewlyMoved], on_stale: OnStale) -> st
     return (
         f"{target!r} has moved since the run began, and the run made these tables from versions "
         f"that {target!r} does not show any more: {joined(map(moved_text, own))} (on_stale: "
-        f"{on_stale})."
+        f"{on_stale}). Run the dbt command again: it builds on {target!r} as it is now, and takes "
+        "what is not stale from what was computed before."
     )
 
 

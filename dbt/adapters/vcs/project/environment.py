@@ -24,6 +24,7 @@ from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of
 from dbt.adapters.vcs.merges.protection import Rules, read_rules
 from dbt.adapters.vcs.project.advice import outdated_warning
+from dbt.adapters.vcs.project.building.node_step import Work
 from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes, credentials_around
 from dbt.adapters.vcs.project.early_start import EarlyStart, starts_early
 from dbt.adapters.vcs.project.externals import externals_of
@@ -133,15 +134,20 @@ class Environment:
         self,
         connection: Connection,
         name: str,
-        work: Callable[[Connection, Overlay, Origin], Outcome],
+        work: Work,
+        *,
+        repeatable: bool,
     ) -> Outcome:
-        """Do work that is not a statement, such as loading a seed, in the way of `execute`."""
+        """Do work that is not a statement, such as loading a seed, in the way of `execute`.
+
+        `repeatable` work may be done again on a target that has moved.
+        """
         life, origin = self._begun(name), self._project.origin(name, self.invocation.id)
         if life is None and self.invocation.is_direct:
             return landed(self.workspace, lambda overlay: work(connection, overlay, origin), name)
         if life is None:
             return work(connection, self.overlay(name), origin)
-        return life.change(name, lambda overlay: work(connection, overlay, origin))
+        return life.change(connection, name, work, origin, repeatable=repeatable)
 
     def operate(
         self,

@@ -158,8 +158,9 @@ class Publication:
     def _explained(self, error: VcsError) -> VcsError:
         run = self.line.run
         text = (
-            f"The run was not published to {run.target}, which is unchanged: {error} "
-            f"Its branch {run.name} keeps the results. Run the same command again to build on the "
-            f"new {run.target}, or inspect it: dbt-vcs show {run.name}"
+            f"The run was not published to {run.target}, which is unchanged. Run the same command "
+            f"again: it builds on {run.target} as it is now, and takes what is not stale from "
+            f"what was computed before. The reason: {error} The branch {run.name} keeps the "
+            f"results: dbt-vcs show {run.name}"
         )
         return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)

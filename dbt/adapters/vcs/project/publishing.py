@@ -24,7 +24,7 @@ class Publishing:
 
     mode: str
     policy: Policy
-    on_stale: OnStale = OnStale.WARN
+    on_stale: OnStale = OnStale.HEAL
     export: ExportRule | None = None
 
     def is_due(self, *, is_testing: bool) -> bool:

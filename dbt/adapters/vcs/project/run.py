@@ -14,9 +14,9 @@ from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
 from dbt.adapters.vcs.project.building.consumed_changes import record_consumed
-from dbt.adapters.vcs.project.building.node_step import NodeStep
+from dbt.adapters.vcs.project.building.node_step import NodeStep, Sent, Work
 from dbt.adapters.vcs.project.building.savings import Savings
-from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog, Sent
+from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
 from dbt.adapters.vcs.project.operations_in_runs import PostponedOperations
@@ -112,7 +112,7 @@ class RunLife:
                 overlay = step.overlay(self.workspace)
                 outcome = connection.execute(text, overlay, origin=origin, reuse=step.reuse)
                 step.note(outcome.inputs)
-                step.said.append(text)
+                step.said.append(Sent(text))
                 return outcome
         overlay, reuse = self.workspace.begin(), self._modes.reuse(name, self.line.branch)
         outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
@@ -131,15 +131,22 @@ class RunLife:
         self._outside.append(reuse)
         return outcome
 
-    def change(self, name: str, work: Callable[[Overlay], Outcome]) -> Outcome:
+    def change(
+        self, connection: Connection, name: str, work: Work, origin: Origin, *, repeatable: bool
+    ) -> Outcome:
         """Do work on the overlay of the named connection, in the way of `execute`."""
         if is_node(name):
             step = self._step(name)
             with step.lock:
-                step.did_more = True
-                return work(step.overlay(self.workspace))
+                if repeatable:
+                    step.said.append(Sent(name, work=work))
+                else:
+                    step.did_more = True
+                outcome = work(connection, step.overlay(self.workspace), origin)
+                step.note(outcome.inputs)
+                return outcome
         overlay = self.workspace.begin()
-        outcome = work(overlay)
+        outcome = work(connection, overlay, origin)
         self.land(overlay, name)
         self._log.add(LoggedStep(id=name, origin=Origin(), writes=dict(overlay.relations)))
         return outcome

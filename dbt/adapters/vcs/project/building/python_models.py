@@ -10,6 +10,7 @@ import re
 import traceback
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -82,7 +83,7 @@ def run_python_model(
     if why is not None:
         return reusing.anew(scope, target, compute, why=f"Python: {why}")
     needed = [*others, itself] if reads_itself(own) else others
-    return reusing.made(
+    outcome = reusing.made(
         scope,
         target,
         ("python", code, *platform.python_version_tuple()[:2], machine_zone()),
@@ -90,6 +91,8 @@ def run_python_model(
         reads=filter(is_known, needed),
         depends_on_target=False,
     )
+    # What was taken follows from the same versions as what is computed.
+    return replace(outcome, inputs=outcome.inputs or scope.made_by().inputs)
 
 
 def _run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -79,6 +79,14 @@ class ReuseModes:
         if self._said in ("never", "verify"):
             return self._said, f"dbt was run with the variable {VARIABLE}: {self._told}"
         return self._said or own or "auto", None
+
+
+def is_declared_repeatable(parsed_model: Mapping[str, Any]) -> bool:
+    """Return whether a Python model's config says that it may be run again, with equal rows."""
+    asked = (parsed_model.get("config") or {}).get("reuse")
+    if asked is None:
+        return False
+    return mode_of(asked, f"reuse of {parsed_model['name']}") in ("auto", "always")
 
 
 def mode_said(said: Any) -> ReuseMode | None:

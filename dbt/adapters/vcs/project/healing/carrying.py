@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from dbt.adapters.vcs.core.model import Input, Origin
-from dbt.adapters.vcs.project.healing.run_log import Sent
+from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
@@ -53,10 +53,13 @@ class WorkspaceCarry:
         inputs: dict[tuple[str, str], Input] = {}
         rows: tuple[tuple[Any, ...], ...] = ()
         try:
-            for text, schema in statements:
-                if schema and schema != connection.schema:
-                    connection.execute(f"use {quoted(schema)}", overlay, origin=origin)
-                outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
+            for text, schema, work in statements:
+                if work is not None:
+                    outcome = work(connection, overlay, origin)
+                else:
+                    if schema and schema != connection.schema:
+                        connection.execute(f"use {quoted(schema)}", overlay, origin=origin)
+                    outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
                 inputs.update(((item.relation, item.version), item) for item in outcome.inputs)
                 rows = () if outcome.rows is None else tuple(outcome.rows.fetch())
         finally:

@@ -18,8 +18,8 @@ from dbt.adapters.vcs.core.origins.staleness import (
     name_of,
 )
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.replay_plan import Shown
-from dbt.adapters.vcs.project.healing.run_log import Sent
 from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.statements.families.table import CreateTable
 from dbt.adapters.vcs.statements.parser import read

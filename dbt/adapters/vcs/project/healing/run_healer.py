@@ -26,10 +26,11 @@ from dbt.adapters.vcs.merges.stale_by_merge import (
     joined,
     skewed_by,
 )
+from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.carrying import Carried, Carry
 from dbt.adapters.vcs.project.healing.recorded_tables import RecordedTable, RecordedTables
 from dbt.adapters.vcs.project.healing.replay_plan import Replay, RunSides, plan_replays
-from dbt.adapters.vcs.project.healing.run_log import LoggedStep, Sent
+from dbt.adapters.vcs.project.healing.run_log import LoggedStep
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
 from dbt.adapters.vcs.scope.mounts import relation_of
 from dbt.adapters.vcs.worktree.overlay import Overlay

@@ -5,31 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Entry, Input, NodeRun, Origin, RelationName
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.project.advice import FAILED
-from dbt.adapters.vcs.project.building.node_step import NodeStep
+from dbt.adapters.vcs.project.building.node_step import NodeStep, Sent
 from dbt.adapters.vcs.scope.mounts import relation_of
 from dbt.adapters.vcs.statements.parser import read
 from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns
 from dbt.adapters.vcs.statements.syntax.diff_call import DIFF_FUNCTION
 from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.worktree.overlay import Overlay
-
-
-class Sent(NamedTuple):
-    """A statement.
-
-    Attributes:
-        text: Its text.
-        schema: The schema of unqualified names; empty for the profile's.
-    """
-
-    text: str
-    schema: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +30,7 @@ class LoggedStep:
         writes: What the relations that it changed became, and the one that it built and found to
             be as it should be.
         statements: What it sent, in order.
-        did_more: True if it also did what is no statement, such as loading a seed.
+        did_more: True if it also did what can't be done again, such as running a Python model.
     """
 
     id: str
@@ -60,12 +47,14 @@ class LoggedStep:
 
     def why_not_again(self) -> str | None:
         """Return why its statements don't say all of what it did; None if they do."""
-        if self.did_more or not self.statements:
-            return "it is more than statements"
+        if not self.statements and not self.did_more:
+            return "it sent no statement"
+        if self.did_more:
+            return "it ran Python, and its config does not say reuse: true"
         for sent in self.statements:
             if DIFF_FUNCTION in sent.text.lower():
                 return "it reads differences"
-            if not self.is_test and _asks(sent.text):
+            if not self.is_test and sent.work is None and _asks(sent.text):
                 return "it ran queries while it was rendered"
         return None
 
@@ -97,7 +86,7 @@ class RunLog:
                 origin=origin,
                 reads=step.read(),
                 writes=writes,
-                statements=tuple(map(Sent, step.said)),
+                statements=tuple(step.said),
                 did_more=step.did_more,
             )
         )

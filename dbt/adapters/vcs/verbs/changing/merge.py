@@ -55,7 +55,7 @@ class MergeRequest:
     force: bool = False
     dry_run: bool = False
     protection: Protection | None = None
-    on_stale: OnStale = OnStale.WARN
+    on_stale: OnStale = OnStale.HEAL
 
     def check_of(self, repository: Repository, work: Work) -> ReadSetCheck | None:
         """Return what judges the plans of a merge; None if it brings no run."""

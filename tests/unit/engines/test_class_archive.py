@@ -95,6 +95,7 @@ def test_one_of_another_size_is_not_used(env: Mapping[str, str], content: str) -
         ("spark.driver.extraJavaOptions", "-Xshare:off"),
         ("spark.driver.defaultJavaOptions", "-XX:SharedArchiveFile=/mine.jsa"),
         ("SPARK_SUBMIT_OPTS", "-XX:ArchiveClassesAtExit=/mine.jsa"),
+        ("PYSPARK_SUBMIT_ARGS", "--driver-java-options -Xshare:off pyspark-shell"),
         ("JAVA_TOOL_OPTIONS", "-XX:SharedArchiveFile=/mine.jsa"),
     ],
 )

@@ -63,11 +63,21 @@ def test_one_garbage_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delenv(name)
 
 
+def test_a_file_of_settings_may_have_named_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "own.conf"
+    file.write_text("spark.driver.extraJavaOptions -XX:+UseG1GC\n")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--properties-file {file} pyspark-shell")
+    assert "spark.driver.defaultJavaOptions" not in process_settings({})
+
+
 def test_an_installed_spark_may_have_named_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     file = tmp_path / "spark-defaults.conf"
     file.write_text("spark.driver.extraJavaOptions -XX:+UseG1GC\n")

@@ -56,6 +56,7 @@ def test_a_server_counts_by_its_address():
 
 @pytest.mark.parametrize("line", ["{} true", "{}=true", "  {}\ttrue  ", "{} : true"])
 def test_defaults_of_an_installation_count(tmp_path, monkeypatch, line):
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     before = digest()
     text = "# spark.sql.a true\n\n" + line.format("spark.sql.caseSensitive") + "\n"

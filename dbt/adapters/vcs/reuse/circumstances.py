@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Final
 
 from dbt.adapters.vcs.engines.factory import answering_settings
-from dbt.adapters.vcs.engines.installed_spark import installed_defaults
+from dbt.adapters.vcs.engines.installed_spark import default_settings
 
 SEMANTICS: Final = 2
 """Raised when a version of dbt-vcs computes something in another way than the one before."""
@@ -69,7 +69,7 @@ class Circumstances:
         A server's own defaults aren't known from here: they count through its address.
         """
         return cls(
-            settings=settings if server else installed_defaults(os.environ) | dict(settings),
+            settings=settings if server else default_settings(os.environ) | dict(settings),
             engine_version=".".join(version("pyspark").split(".")[:2]),
             server=server,
         )

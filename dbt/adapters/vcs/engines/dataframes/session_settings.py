@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.installed_spark import installed_defaults
+from dbt.adapters.vcs.engines.installed_spark import default_settings
 from dbt.adapters.vcs.engines.server_address import REMOTE
 
 COMMIT_PROTOCOL: Final = {
@@ -75,7 +75,7 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": f"{_driver_memory() // 1024**2}m",
         }
-        installed = installed_defaults(os.environ)
+        installed = default_settings(os.environ)
         if not any(map(_COLLECTOR.search, java_options({**installed, **user}, os.environ))):
             # Takes a sixth less work than the JVM's default for short statements on few cores. The
             # JVM rejects a second collector.

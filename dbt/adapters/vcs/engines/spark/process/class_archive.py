@@ -25,7 +25,7 @@ from dbt.adapters.vcs.engines.dataframes.session_settings import (
     SUBMIT_OPTIONS,
     java_options,
 )
-from dbt.adapters.vcs.engines.installed_spark import installed_defaults
+from dbt.adapters.vcs.engines.installed_spark import default_settings, installed_defaults
 from dbt.adapters.vcs.engines.spark.process.home import spark_jars
 from dbt.adapters.vcs.engines.spark.process.java import find_java
 from dbt.adapters.vcs.variables import cache_folder
@@ -56,7 +56,8 @@ def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[st
     Raises:
         EngineError: There is no Java.
     """
-    if any(map(_CHOSEN.search, java_options(settings, env))):
+    found = default_settings(env) | dict(settings)
+    if any(map(_CHOSEN.search, java_options(found, env))):
         return dict(settings)
     if installed_defaults(env):
         # With a folder of settings on its class path Java would take nothing from the archive.
@@ -68,7 +69,7 @@ def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[st
     with suppress(OSError):
         os.utime(archive)
     reading = f'-XX:+VerifySharedSpaces "-XX:SharedArchiveFile={archive}"'
-    options = f"{settings.get(JAVA_OPTIONS, '')} {reading}"
+    options = f"{found.get(JAVA_OPTIONS, '')} {reading}"
     return {**settings, JAVA_OPTIONS: options.strip()}
 
 

@@ -60,6 +60,9 @@ class FakeSession:
     def ensure_schema(self, schema: str) -> None:
         pass
 
+    def begin_statement(self) -> None:
+        pass
+
     def require_own(self) -> None:
         pass
 

@@ -1,19 +1,23 @@
 """Files that Spark knows from a list: it asks the store for none of them to mount a table."""
 
+import dataclasses
 import shutil
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError, VcsError
-from dbt.adapters.vcs.core.model import Block, Field
+from dbt.adapters.vcs.core.model import Block, Field, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.spark import catalog as spark_catalog
 from dbt.adapters.vcs.engines.spark import engine as spark_engine
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.row_files import write_rows
+from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 
 from .bench import Bench
 from .conftest import EngineFactory
@@ -129,3 +133,99 @@ def test_a_list_that_spark_ignores_is_never_an_empty_table(
     entries = blocks(bench, 3)
     with pytest.raises(EngineError, match="Spark sees 0 of the 3 files"):
         bench.session.mount_physical(version("m", entries))
+
+
+T = RelationName("s", "t")
+
+
+def holed(bench: Bench, entries: Sequence[Block], number: int) -> TableMount:
+    """Return a version that lacks the row of its last block: it has links, and an array."""
+    gone = pa.table({"__vcs_file": [entries[-1].path], "__vcs_pos": pa.array([0], pa.int64())})
+    stone = write_tombstone(bench.blobs, gone, folder=f"data/t/w=z{number}")
+    return dataclasses.replace(version(f"m{number}", entries), tombstones=(stone,))
+
+
+def kept(bench: Bench) -> tuple[int, int, int]:
+    """Return how many private relations and functions, and files of lists, there are."""
+    spark = bench.session.spark
+    catalog = spark._jsparkSession.sharedState().externalCatalog()
+    lists = Path(bench.session._catalog.warehouse, "lists")
+    return (
+        catalog.listTables("__vcs").size(),
+        catalog.listFunctions("__vcs", "*").size(),
+        len(list(lists.rglob("*"))),
+    )
+
+
+def test_a_long_session_keeps_a_few_versions(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_catalog, "_UNUSED", 2)
+    entries = blocks(bench, 3)
+    found = []
+    for number in range(13):
+        bench.session.begin_statement()
+        mount = holed(bench, entries, number)
+        bench.session.mount_table(T, mount)
+        bench.session.mount_located(mount)
+        bench.session.mount_version(dataclasses.replace(mount, id=f"old{number}"))
+        found.append(kept(bench))
+    assert bench.rows("select sum(a) from s.t") == [(1,)]
+    early, late = found[3:8], found[8:]
+    assert [max(counts) for counts in zip(*early, strict=True)] == [
+        max(counts) for counts in zip(*late, strict=True)
+    ]
+    assert len(bench.session._catalog._locks) == 0
+
+
+def test_what_may_be_read_is_not_dropped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_catalog, "_UNUSED", 0)
+    entries = blocks(bench, 3)
+    mounts = [holed(bench, entries, number) for number in range(9)]
+    other = bench.engine.session("other")
+    bench.session.mount_table(T, mounts[0])
+    pinned = bench.session.mount_version(mounts[1])
+    other.query(f"create temporary view mine as select * from {pinned}")
+    text = f"select a from {other.mount_version(mounts[2])}"
+    bench.session.mount_view(RelationName("s", "v"), text)
+    other.begin_statement()
+    named = other.mount_located(mounts[3])
+    bench.session.begin_statement()
+    rows = bench.session.query(f"select * from {bench.session.mount_physical(mounts[4])}")
+    gone = bench.session.mount_physical(mounts[5])
+    assert other.query(f"select sum(a) from {gone}").fetch() == [(1,)]
+
+    for mount in mounts[6:]:
+        bench.session.begin_statement()
+        bench.session.mount_physical(mount)
+    with pytest.raises(StatementError, match="cannot be found"):
+        bench.rows(f"select * from {gone}")
+    assert rows.fetch() == [(0, "x 0"), (1, "x 1")]
+    for query in ("s.t", "s.v"):
+        assert bench.rows(f"select sum(a) from {query}") == [(1,)]
+    for query in ("mine", named):
+        assert other.query(f"select sum(a) from {query}").fetch() == [(1,)]
+    # What was dropped is mounted again, with other links.
+    assert bench.session.mount_physical(mounts[5]) == gone
+    for session in (bench.session, other):
+        assert session.query(f"select sum(a) from {gone}").fetch() == [(1,)]
+
+
+def test_threads_mount_while_versions_are_dropped(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_catalog, "_UNUSED", 0)
+    entries = blocks(bench, 3)
+    mounts = [holed(bench, entries, number) for number in range(3)]
+
+    def read(start: int) -> list[object]:
+        session = bench.engine.session(f"thread {start}")
+        sums: list[object] = []
+        for number in range(5):
+            session.begin_statement()
+            name = session.mount_physical(mounts[(start + number) % len(mounts)])
+            sums += session.query(f"select sum(a) from {name}").fetch()
+        return sums
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(read, range(2))) == [[(1,)] * 5] * 2

@@ -319,6 +319,13 @@ class Session(Rewriter, NamedMounts, Functions, SessionTemporaries, Showcase, Pr
     belong to this session.
     """
 
+    def begin_statement(self) -> None:
+        """Allow the engine to drop versions that were mounted for earlier statements.
+
+        Until then a name that a `mount_` method returned is readable. What is shown under a
+        name, and what a temporary view or function reads, always is.
+        """
+
     def frames(self) -> Frames | None:
         """Return the frames for Python models; None if the engine can't run any."""
 

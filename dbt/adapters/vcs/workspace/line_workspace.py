@@ -174,6 +174,7 @@ class Connection:
         self._is_cancelled = False
         if self._session is not None and not self._is_stopped:
             self._session.require_own()
+            self._session.begin_statement()
         scope = self.scope(text, overlay, origin)
         try:
             outcome = execute(

@@ -242,6 +242,9 @@ class ConnectView(FrameSession):
         """Remove a name."""
         self._registry.relations.pop(name, None)
 
+    def begin_statement(self) -> None:
+        """Do nothing: views stay until the session ends, as rows may be fetched at any time."""
+
     def require_own(self) -> None:
         """Do nothing: nobody else has the session."""
 

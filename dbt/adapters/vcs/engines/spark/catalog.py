@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import re
+import shutil
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
@@ -18,7 +22,7 @@ from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Mounting, lost_f
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE, Sign
 from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence
-from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
+from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations, VersionNames
 from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.shared_arrays import SharedArrays
@@ -31,6 +35,39 @@ if TYPE_CHECKING:
 
 _PARTITIONS_IN_CATALOG: Final = "spark.sql.hive.manageFilesourcePartitions"
 _NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+_UNUSED: Final = 100
+"""How many versions that nothing shows stay mounted, since a later statement may read them."""
+
+_MOST_CHECKED: Final = 200_000
+"""Of more files that were checked nothing is remembered once versions are dropped."""
+
+_MOUNTED: Final = re.compile(r"\b[slv]_(\w+)")
+
+
+class Reader(Protocol):
+    """A session that reads the catalog."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """Spark's session."""
+
+    @property
+    def versions(self) -> set[str]:
+        """The ids of the versions that its present statement has mounted."""
+
+    def temporary_texts(self) -> Iterable[str]:
+        """Return the texts of its temporary views and functions."""
+
+
+class Lists:
+    """A folder for lists of files, which is deleted with this object.
+
+    Spark follows links in it for as long as a query may run.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
 
 
 class Catalog:
@@ -50,12 +87,19 @@ class Catalog:
         self._adopted = adopted
         self._folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
-        self._locks: dict[str, threading.Lock] = {}
+        self._locks: weakref.WeakValueDictionary[str, threading.Lock] = (
+            weakref.WeakValueDictionary()
+        )
         self._schemas: set[str] = set()
-        self._queries: dict[str, str] = {}
-        self._physical: set[str] = set()
+        self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self._numbers = itertools.count()
+        # By id, those that were mounted longest ago first.
+        self._versions: dict[str, _Version] = {}
+        self._most_versions = 0
+        self._files: set[str] = set()
         self._checked: set[str] = set()
         self._shown: dict[RelationName, str | None] = {}
+        self._texts: dict[RelationName, str] = {}
         self._functions: dict[RelationName, str] = {}
         self._signs: Signs | None = None
         self._bypassed: Bypassed | None = None
@@ -88,10 +132,16 @@ class Catalog:
         """The names of mounted functions."""
         return list(self._functions)
 
-    def attach(self, spark: SparkSession) -> None:
+    def attach(self, reader: Reader) -> None:
         """Let a session read what is mounted."""
+        with self._lock:
+            self._readers.add(reader)
         if self._arrays is not None:
-            self._arrays.attach(spark)
+            self._arrays.attach(reader.spark)
+
+    def lists(self) -> tuple[Lists, ...]:
+        """Return what a query of this moment may read; it stays as long as these do."""
+        return tuple(version.lists for version in list(self._versions.values()))
 
     def ensure_schema(self, spark: SparkSession, schema: str) -> None:
         """Create a database if it doesn't exist."""
@@ -110,33 +160,108 @@ class Catalog:
                     self._watch(spark).begin(schema)
             self._schemas.add(schema)
 
-    def mount_physical(self, spark: SparkSession, mount: TableMount) -> str:
+    def mount_physical(self, reader: Reader, mount: TableMount) -> str:
         """Make a version readable by its own name, once, and return that name."""
         name = RelationName(PRIVATE, f"s_{mount.id}")
-        self.ensure_schema(spark, PRIVATE)
-        with self._locked(f"mount {mount.id}"):
-            if name.identifier not in self._physical:
-                self._mounting(spark, mount).create(self._query(spark, mount))
-                self._physical.add(name.identifier)
+        with self._version(reader, mount) as version:
+            if name.identifier not in version.complete:
+                query = self._query(reader.spark, mount, version)
+                self._mounting(reader.spark, mount, version).create(query)
+                version.complete.add(name.identifier)
+        self._drop_unused()
         return quoted_relation(name)
 
-    def mount_located(self, spark: SparkSession, mount: TableMount) -> str:
+    def mount_located(self, reader: Reader, mount: TableMount) -> str:
         """Do what `mount_physical` does, with the rows' positions as two more columns."""
         name = RelationName(PRIVATE, f"l_{mount.id}")
-        self.ensure_schema(spark, PRIVATE)
-        with self._locked(f"mount {mount.id}"):
-            if name.identifier not in self._physical:
+        with self._version(reader, mount) as version:
+            if name.identifier not in version.complete:
                 self._check(mount)
-                self._mounting(spark, mount).create_located(name)
-                self._physical.add(name.identifier)
+                self._mounting(reader.spark, mount, version).create_located(name)
+                version.complete.add(name.identifier)
+        self._drop_unused()
         return quoted_relation(name)
 
-    def _query(self, spark: SparkSession, mount: TableMount) -> str:
+    @contextmanager
+    def _version(self, reader: Reader, mount: TableMount) -> Iterator[_Version]:
+        """Hold a version's lock within a block, for a session that may name the version then."""
+        self.ensure_schema(reader.spark, PRIVATE)
+        # Before its lock is waited for: whoever holds that may be dropping the version.
+        reader.versions.add(mount.id)
+        with self._locked(f"mount {mount.id}"):
+            with self._lock:
+                version = self._versions.pop(mount.id, None)
+                if version is None:
+                    folder = Path(self.warehouse) / "lists" / str(next(self._numbers))
+                    version = _Version(Lists(folder))
+                self._versions[mount.id] = version
+            yield version
+
+    def _query(self, spark: SparkSession, mount: TableMount, version: _Version) -> str:
         """Return a query for the rows of a version, whose lock is held; make its tables once."""
-        if mount.id not in self._queries:
+        if version.query is None:
             self._check(mount)
-            self._queries[mount.id] = self._mounting(spark, mount).query()
-        return self._queries[mount.id]
+            version.query = self._mounting(spark, mount, version).query()
+        return version.query
+
+    def _drop_unused(self) -> None:
+        """Drop what was mounted longest ago of the versions that nothing shows.
+
+        A long session would otherwise keep the tables of every version that it ever read.
+        """
+        with self._lock:
+            if len(self._versions) <= self._most_versions:
+                return
+            readers = list(self._readers)
+            texts = list(self._texts.values())
+            known = list(self._versions)
+        texts += (text for reader in readers for text in reader.temporary_texts())
+        needed = set[str]().union(*(reader.versions for reader in readers))
+        for text in texts:
+            for name in set(_MOUNTED.findall(text)):
+                # The tables of a version have its id and more in their names.
+                while name:
+                    needed.add(name)
+                    name = name.rpartition("_")[0]
+        free = [id for id in known if id not in needed]
+        for id in free[: max(0, len(free) - _UNUSED)]:
+            self._drop(id)
+        if len(self._checked) > _MOST_CHECKED:
+            self._checked.clear()
+        # Looking takes time, too, so the next time is after as many more.
+        self._most_versions = len(self._versions) + _UNUSED
+
+    def _drop(self, id: str) -> None:
+        """Drop a version, unless somebody has come to need it."""
+        lock = self._locked(f"mount {id}")
+        if not lock.acquire(blocking=False):
+            return
+        try:
+            with self._lock:
+                readers = list(self._readers)
+                if any(id in reader.versions for reader in readers):
+                    return
+                version = self._versions.pop(id, None)
+            if version is None or not readers:
+                return
+            named = RelationName(PRIVATE, f"v_{id}")
+            with self._locked(f"name {named}"):
+                if self._shown.pop(named, None) is not None:
+                    version.made.relations.add(named)
+            java: Any = readers[0].spark._jsparkSession
+            catalog = java.sharedState().externalCatalog()
+            # Not by statements, which would take Spark many times as long.
+            for name in version.made.relations:
+                catalog.dropTable(name.schema, name.identifier, True, False)
+            if self._arrays is not None:
+                for name in version.made.arrays:
+                    self._arrays.remove(name, catalog)
+            for reader in readers:
+                session: Any = reader.spark._jsparkSession
+                # A session keeps the files that it found for a table.
+                session.sessionState().catalog().invalidateAllCachedTables()
+        finally:
+            lock.release()
 
     def _check(self, mount: TableMount) -> None:
         """Check the footers of files that were not checked before; Spark takes any as it is.
@@ -160,25 +285,29 @@ class Catalog:
             raise lost_files(mount, len(entries), len(entries) - len(missing))
         self._checked.update(entry.path for entry in new if entry.footer)
 
-    def _mounting(self, spark: SparkSession, mount: TableMount) -> Mounting:
+    def _mounting(self, spark: SparkSession, mount: TableMount, version: _Version) -> Mounting:
         name = RelationName(PRIVATE, f"s_{mount.id}")
-        lists = Path(self.warehouse) / "lists"
         relations = CatalogRelations(
-            spark, mount, blobs=self._blobs, root=self.root, lists=lists, arrays=self._arrays
+            spark,
+            mount,
+            blobs=self._blobs,
+            root=self.root,
+            lists=version.lists.path,
+            arrays=self._arrays,
+            made=version.made,
         )
         return Mounting(name, mount, blobs=self._blobs, relations=relations)
 
-    def mount_table(self, spark: SparkSession, name: RelationName, mount: TableMount) -> None:
+    def mount_table(self, reader: Reader, name: RelationName, mount: TableMount) -> None:
         """Show a version under a logical name."""
-        self.ensure_schema(spark, PRIVATE)
         # Each view that a query goes through takes Spark some milliseconds.
-        with self._locked(f"mount {mount.id}"):
-            query = self._query(spark, mount)
+        with self._version(reader, mount) as version:
+            query = self._query(reader.spark, mount, version)
         with self._locked(f"name {name}"):
-            if self._shown.get(name) == mount.id:
-                return
-            columns = _column_list([(field.name, field.comment) for field in mount.fields])
-            self._show(spark, name, columns, query, mount.id)
+            if self._shown.get(name) != mount.id:
+                columns = _column_list([(field.name, field.comment) for field in mount.fields])
+                self._show(reader.spark, name, columns, query, mount.id)
+        self._drop_unused()
 
     def mount_view(
         self,
@@ -207,11 +336,11 @@ class Catalog:
         physical = quoted_relation(RelationName(PRIVATE, id))
         self.ensure_schema(spark, PRIVATE)
         with self._locked(f"mount {id}"):
-            if id in self._physical:
+            if id in self._files:
                 spark.sql(f"refresh table {physical}")
             else:
                 _create_files(spark, physical, format, {**stored, "path": location})
-                self._physical.add(id)
+                self._files.add(id)
         with self._locked(f"name {name}"):
             self._show(spark, name, "", f"select * from {physical}")
 
@@ -219,6 +348,7 @@ class Catalog:
         """Remove a logical name."""
         with self._locked(f"name {name}"):
             self._shown.pop(name, None)
+            self._texts.pop(name, None)
             if name.schema in self._schemas:
                 spark.sql(f"drop view if exists {quoted_relation(name)}")
 
@@ -230,6 +360,7 @@ class Catalog:
             if self._functions.get(name) == id:
                 return
             self._functions.pop(name, None)
+            self._texts[name] = definition
             self.ensure_schema(spark, name.schema)
             # `create or replace` does not replace a function of another kind.
             spark.sql(f"drop function if exists {quoted_relation(name)}")
@@ -240,6 +371,7 @@ class Catalog:
         """Remove a function."""
         with self._locked(f"function {name}"):
             if self._functions.pop(name, None) is not None:
+                self._texts.pop(name, None)
                 spark.sql(f"drop function if exists {quoted_relation(name)}")
 
     def post(
@@ -317,6 +449,9 @@ class Catalog:
         id: str | None = None,
     ) -> None:
         self._shown.pop(name, None)
+        if not (name.schema == PRIVATE and id is not None):
+            # A name of the version's own goes with it.
+            self._texts[name] = query
         self.ensure_schema(spark, name.schema)
         mark = ""
         if self._adopted:
@@ -350,8 +485,29 @@ class Catalog:
             return self._signs
 
     def _locked(self, key: str) -> threading.Lock:
+        """Return the lock of a key, which is forgotten when nobody holds it or waits for it."""
         with self._lock:
-            return self._locks.setdefault(key, threading.Lock())
+            lock = self._locks.get(key)
+            if lock is None:
+                lock = self._locks[key] = threading.Lock()
+            return lock
+
+
+class _Version:
+    """What is mounted of a version.
+
+    Attributes:
+        lists: The folder of its lists of files.
+        made: What there is of it in Spark's catalog.
+        complete: The names in the private schema that are ready.
+        query: A query for its rows, once its tables are made.
+    """
+
+    def __init__(self, lists: Lists) -> None:
+        self.lists = lists
+        self.made = VersionNames(set(), set())
+        self.complete: set[str] = set()
+        self.query: str | None = None
 
 
 def _create_files(spark: SparkSession, name: str, format: str, options: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,18 @@ _FIRST: Final = f"{RESERVED}first"
 """The column, and folder of a link, with the number of the first row of a file."""
 
 
+class VersionNames(NamedTuple):
+    """What a version has in the catalog.
+
+    Attributes:
+        relations: Its tables and views.
+        arrays: The names of its arrays.
+    """
+
+    relations: set[RelationName]
+    arrays: set[RelationName]
+
+
 class CatalogRelations:
     """`Relations` in a session's catalog."""
 
@@ -60,6 +72,7 @@ class CatalogRelations:
         root: str,
         lists: Path,
         arrays: SharedArrays | None,
+        made: VersionNames,
     ) -> None:
         """Take a session and a version.
 
@@ -71,6 +84,7 @@ class CatalogRelations:
             lists: A local folder for the lists of files that Spark reads.
             arrays: Those of the catalog's sessions; None if others read the catalog as well, so
                 that arrays are written into the views.
+            made: Gets the name of each relation and array.
         """
         self._spark = spark
         self._mount = mount
@@ -78,6 +92,7 @@ class CatalogRelations:
         self._root = root
         self._lists = lists
         self._arrays = arrays
+        self._made = made
 
     @property
     def writes_arrays(self) -> bool:
@@ -88,11 +103,13 @@ class CatalogRelations:
         """Return SQL for an array of bigints."""
         if self._arrays is None:
             return written_array(numbers)
+        self._made.arrays.add(name)
         with translated():
             return self._arrays.add(self._spark, name, numbers)
 
     def view(self, name: RelationName, query: str) -> None:
         """Create a view."""
+        self._made.relations.add(name)
         with translated():
             self._spark.sql(f"create view if not exists {quoted_relation(name)} as {query}")
 
@@ -122,6 +139,7 @@ class CatalogRelations:
         numbers: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Create a table over files of one layout."""
+        self._made.relations.add(name)
         linked = bool(numbers) and self._links(layout, files)
         if linked:
             fields = [*fields, Field(id=_FIRST, name=_FIRST, type="bigint")]

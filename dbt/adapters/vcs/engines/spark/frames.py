@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 class SparkFrames:
     """`Frames` over a SparkSession; a model runs as one statement of the session."""
 
-    def __init__(self, spark: SparkSession, jobs: Jobs) -> None:
+    def __init__(self, spark: SparkSession, jobs: Jobs, reads: Callable[[], object]) -> None:
+        """Take a session; `reads` returns what must be kept for frames of this moment."""
         self._jobs = jobs
+        self._reads = reads
+        self._read: list[object] = []
         self.handle = spark
 
     def running(self) -> AbstractContextManager[None]:
@@ -24,7 +28,8 @@ class SparkFrames:
         return self._jobs.run()
 
     def read(self, name: str) -> DataFrame:
-        """Return a relation as a frame."""
+        """Return a relation as a frame, which can be computed as long as this object lives."""
+        self._read.append(self._reads())
         return self.handle.table(name)
 
     def show(self, name: str, frame: object) -> bool:

@@ -47,16 +47,31 @@ class SparkView(FrameSession):
         self._functions = SparkFunctions(spark, catalog)
         self._carried = CarriedRows(spark, outlived=catalog.is_adopted)
         super().__init__(spark, self._jobs, TemporaryNames(spark))
-        catalog.attach(spark)
+        # What a statement has mounted isn't dropped before the next one begins.
+        self.versions: set[str] = set()
+        catalog.attach(self)
 
     @property
     def spark(self) -> SparkSession:
         """The SparkSession itself; `cancel` does not cancel what runs through it."""
         return self._spark
 
+    def begin_statement(self) -> None:
+        """Give up what was mounted for earlier statements."""
+        self.versions.clear()
+
+    def temporary_texts(self) -> Iterator[str]:
+        """Yield the texts of the temporary views and functions that were made by SQL."""
+        for name in self._local.views():
+            if found := self._local.view(name):
+                yield found.text
+        for name in self._local.functions():
+            if found := self._local.function(name):
+                yield found.text
+
     def frames(self) -> SparkFrames:
         """Return the data frames for Python models."""
-        return SparkFrames(self._spark, self._jobs)
+        return SparkFrames(self._spark, self._jobs, self._catalog.lists)
 
     def query(self, text: str) -> SparkRows:
         """Run a statement; a query's rows are computed when they are fetched."""
@@ -68,7 +83,7 @@ class SparkView(FrameSession):
                 self._jobs,
                 text,
                 is_done=partial(_is_command, frame),
-                reads=self._carried.files(),
+                reads=(self._carried.files(), self._catalog.lists()),
             )
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
@@ -146,7 +161,7 @@ class SparkView(FrameSession):
     def mount_table(self, name: RelationName, mount: TableMount) -> None:
         """Make a version of a table readable under a name."""
         with self._jobs.run():
-            self._catalog.mount_table(self._spark, name, mount)
+            self._catalog.mount_table(self, name, mount)
 
     def mount_view(
         self, name: RelationName, text: str, columns: Sequence[tuple[str, str | None]] = ()
@@ -167,12 +182,12 @@ class SparkView(FrameSession):
     def mount_physical(self, mount: TableMount) -> str:
         """Return the quoted name of a version's own relation."""
         with self._jobs.run():
-            return self._catalog.mount_physical(self._spark, mount)
+            return self._catalog.mount_physical(self, mount)
 
     def mount_located(self, mount: TableMount) -> str:
         """Return the quoted name of a version's relation, with the positions of its rows."""
         with self._jobs.run():
-            return self._catalog.mount_located(self._spark, mount)
+            return self._catalog.mount_located(self, mount)
 
     def mount_version(self, mount: TableMount) -> str:
         """Return the quoted name of a version's own relation, with the table's column names."""
@@ -254,6 +269,7 @@ class SparkView(FrameSession):
         """Cancel the running statement, refuse further ones, and give up carried rows."""
         super().close()
         self._carried.close()
+        self.versions.clear()
 
     def _relation(self, quoted_name: str) -> DataFrame:
         return self._spark.table(quoted_name)

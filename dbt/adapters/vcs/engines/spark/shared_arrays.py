@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.spark.context import java_class
-from dbt.adapters.vcs.engines.spark.function_builders import register
+from dbt.adapters.vcs.engines.spark.function_builders import identifier, register
 from dbt.adapters.vcs.rows.quoting import literal, quoted_relation
 
 if TYPE_CHECKING:
@@ -65,6 +65,16 @@ class SharedArrays:
                     register(session, name, builder)
                 self._builders[name] = builder
         return f"{function}()"
+
+    def remove(self, name: RelationName, catalog: Any) -> None:
+        """Remove an array that nothing names from Spark's catalog, and from all sessions."""
+        with self._lock:
+            if self._builders.pop(name, None) is None:
+                return
+            catalog.dropFunction(name.schema, name.identifier)
+            for session in self._sessions:
+                registry = session._jsparkSession.sessionState().functionRegistry()
+                registry.dropFunction(identifier(session, name))
 
 
 def _builder(spark: SparkSession, numbers: npt.NDArray[np.int64]) -> Any:

@@ -1,7 +1,7 @@
 # make demo, make test and make test-all are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all check smoke conformance verify nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test test-rest test-all check smoke conformance verify lowest nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -40,6 +40,17 @@ check: $(VENV)/.dev ## check style and types, and run the tests that need no Jav
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/model tests/property \
 	    -q -m "not spark and not conformance and not slow" --numprocesses $(WORKERS) --dist loadfile
+
+LOWEST := .lowest
+
+# uv chooses the lowest versions; pip can't.
+lowest: ## run `make check` with the lowest versions of all dependencies that pyproject.toml allows, and the oldest Python
+	rm -rf $(LOWEST)
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --resolution lowest-direct --editable '.[dev]'
+	touch $(LOWEST)/.dev
+	$(MAKE) check VENV=$(LOWEST)
 
 # Sessions as users have them: tests/spark has settings that make short ones faster.
 USUAL := PYSPARK_SUBMIT_ARGS=pyspark-shell
@@ -108,6 +119,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/inside_columns.py
 	PYTHONPATH=integration_tests $(BIN)/python benchmarks/open_tables.py
 	$(BIN)/python benchmarks/query_readers.py
+	$(BIN)/python benchmarks/long_session.py
 
 bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark; MODELS=500 for a larger generated project
 	$(BIN)/python benchmarks/dbt_build.py

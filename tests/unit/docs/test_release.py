@@ -1,4 +1,4 @@
-"""The version of a release is the same everywhere."""
+"""The version of a release is the same everywhere, and what makes it is pinned."""
 
 from __future__ import annotations
 
@@ -28,3 +28,16 @@ def test_the_page_names_every_file_with_the_version() -> None:
     page = (CHECKOUT / "docs/releasing.md").read_text(encoding="utf-8")
     for file in ("dbt/adapters/vcs/__version__.py", "dbt_project.yml", "CHANGELOG.md"):
         assert f"`{file}`" in page
+
+
+def test_every_action_is_pinned_by_its_digest() -> None:
+    """Who has an action's repository can move a tag, and with it what publishes to PyPI."""
+    uses = [
+        line.strip()
+        for file in (CHECKOUT / ".github/workflows").glob("*.yml")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    pinned = re.compile(r"- uses: [\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    assert uses
+    assert [line for line in uses if not pinned.fullmatch(line)] == []

@@ -38,7 +38,8 @@ def test_the_statements_of_the_paper(client: Client, sql: Sql) -> None:
     assert sql("select count(*) from d") == [(4,)]
     assert sql("restore table t from snapshot t{snapshot='sn1'}")[0][0] == "shop.t"
     assert sql("select count(*) from t") == [(3,)]
-    assert snapshot(client, "t") == snapshot(client, "t", "main~4")
+    read = client.repository.objects.snapshot
+    assert read(snapshot(client, "t")).parents == (snapshot(client, "t", "main~1"),)
     sql("restore table t to version as of 'main~1'")
     assert sql("select count(*) from t") == [(4,)]
     sql("drop snapshot sn1 for table t")

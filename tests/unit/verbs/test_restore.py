@@ -1,16 +1,19 @@
-"""Restore, revert, clone and undelete: each moves only pointers and makes a commit."""
+"""Restore, revert, clone and undelete: each writes no rows and makes a commit."""
 
 from __future__ import annotations
 
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
+from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Run, TableEntry
+from dbt.adapters.vcs.core.origins.row_digests import is_same_table
+from dbt.adapters.vcs.core.origins.staleness import inputs_of
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.changing.merge import merge
+from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.verbs.changing.revert import revert
 from dbt.adapters.vcs.verbs.refs.named_snapshots import (
@@ -25,14 +28,24 @@ from tests.unit.warehouse import Warehouse
 MAIN = {"branch": "main", "author": "bob"}
 
 
+def assert_again(warehouse: Warehouse, name: str, past: Entry, *, parent: Entry) -> None:
+    """Check that a table has the files of a past version, and comes after the last one."""
+    entry = warehouse.shown()[name]
+    assert isinstance(entry, TableEntry)
+    read = warehouse.repository.objects.snapshot
+    now = read(entry.snapshot)
+    assert is_same_table(now, read(SnapshotId(past.version)))
+    assert (now.parents, now.operation) == ((parent.version,), "restore")
+
+
 def test_a_relation_becomes_what_it_was(warehouse: Warehouse) -> None:
     one, view = warehouse.table("1"), warehouse.view("select 1 as id")
     warehouse.put(a=one, v=view)
     warehouse.put(a="2", b="1")
     warehouse.put(v=warehouse.view("select 2 as id"))
-    kept = warehouse.shown()["shop.b"]
+    two, kept = warehouse.shown()["shop.a"], warehouse.shown()["shop.b"]
     report = restore_relation(warehouse.repository, "SHOP.a", "main~2", **MAIN)
-    assert warehouse.shown()["shop.a"] == one
+    assert_again(warehouse, "shop.a", one, parent=two)
     assert warehouse.shown()["shop.b"] == kept
     assert [(c.name, c.how, c.rows_added, c.rows_modified) for c in report.changes] == [
         ("shop.a", "changed", 0, 10)
@@ -42,6 +55,8 @@ def test_a_relation_becomes_what_it_was(warehouse: Warehouse) -> None:
     assert commit.message == "Restore shop.a to main~2"
     again = restore_relation(warehouse.repository, "shop.a", "main", **MAIN)
     assert again.after == again.before == report.after
+    again = restore_relation(warehouse.repository, "shop.a", "main~3", **MAIN)
+    assert (again.after, again.apart) == (report.after, ()), "it has these rows already"
     restore_relation(warehouse.repository, "shop.v", "main~3", **MAIN)
     assert warehouse.shown()["shop.v"] == view
 
@@ -64,8 +79,9 @@ def test_a_restore_to_a_named_snapshot(warehouse: Warehouse) -> None:
     warehouse.put(a="2")
     (named,) = list_snapshots(warehouse.repository)
     assert (named.relation, named.name, named.rows, named.note) == ("shop.a", "sn1", 10, "safe")
+    two = warehouse.shown()["shop.a"]
     restore_relation(warehouse.repository, "shop.a", "sn1", **MAIN)
-    assert warehouse.shown()["shop.a"] == one
+    assert_again(warehouse, "shop.a", one, parent=two)
     with pytest.raises(InputError, match="already a snapshot 'sn1'"):
         create_snapshot(warehouse.repository, "shop.a", "sn1", "main", author="bob")
     assert delete_snapshot(warehouse.repository, "shop.a", "sn1", author="bob").name == "sn1"
@@ -88,13 +104,15 @@ def test_a_restore_that_takes_a_run_apart_says_so(warehouse: Warehouse) -> None:
 
 
 def test_all_of_a_branch_becomes_what_a_revision_shows(warehouse: Warehouse) -> None:
-    warehouse.put(a="1")
-    shown = warehouse.shown()
+    one, same = warehouse.table("1"), warehouse.table("5")
+    warehouse.put(a=one, same=same)
     warehouse.put(a="2", b="1")
     warehouse.put(schema="other", c="1")
-    before = warehouse.head()
+    before, two = warehouse.head(), warehouse.shown()["shop.a"]
     report = restore_branch(warehouse.repository, "main~2", **MAIN)
-    assert warehouse.shown() == shown
+    assert warehouse.shown().keys() == {"shop.a", "shop.same"}
+    assert warehouse.shown()["shop.same"] == same
+    assert_again(warehouse, "shop.a", one, parent=two)
     assert warehouse.repository.objects.commit(report.after).parents == (before,)
     assert {change.name: change.how for change in report.changes} == {
         "other": "removed",
@@ -134,6 +152,57 @@ def test_restored_to_the_base_a_merge_applies_what_the_source_did(warehouse: War
     assert warehouse.shown()["shop.a"] == theirs
 
 
+@pytest.mark.parametrize("how", ["restore", "restore all", "revert"])
+@pytest.mark.parametrize("key", [True, False])
+def test_what_was_undone_stays_so_when_older_work_is_merged(
+    warehouse: Warehouse, how: str, key: bool
+) -> None:
+    """Trap 13: the old version is no merge base of the branch, which began after it."""
+    tables = Tables(warehouse)
+    blocks = [tables.block({1: "a", 2: "b"})]
+    one = tables.entry(blocks, key=key)
+    tables.put(t=one)
+    bad = tables.entry([*blocks, tables.block({7: "wrong"})], parents=[one], key=key)
+    tables.put(t=bad)
+    for name in ("before", "undoes", "other"):
+        warehouse.branch(name)
+    shown = [*blocks, tables.block({7: "wrong"}), tables.block({3: "new"})]
+    tables.put("before", t=tables.entry(shown, parents=[bad], key=key))
+    warehouse.put("other", u="1")
+    for branch in ("main", "undoes"):
+        who = {"branch": branch, "author": "bob"}
+        if how == "revert":
+            revert(warehouse.repository, "main" if branch == "main" else "main~1", **who)
+        elif how == "restore":
+            restore_relation(warehouse.repository, "shop.t", "before~2", **who)
+        else:
+            restore_branch(warehouse.repository, "before~2", **who)
+    request = MergeRequest(dry_run=True)
+    told = merge(warehouse.repository, "before", "main", request, author="bob")
+    done = merge(warehouse.repository, "before", "main", author="bob")
+    assert [(item.rows_added, item.rows_removed) for item in done.changes] == [(1, 0)]
+    assert told.changes == done.changes
+    merge(warehouse.repository, "other", "main", author="bob")
+    assert tables.rows("t") == {1: "a", 2: "b", 3: "new"}
+    merge(warehouse.repository, "undoes", "before", author="bob")
+    assert tables.rows("t", "before") == {1: "a", 2: "b", 3: "new"}
+
+
+def test_a_restored_table_follows_from_what_the_past_one_did(warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    source, other = tables.entry([tables.block({1: "a"})]), tables.entry([tables.block({1: "b"})])
+    made = tables.entry([tables.block({2: "a"})], inputs={"shop.source": source})
+    by_hand = tables.entry([tables.block({2: "x"})], parents=[made])
+    tables.put(source=source, other=other, t=by_hand)
+    built = tables.entry([tables.block({3: "b"})], parents=[by_hand], inputs={"shop.other": other})
+    tables.put(t=built)
+    restore_relation(warehouse.repository, "shop.t", "main~1", **MAIN)
+    shown = warehouse.shown()["shop.t"]
+    assert isinstance(shown, TableEntry)
+    found = inputs_of(warehouse.repository, RelationName("shop", "t"), shown.snapshot)
+    assert [item.relation for item in found] == ["shop.source"]
+
+
 def test_where_nothing_may_be_changed(warehouse: Warehouse) -> None:
     warehouse.put(a="1")
     run = warehouse.run("r1", Status.FAILED, a="2")
@@ -155,9 +224,10 @@ def test_a_revert_undoes_one_commit_and_leaves_later_ones(warehouse: Warehouse) 
     warehouse.put(a=one)
     middle = warehouse.put(a="2", b="1", message="Break it")
     warehouse.put(c="1")
+    two = warehouse.shown()["shop.a"]
     report = revert(warehouse.repository, "main~1", **MAIN)
     assert set(warehouse.shown()) == {"shop.a", "shop.c"}
-    assert warehouse.shown()["shop.a"] == one
+    assert_again(warehouse, "shop.a", one, parent=two)
     commit = warehouse.repository.objects.commit(report.after)
     assert commit.summary == 'Revert "Break it"'
     assert (report.commit, commit.metadata) == (middle, {"reverts": middle})

@@ -387,6 +387,12 @@ class Repository:
         """Return the nearest common ancestor, the newest of several; None if there is none."""
         return self._graph.merge_base(left, right)
 
+    def merge_bases(self, left: CommitId, right: CommitId) -> list[CommitId]:
+        """Return the nearest common ancestors, newest first: several after criss-cross merges."""
+        found = self._graph.merge_bases(left, right)
+        age = {id: self.objects.commit(id).committed_at for id in found}
+        return sorted(found, key=lambda id: (age[id], id), reverse=True)
+
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
         """Return whether a commit is in the history of another one, or is that one."""
         return self._graph.is_ancestor(commit, descendant)

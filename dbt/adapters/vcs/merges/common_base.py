@@ -1,4 +1,4 @@
-"""Common base of two versions that have several, because their lines merged each other.
+"""Common base of two commits or versions that have several, because their lines merged each other.
 
 The bases are first merged with each other, as in git's recursive merge. A single base lacks
 what the others hold: an update that both sides already have would look like a change by one
@@ -7,13 +7,15 @@ side, and could overwrite what the other side has done since.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.core.ids import SnapshotId, WriteId, new_write_id
-from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId, WriteId, new_write_id
+from dbt.adapters.vcs.core.model import Snapshot, TableEntry, Tree
+from dbt.adapters.vcs.core.plan.tree_merge import merge_trees
+from dbt.adapters.vcs.core.repository import Repository, TreeChanges
 from dbt.adapters.vcs.merges.rowwise.row_merge import (
     RowEngine,
     SchemaConflictError,
@@ -65,8 +67,40 @@ class Crossing:
         newest, merged = found[0], read(found[0])
         if depth < _DEEPEST:
             for other in found[1:]:
-                merged = self._merged(merged, newest, other, depth + 1)
+                base = self.base(newest, other, depth + 1)
+                merged = self._merged(base, merged, (newest, other))
         return merged
+
+    def tree(self, bases: Sequence[CommitId], depth: int = 0) -> TreeId:
+        """Return what the common ancestors of two commits show: one tree, of several merged ones.
+
+        The newest is the first. Of a relation that they changed in ways that can't be merged, it
+        has what the newest shows. The tables that are merged lose their files with `forget`.
+        """
+        tree = self.repository.objects.commit(bases[0]).tree
+        if depth < _DEEPEST:
+            for other in bases[1:]:
+                tree = self._both(tree, bases[0], other, depth + 1)
+        return tree
+
+    def _both(self, ours: TreeId, newest: CommitId, other: CommitId, depth: int) -> TreeId:
+        read = self.repository.objects
+        theirs = read.commit(other).tree
+        bases = self.repository.merge_bases(newest, other)
+        old = read.tree(self.tree(bases, depth)) if bases else Tree()
+        found = merge_trees(old, read.tree(ours), read.tree(theirs), read.schema_tree)
+        relations = dict(found.relations)
+        for name, triple in found.conflicts.items():
+            if isinstance(triple.ours, TableEntry) and isinstance(triple.theirs, TableEntry):
+                one, two = triple.ours.snapshot, triple.theirs.snapshot
+                base = (
+                    read.snapshot(triple.base.snapshot)
+                    if isinstance(triple.base, TableEntry)
+                    else self.base(one, two, depth)
+                )
+                version = self._merged(base, read.snapshot(one), (one, two))
+                relations[name] = TableEntry(snapshot=SnapshotId(read.put(version)))
+        return self.repository.edit(ours, TreeChanges(relations=relations, schemas=found.schemas))
 
     def forget(self) -> None:
         """Delete the files that making bases wrote."""
@@ -74,10 +108,12 @@ class Crossing:
             outcome.forget(write)
 
     def _merged(
-        self, ours: Snapshot, newest: SnapshotId, other: SnapshotId, depth: int
+        self, base: Snapshot | None, ours: Snapshot, parents: tuple[SnapshotId, SnapshotId]
     ) -> Snapshot:
-        theirs = self.repository.objects.snapshot(other)
-        base = self.base(newest, other, depth)
+        theirs = self.repository.objects.snapshot(parents[1])
+        if ours.consumption != theirs.consumption:
+            # Rows that were derived from different inputs don't add up.
+            return ours
         try:
             outcome = self.merge(base, ours, theirs, RowPolicy(mode="skip"))
         except (MisfitError, SchemaConflictError, TooLargeError, UnsupportedError):
@@ -86,4 +122,4 @@ class Crossing:
             return ours if outcome.how == "up_to_date" else theirs
         write = new_write_id()
         self._made.append((outcome, write))
-        return outcome.put(write=write, parents=(newest, other), created_at=ours.created_at)
+        return outcome.put(write=write, parents=parents, created_at=ours.created_at)

@@ -133,14 +133,15 @@ def plan_merge(
     Raises:
         InputError: The two have no common history.
     """
-    base = _base(repository, work, target)
+    bases = _bases(repository, work, target)
+    base = bases[0]
     if base == work.commit or (work.run and _has_run(repository, work.run, target.head)):
         return MergePlan(work=work, target=target, how="up_to_date", base=base)
     if base == target.head:
         return MergePlan(work=work, target=target, how="fast_forward", base=base)
     combination = combine(
         repository,
-        base=base,
+        bases=bases,
         ours=target.head,
         theirs=work.commit,
         policy=work.policy,
@@ -170,11 +171,11 @@ def planned_changes(repository: Repository, plan: MergePlan) -> tuple[ChangeSumm
     return summarize(repository, schemas, relations)
 
 
-def _base(repository: Repository, work: Work, target: Branch) -> CommitId:
+def _bases(repository: Repository, work: Work, target: Branch) -> list[CommitId]:
     if work.run is not None:
-        return work.base or work.run.fork
-    found = repository.merge_base(work.commit, target.head)
-    if found is None:
+        return [work.base or work.run.fork]
+    found = repository.merge_bases(work.commit, target.head)
+    if not found:
         raise InputError(
             f"{work.source!r} and {target.name!r} have no common history, so there is nothing to "
             "compare their changes with."

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.core.history.graph import ancestors
 from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import Side
@@ -59,6 +61,8 @@ class TableMerge:
         only: The rows whose changes are wanted; None for all.
         prefer: The side that is right where both changed the definition differently; None to ask
             the mode.
+        joins: Whether the result has theirs as a parent. Rows that are picked or undone don't make
+            theirs a part of its history.
         dry_run: Write nothing, and return ours as the merged version.
         operation: The operation to record for the new version.
         origin: Its lineage.
@@ -73,6 +77,7 @@ class TableMerge:
     decisions: tuple[Decided, ...] = ()
     only: Pick | None = None
     prefer: Side | None = None
+    joins: bool = True
     dry_run: bool = False
     operation: str = "merge"
     origin: Origin = field(default_factory=Origin)
@@ -129,13 +134,7 @@ def merge_tables(
         UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
     """
     read = repository.objects.snapshot
-    engine = at_scale = None
-    if sessions is not None:
-        narrow = Narrowing(repository.blobs, sessions, candidates or CANDIDATES)
-        at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
-        engine = RowEngine(narrow=narrow, at_scale=at_scale, sessions=sessions)
-    crossing = Crossing(repository=repository, limits=limits, engine=engine)
-    try:
+    with crossing_of(repository, sessions, limits=limits, candidates=candidates) as crossing:
         base = None if work.based_on else crossing.base(work.ours, work.theirs)
         given = work.based_on or work.base
         if base is None and given:
@@ -147,19 +146,42 @@ def merge_tables(
             only=work.only,
             prefer=work.prefer,
         )
-        outcome = crossing.merge(base, read(work.ours), read(work.theirs), policy)
-        if outcome.is_blocked:
-            outcome.forget()
-            return _clash(work.name, outcome)
-        return _merged(repository, work, outcome, sessions)
-    except MisfitError as error:
-        return Clash(name=work.name, kind="schema", message=error.what)
-    except SchemaConflictError as error:
-        return Clash(
-            name=work.name,
-            kind="schema",
-            message="both declared it differently: " + "; ".join(map(str, error.conflicts)),
-        )
+        try:
+            outcome = crossing.merge(base, read(work.ours), read(work.theirs), policy)
+            if outcome.is_blocked:
+                outcome.forget()
+                return _clash(work.name, outcome)
+            return _merged(repository, work, outcome, sessions)
+        except MisfitError as error:
+            return Clash(name=work.name, kind="schema", message=error.what)
+        except SchemaConflictError as error:
+            return Clash(
+                name=work.name,
+                kind="schema",
+                message="both declared it differently: " + "; ".join(map(str, error.conflicts)),
+            )
+
+
+@contextmanager
+def crossing_of(
+    repository: Repository,
+    sessions: Rewriters | None,
+    *,
+    limits: Limits = MERGE_LIMITS,
+    candidates: Limits | None = None,
+) -> Iterator[Crossing]:
+    """Yield what merges rows and makes bases; the arguments are those of `merge_tables`.
+
+    What it wrote for bases is deleted at the end.
+    """
+    engine = at_scale = None
+    if sessions is not None:
+        narrow = Narrowing(repository.blobs, sessions, candidates or CANDIDATES)
+        at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
+        engine = RowEngine(narrow=narrow, at_scale=at_scale, sessions=sessions)
+    crossing = Crossing(repository=repository, limits=limits, engine=engine)
+    try:
+        yield crossing
     finally:
         crossing.forget()
         if at_scale is not None:
@@ -174,6 +196,7 @@ def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:
 def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -> bool:
     """Return whether all rows of a version were computed again since another version."""
     seen: set[SnapshotId] = set()
+    older: set[SnapshotId] | None = None
     todo = [tip]
     while todo:
         id = todo.pop()
@@ -182,6 +205,11 @@ def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -
         seen.add(id)
         snapshot = objects.snapshot(id)
         if snapshot.operation in ("create", "rebuild"):
+            # The base isn't always below the tip: a merge may have taken the other side whole.
+            if base is not None and older is None:
+                older = set(ancestors([base], lambda it: own_parents(objects.snapshot(it))))
+            if id in (older or ()):
+                continue
             return True
         todo += own_parents(snapshot)
     return False
@@ -210,7 +238,7 @@ def _merged(
     elif work.dry_run and counts is not None and not checks_of(outcome.definition.properties):
         version = outcome.ours
     else:
-        parents = (work.ours,) if work.only is not None else (work.ours, work.theirs)
+        parents = (work.ours, work.theirs) if work.joins else (work.ours,)
         version = outcome.put(
             write=write,
             parents=parents,

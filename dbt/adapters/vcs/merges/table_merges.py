@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.merges.common_base import Crossing
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
+from dbt.adapters.vcs.merges.table_merge import (
+    TableMerge,
+    TableMerged,
+    crossing_of,
+    merge_tables,
+)
 
 
 class TableMerges:
@@ -22,6 +30,10 @@ class TableMerges:
         self._sessions = sessions
         self._done: dict[tuple[SnapshotId, SnapshotId], tuple[TableMerge, TableMerged | Clash]]
         self._done = {}
+
+    def crossing(self) -> AbstractContextManager[Crossing]:
+        """Return what makes one base out of several, for as long as the context is open."""
+        return crossing_of(self._repository, self._sessions)
 
     def merge(self, work: TableMerge) -> TableMerged | Clash:
         """Merge two versions of a table as `merge_tables` does, at most once.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
@@ -89,14 +90,18 @@ class Combination:
 def combine(
     repository: Repository,
     *,
-    base: CommitId,
+    bases: Sequence[CommitId],
     ours: CommitId,
     theirs: CommitId,
     policy: Policy,
     decisions: Mapping[RelationName, Decisions] | None = None,
     tables: TableMerges,
 ) -> Combination:
-    """Merge the tree of one commit into that of another, both seen from a common ancestor.
+    """Merge the tree of one commit into that of another, both seen from their common ancestors.
+
+    The ancestors are the nearest ones, newest first; several are merged with each other. What they
+    show is the base, as in git: versions of a table that both sides have beside it, since one side
+    picked from the other, don't count.
 
     Each relation follows the rule of `core.plan.tree_merge`. A table that both sides changed is
     merged row by row, and its definition attribute by attribute; anything else that both changed
@@ -104,10 +109,12 @@ def combine(
     reader could see.
     """
     read = repository.objects
-    old, our, their = (read.tree(read.commit(id).tree) for id in (base, ours, theirs))
-    merge = merge_trees(old, our, their, read.schema_tree)
-    work = _Work(repository, merge, repository.tree(ours), policy, decisions or {}, tables)
-    return work.run()
+    our, their = (read.tree(read.commit(id).tree) for id in (ours, theirs))
+    with tables.crossing() as crossing:
+        merge = merge_trees(read.tree(crossing.tree(bases)), our, their, read.schema_tree)
+        shown = tuple(map(repository.tree, bases))
+        now = repository.tree(ours)
+        return _Work(repository, merge, shown, now, policy, decisions or {}, tables).run()
 
 
 @dataclass
@@ -116,6 +123,7 @@ class _Work:
 
     repository: Repository
     merge: TreeMerge
+    bases: tuple[TreeReader, ...]
     ours: TreeReader
     policy: Policy
     decisions: Mapping[RelationName, Decisions]
@@ -167,14 +175,18 @@ class _Work:
     def _conflict(self, name: RelationName, triple: Sides[Entry]) -> None:
         ours, theirs = self._snapshot(triple.ours), self._snapshot(triple.theirs)
         mode = self.policy.mode_of(name, theirs)
+        side = self._unchanged_side(triple)
+        if side is not None:
+            self._side(name, triple.theirs if side == "ours" else None, mode)
+            return
         if ours is None or theirs is None:
             self._whole(name, triple, mode)
             return
         assert isinstance(triple.ours, TableEntry)
         assert isinstance(triple.theirs, TableEntry)
-        base = triple.base.snapshot if isinstance(triple.base, TableEntry) else None
         objects, tips = self.repository.objects, (triple.ours.snapshot, triple.theirs.snapshot)
-        bases = best_bases(objects, *tips) or ([base] if base else [])
+        based_on = self._related(triple, ours, theirs)
+        bases = self._bases(name, based_on, tips)
         side = whole_side(objects, bases, *tips)
         if side is not None:
             self._side(name, triple.theirs if side == "theirs" else None, mode)
@@ -185,13 +197,14 @@ class _Work:
             # A row-wise merge would keep all rows of both rebuilds, as rows that each side added.
             self._whole(name, triple, mode, _REBUILT)
             return
-        self._rows(name, triple, base, tips, mode)
+        self._rows(name, triple, based_on, bases, tips, mode)
 
     def _rows(
         self,
         name: RelationName,
         triple: Sides[Entry],
-        base: SnapshotId | None,
+        based_on: SnapshotId | None,
+        bases: list[SnapshotId],
         tips: tuple[SnapshotId, SnapshotId],
         mode: Mode,
     ) -> None:
@@ -201,7 +214,8 @@ class _Work:
         found = self.tables.merge(
             TableMerge(
                 name=name,
-                base=base,
+                base=bases[0] if bases else None,
+                based_on=based_on,
                 ours=tips[0],
                 theirs=tips[1],
                 mode=mode,
@@ -232,6 +246,44 @@ class _Work:
             )
         )
 
+    def _unchanged_side(self, triple: Sides[Entry]) -> Literal["ours", "theirs"] | None:
+        """Return the side that a restore or revert made equal to the base, or to the other one."""
+
+        def is_same(one: Entry | AbsentType, other: Entry | AbsentType) -> bool:
+            left, right = self._snapshot(one), self._snapshot(other)
+            return left is not None and right is not None and is_same_table(left, right)
+
+        if is_same(triple.theirs, triple.base) or is_same(triple.theirs, triple.ours):
+            return "theirs"
+        return "ours" if is_same(triple.ours, triple.base) else None
+
+    def _related(
+        self, triple: Sides[Entry], ours: Snapshot, theirs: Snapshot
+    ) -> SnapshotId | None:
+        """Return the table of the common commit; None if neither side's goes back to it."""
+        base = self._snapshot(triple.base)
+        if base is None or base.table not in (ours.table, theirs.table):
+            return None
+        assert isinstance(triple.base, TableEntry)
+        return triple.base.snapshot
+
+    def _bases(
+        self, name: RelationName, based_on: SnapshotId | None, tips: tuple[SnapshotId, SnapshotId]
+    ) -> list[SnapshotId]:
+        """Return the versions of a table that both sides come from, newest first.
+
+        Tables that the common commits don't relate, such as two clones of a third, have those of
+        their own history.
+        """
+        shown = [
+            entry.snapshot
+            for tree in self.bases
+            if isinstance(entry := tree.entry(name), TableEntry)
+        ]
+        if based_on is not None:
+            return shown or [based_on]
+        return best_bases(self.repository.objects, *tips) or shown
+
     def _takes_side_ahead(
         self, name: RelationName, theirs: Entry, tips: tuple[SnapshotId, SnapshotId], mode: Mode
     ) -> bool:
@@ -243,7 +295,7 @@ class _Work:
             self._side(name, theirs if side == "theirs" else None, mode)
         return side is not None
 
-    def _side(self, name: RelationName, theirs: Entry | None, mode: Mode) -> None:
+    def _side(self, name: RelationName, theirs: Entry | AbsentType | None, mode: Mode) -> None:
         """Take a side of a table as a whole; None to keep ours."""
         self._check_no_values(name)
         if theirs is not None:
@@ -276,7 +328,8 @@ class _Work:
         chosen: Mapping[Choice, Entry | AbsentType] = {
             Choice.OURS: triple.ours,
             Choice.THEIRS: triple.theirs,
-            Choice.BASE: triple.base,
+            # The files of a base that several commits were merged for don't last.
+            Choice.BASE: self.bases[0].entry(name) or Absent,
             Choice.DELETE: Absent,
         }
         if chosen[choice] != triple.ours:

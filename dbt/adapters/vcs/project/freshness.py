@@ -7,6 +7,8 @@ from typing import Final
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, ViewEntry
+from dbt.adapters.vcs.core.origins.row_digests import rows_digest
+from dbt.adapters.vcs.core.origins.staleness import RESTORE
 from dbt.adapters.vcs.scope.mounts import Externals
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
@@ -23,7 +25,7 @@ def loaded_at(overlay: Overlay, name: RelationName, externals: Externals) -> Mic
     """Return when the rows of a table were last written.
 
     Compaction, cloning, builds that change no row, and changes of columns, comments and properties
-    don't count.
+    don't count. A restored version of the table's own past is as old as that.
 
     Raises:
         NotFoundError: There is no such relation.
@@ -47,4 +49,11 @@ def _written_at(overlay: Overlay, id: SnapshotId) -> Micros:
     snapshot = overlay.snapshot(id)
     while snapshot.operation in _KEEPS_ROWS and snapshot.parents:
         snapshot = overlay.snapshot(snapshot.parents[0])
+    if snapshot.operation != RESTORE:
+        return snapshot.created_at
+    rows, before = rows_digest(snapshot), snapshot
+    while before.parents:
+        before = overlay.snapshot(before.parents[0])
+        if before.operation != RESTORE and rows_digest(before) == rows:
+            return before.created_at
     return snapshot.created_at

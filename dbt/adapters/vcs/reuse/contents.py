@@ -20,11 +20,15 @@ from dbt.adapters.vcs.core.model import (
     FunctionEntry,
     Input,
     RelationName,
-    Snapshot,
     TableEntry,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.origins.row_digests import digest_of_values, rows_digest, schema_text
+from dbt.adapters.vcs.core.origins.row_digests import (
+    digest_of_values,
+    rows_digest,
+    schema_text,
+    table_digest,
+)
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.reuse.circumstances import machine_zone
 from dbt.adapters.vcs.reuse.outside_files import UnknownFilesError, files_digest
@@ -36,17 +40,6 @@ from dbt.adapters.vcs.worktree.pins import pinned, query_of_body, query_of_view
 
 class UnknownContentsError(Exception):
     """What a name means is not known without an engine; the text says why."""
-
-
-def table_digest(snapshot: Snapshot) -> str:
-    """Return a digest of everything that a statement that changes a table can depend on."""
-    return digest_of_values(
-        rows_digest(snapshot),
-        snapshot.primary_key,
-        snapshot.cluster_by,
-        snapshot.comment,
-        sorted(snapshot.properties.items()),
-    )
 
 
 def entry_digest(overlay: Overlay, entry: Entry | None) -> str:

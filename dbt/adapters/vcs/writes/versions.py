@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import (
     Block,
@@ -20,6 +21,8 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.origins.row_digests import is_same_table
+from dbt.adapters.vcs.core.origins.staleness import RESTORE, inputs_of, name_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows import manifests
 from dbt.adapters.vcs.scope.statement_scope import Scope
@@ -173,6 +176,49 @@ def changed(
         version = msgspec.structs.replace(version, primary_key=key)
     check_rows(scope, name, version, snapshot)
     return scope.overlay.put_table(name, version)
+
+
+def version_again(
+    repository: Repository, name: RelationName, present: SnapshotId, past: SnapshotId
+) -> SnapshotId:
+    """Return a version of a table with the files of a past one, made from the present one.
+
+    It is the present one if that has the same rows and definition, and the past one if the present
+    one is damaged. The past version itself would
+    hide from merges that the table had another one in between, so that they would bring back what
+    a revert removed. It says of its rows what the past version says: what they follow from, and
+    which node computed them.
+    """
+    objects = repository.objects
+    old = objects.snapshot(past)
+    try:
+        if present == past or is_same_table(objects.snapshot(present), old):
+            return present
+    except DamagedError:
+        # A version can't come after one that nobody can read.
+        return past
+    version = msgspec.structs.replace(
+        old,
+        parents=(present,),
+        operation=RESTORE,
+        created_at=repository.clock(),
+        origin=_again(repository, name, past),
+    )
+    return SnapshotId(objects.put(version))
+
+
+def _again(repository: Repository, name: RelationName, past: SnapshotId) -> Origin:
+    """Return what a restored version says of its rows, without the versions before the past one.
+
+    A version that reads nothing leaves the inputs of the one before, and the source of a clone
+    counts as none.
+    """
+    old = repository.objects.snapshot(past)
+    inputs = inputs_of(repository, name, past)
+    rest = [item for item in old.origin.inputs if item not in inputs and name_of(item) != name]
+    if old.operation == "clone":
+        rest = [msgspec.structs.replace(item, pinned=True) for item in rest]
+    return msgspec.structs.replace(old.origin, inputs=(*inputs, *rest))
 
 
 def _continued(old: Origin, new: Origin, operation: str) -> Origin:

@@ -19,6 +19,22 @@ def rows_digest(snapshot: Snapshot) -> str:
     return digest_of_values(schema_text(snapshot.schema), refs, snapshot.partition_by)
 
 
+def table_digest(snapshot: Snapshot) -> str:
+    """Return a digest of everything that a statement that changes a table can depend on."""
+    return digest_of_values(
+        rows_digest(snapshot),
+        snapshot.primary_key,
+        snapshot.cluster_by,
+        snapshot.comment,
+        sorted(snapshot.properties.items()),
+    )
+
+
+def is_same_table(one: Snapshot, other: Snapshot) -> bool:
+    """Return whether two versions differ in nothing but their past and who made them."""
+    return one.consumption == other.consumption and table_digest(one) == table_digest(other)
+
+
 def digest_of_values(*parts: Any) -> str:
     """Return a digest of plain values."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]

@@ -20,7 +20,10 @@ from dbt.adapters.vcs.core.treereader import TreeReader
 SAME_ROWS: Final = frozenset({"optimize", "consume"})
 """Operations whose version has the rows and columns of the one that it was made from."""
 
-AFRESH: Final = frozenset({"create", "overwrite", "truncate", "rebuild"})
+RESTORE: Final = "restore"
+"""The operation whose version has the files of a past one; its parent is the one before it."""
+
+AFRESH: Final = frozenset({"create", "overwrite", "truncate", "rebuild", RESTORE})
 """Operations whose version has nothing of the one before."""
 
 MAX_BACK: Final = 100

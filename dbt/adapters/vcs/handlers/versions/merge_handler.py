@@ -62,7 +62,7 @@ def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
     work = _work(scope, statement)
     picked = picked_rows(scope, work, statement)
     # What the condition read is known only now.
-    work = replace(work, only=picked, operation="pick", origin=scope.made_by())
+    work = replace(work, only=picked, joins=False, operation="pick", origin=scope.made_by())
     found = merge_tables(scope.overlay.repository, work, scope.engine)
     if isinstance(found, TableMerged) and not found.picked:
         source = scope.name(statement.source.name)

@@ -23,6 +23,7 @@ from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.restore_statement import RestoreTable, UndropTable
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.pins import pinned
+from dbt.adapters.vcs.writes.versions import version_again
 
 
 class Past(NamedTuple):
@@ -97,7 +98,8 @@ def put_back(
 ) -> None:
     """Restore a past version of a relation, and its schema if that was dropped.
 
-    A dry run changes only the overlay.
+    A table that the name has now, or had before this overlay dropped it, gets a version of its
+    own. A dry run changes only the overlay.
 
     Raises:
         NotFoundError: The rows have been collected.
@@ -109,7 +111,11 @@ def put_back(
     if not overlay.has_schema(name.schema) and past.commit is not None:
         ref = repository.tree(past.commit).schema_ref(name.schema)
         overlay.put_schema(name.schema, comment=ref.comment, properties=dict(ref.properties))
-    overlay.put(name, past.entry)
+    entry, now = past.entry, overlay.entry(name) or overlay.before(name)
+    if isinstance(entry, TableEntry) and isinstance(now, TableEntry):
+        version = version_again(repository, name, now.snapshot, entry.snapshot)
+        entry = TableEntry(snapshot=version)
+    overlay.put(name, entry)
 
 
 def splits(
@@ -166,8 +172,9 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
     else:
         found = pinned(scope.overlay, scope.engine, source, statement.source.at)
         past = Past(TableEntry(snapshot=found.snapshot), found.commit)
-    apart = splits(scope.overlay.repository, scope.overlay.base, name, past)
     put_back(scope.overlay, name, past, author=scope.overlay.author)
+    is_changed = scope.overlay.entry(name) != standing
+    apart = splits(scope.overlay.repository, scope.overlay.base, name, past) if is_changed else ()
     others = sorted({str(other) for split in apart for other in split.others})
     return _answer(name, past, ", ".join(others))
 

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.origins.staleness import (
     AFRESH,
     MAX_BACK,
+    RESTORE,
     SAME_ROWS,
     inputs_of,
     moved_inputs,
@@ -118,6 +119,8 @@ class RecordedTables:
                 return "it was not made from nothing since the run began"
             snapshot = self._repository.objects.snapshot(id)
             id = snapshot.parents[0] if snapshot.parents else None
+            if snapshot.operation == RESTORE:
+                return "the run restored it"
             if snapshot.operation in SAME_ROWS:
                 continue
             result = self._result(name, snapshot)

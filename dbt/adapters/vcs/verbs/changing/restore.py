@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId
 from dbt.adapters.vcs.core.landing import Proposal
-from dbt.adapters.vcs.core.model import TableEntry
-from dbt.adapters.vcs.core.plan.tree_merge import diff_trees
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.plan.tree_merge import Change, diff_trees
+from dbt.adapters.vcs.core.repository import Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import summarize
@@ -23,6 +25,7 @@ from dbt.adapters.vcs.handlers.versions.restore_handler import (
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
 from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.versions import version_again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,7 @@ def restore_relation(
     past = last_of(repository, head, name) if to is None else past_of(repository, name, to)
     overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
     put_back(overlay, name, past, author=author, dry_run=dry_run)
+    apart = () if overlay.is_empty else splits(repository, head, name, past)
     tree = repository.edit(overlay.tree.id, overlay.changes)
     said = message or f"Restore {name} to {to or (past.commit or '')[:12]}"
     after = None if dry_run else _land(repository, branch, head, tree, author, said)
@@ -100,7 +104,7 @@ def restore_relation(
         before=head,
         after=after or head,
         changes=changes_to(repository, head, tree),
-        apart=tuple(_apart(split) for split in splits(repository, head, name, past)),
+        apart=tuple(map(_apart, apart)),
     )
 
 
@@ -122,13 +126,13 @@ def restore_branch(
     """
     head = head_of(repository, branch)
     commit = repository.resolve(to)
-    versions = [
-        change.new.snapshot
-        for change in repository.diff(head, commit).relations
-        if isinstance(change.new, TableEntry)
-    ]
+    changes = repository.diff(head, commit).relations
+    versions = [change.new.snapshot for change in changes if isinstance(change.new, TableEntry)]
     hold(repository, commit, versions, author=author, known=head, dry_run=dry_run)
-    tree = repository.tree(commit).id
+    tree = repository.edit(
+        repository.tree(commit).id,
+        TreeChanges(relations=entries_again(repository, changes)),
+    )
     said = message or f"Restore all to {to}"
     after = None if dry_run else _land(repository, branch, head, tree, author, said)
     return RestoreReport(
@@ -140,6 +144,22 @@ def restore_branch(
         after=after or head,
         changes=changes_to(repository, head, tree),
     )
+
+
+def entries_again(
+    repository: Repository, changes: Sequence[Change]
+) -> dict[RelationName, Entry | AbsentType]:
+    """Return what to show where changes go back: tables as versions made from those they replace.
+
+    Raises:
+        DamagedError: A version is missing or damaged.
+    """
+    found = {change.name: change.new for change in changes}
+    for name, old, new in changes:
+        if isinstance(old, TableEntry) and isinstance(new, TableEntry):
+            version = version_again(repository, name, old.snapshot, new.snapshot)
+            found[name] = TableEntry(snapshot=version)
+    return found
 
 
 def changes_to(

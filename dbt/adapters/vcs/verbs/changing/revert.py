@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
-from dbt.adapters.vcs.core.plan.tree_merge import Sides, merge_trees
+from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.origins.row_digests import is_same_table
+from dbt.adapters.vcs.core.plan.tree_merge import Change, Sides, merge_trees
 from dbt.adapters.vcs.core.repository import Branch, Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
@@ -27,8 +28,9 @@ from dbt.adapters.vcs.merges.consumed_sides import whole_side
 from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.merges.trees import Combination
-from dbt.adapters.vcs.verbs.changing.restore import head_of
+from dbt.adapters.vcs.verbs.changing.restore import entries_again, head_of
 from dbt.adapters.vcs.verbs.sessions import sessions_of
+from dbt.adapters.vcs.writes.versions import version_again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +124,14 @@ def _plan(
     read = repository.objects
     base, ours, theirs = (read.tree(read.commit(id).tree) for id in (commit, branch.head, parent))
     merged = merge_trees(base, ours, theirs, read.schema_tree)
-    relations = dict(merged.relations)
+    shown = repository.tree(branch.head)
+    relations = entries_again(
+        repository,
+        [
+            Change(name, shown.entry(name) or Absent, entry)
+            for name, entry in merged.relations.items()
+        ],
+    )
     clashes = [f"{name} (its comment or properties)" for name in merged.schema_conflicts]
     for name, triple in merged.conflicts.items():
         found = _rows_undone(repository, name, triple, sessions)
@@ -171,11 +180,19 @@ def _rows_undone(
             # Ignores the table's conflict mode: a revert must not lose later changes silently.
             mode=Mode.FAIL,
             based_on=base.snapshot,
+            joins=False,
             operation="revert",
         ),
         sessions,
     )
-    return str(found) if isinstance(found, Clash) else TableEntry(snapshot=found.snapshot)
+    if isinstance(found, Clash):
+        return str(found)
+    version, read = found.snapshot, repository.objects.snapshot
+    if is_same_table(read(version), read(ours.snapshot)):
+        return ours
+    if found.how == "fast_forward":
+        version = version_again(repository, name, ours.snapshot, theirs.snapshot)
+    return TableEntry(snapshot=version)
 
 
 def _message(repository: Repository, commit: CommitId) -> str:

@@ -7,6 +7,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Run, TableEntry
+from dbt.adapters.vcs.core.origins.lineage import Lineage
 from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.origins.staleness import inputs_of
 from dbt.adapters.vcs.core.plan.delta import delta
@@ -201,6 +202,17 @@ def test_a_restored_table_follows_from_what_the_past_one_did(warehouse: Warehous
     assert isinstance(shown, TableEntry)
     found = inputs_of(warehouse.repository, RelationName("shop", "t"), shown.snapshot)
     assert [item.relation for item in found] == ["shop.source"]
+
+
+def test_a_table_that_was_dropped_and_undropped_is_one_reader(warehouse: Warehouse) -> None:
+    tables = Tables(warehouse)
+    source = tables.entry([tables.block({1: "a"})])
+    made = tables.entry([tables.block({2: "a"})], inputs={"shop.source": source})
+    tables.put(source=source, t=made)
+    tables.put(t=None)
+    restore_relation(warehouse.repository, "shop.t", **MAIN)
+    (reader,) = Lineage(warehouse.repository, warehouse.head()).readers(source.snapshot)
+    assert reader == (RelationName("shop", "t"), made.snapshot, reader.commit)
 
 
 def test_where_nothing_may_be_changed(warehouse: Warehouse) -> None:

@@ -102,9 +102,10 @@ class Lineage:
 
     def __init__(self, repository: Repository, head: CommitId) -> None:
         self._repository = repository
-        self._found = list(appearances(repository, head))
-        # Oldest last: a version that disappeared and came back counts where it first appeared.
-        self._commits = {(item.relation, item.snapshot): item.commit for item in self._found}
+        # Oldest last: a version that came back counts once, where it first appeared.
+        self._commits = {
+            (item.relation, item.snapshot): item.commit for item in appearances(repository, head)
+        }
 
     def made(self, relation: RelationName, id: SnapshotId, depth: int | None = None) -> Made:
         """Return how a version was made, and how its inputs were, `depth` levels deep."""
@@ -126,9 +127,9 @@ class Lineage:
         """
         read = self._repository.objects.snapshot
         return [
-            item
-            for item in self._found
-            if any(source.snapshot == id for source in read(item.snapshot).origin.inputs)
+            Appearance(relation, version, commit)
+            for (relation, version), commit in self._commits.items()
+            if any(source.snapshot == id for source in read(version).origin.inputs)
         ]
 
     def _input(self, item: Input, depth: int | None) -> Made | Input:

@@ -1,15 +1,19 @@
-"""Reading large manifests does not let Python look for garbage in them."""
+"""Large manifests are read without a look for garbage, and times are in bounds."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 
-from dbt.adapters.vcs.core.codec import decode, encode
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.codec import decode, decode_record, encode, encode_record
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Block, Segment
 from dbt.adapters.vcs.core.model.block import ColumnStats
+from dbt.adapters.vcs.core.model.ref import RefMove
+from dbt.adapters.vcs.core.model.value import EARLIEST, LATEST
 
 LARGE = Segment(
     blocks=tuple(
@@ -60,3 +64,11 @@ def test_the_collector_is_back_after_damage(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(DamagedError, match="does not parse"):
         decode(Segment, "id", data)
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("time", [LATEST + 1, EARLIEST - 1])
+def test_a_time_that_nobody_could_read_is_not_written(time: int) -> None:
+    move = RefMove(name="main", commit=None, at=Micros(LATEST), by="ann", action="commit")
+    assert decode_record(RefMove, encode_record(move), "move") == move
+    with pytest.raises(InputError, match="years 1 to 9999"):
+        encode_record(msgspec.structs.replace(move, at=Micros(time)))

@@ -19,7 +19,9 @@ from dbt.adapters.vcs.core.model import (
     Tree,
     View,
 )
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.value import EARLIEST, LATEST, Value
+
+_TIMES: Final = ("at", "committed_at", "created_at")
 
 OBJECT_VERSION: Final = 1
 """Version of the encoding of objects, which is part of every id."""
@@ -67,7 +69,11 @@ def encode(value: Value) -> tuple[str, bytes]:
     """Return an object's id and its canonical bytes, uncompressed.
 
     Canonical: UTF-8 JSON, sorted keys, no white space, without fields at their default.
+
+    Raises:
+        InputError: Its time is not in the years 1 to 9999, so nobody could read it.
     """
+    _check_time(value)
     data = _ENCODER.encode(value)
     return _hash(_KINDS[type(value)], data), data
 
@@ -165,7 +171,12 @@ def unpack(stored: bytes, name: str) -> bytes:
 
 
 def encode_record(record: Value) -> bytes:
-    """Return the canonical bytes of a value that has no id, such as a ref move."""
+    """Return the canonical bytes of a value that has no id, such as a ref move.
+
+    Raises:
+        InputError: Its time is not in the years 1 to 9999, so nobody could read it.
+    """
+    _check_time(record)
     return _ENCODER.encode(record)
 
 
@@ -181,6 +192,18 @@ def decode_record(type_: type[V], data: bytes, name: str) -> V:
         raise DamagedError(
             f"The file {name} does not parse: {error}. Restore it from a backup of the repository."
         ) from error
+
+
+def _check_time(value: Value) -> None:
+    # msgspec checks bounds only when it decodes.
+    for name in _TIMES:
+        time = getattr(value, name, EARLIEST)
+        if isinstance(time, int) and not EARLIEST <= time <= LATEST:
+            raise InputError(
+                f"A {type(value).__name__} would be stored with the time {time} (microseconds "
+                "since 1970), and times are in the years 1 to 9999. Nothing was changed. Set this "
+                "machine's clock, and check what was committed last: dbt-vcs reflog."
+            )
 
 
 def _hash(kind: str, data: bytes) -> str:

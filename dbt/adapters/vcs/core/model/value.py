@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
 from dbt.adapters.vcs.core.ids import Micros
 
-Moment = Annotated[Micros, msgspec.Meta(ge=-62_135_596_800_000_000, le=253_402_300_799_999_999)]
+EARLIEST: Final = -62_135_596_800_000_000
+LATEST: Final = 253_402_300_799_999_999
+
+Moment = Annotated[Micros, msgspec.Meta(ge=EARLIEST, le=LATEST)]
 """A stored instant: one in the years 1 to 9999, as any other is damage."""
 
 

@@ -64,7 +64,10 @@ def test_what_no_test_has_seen_is_not_promoted(shop: Warehouse) -> None:
 def test_what_tests_passed_is_promoted(shop: Warehouse) -> None:
     seen_by_test(shop)
     wanted = shop.shown("dev")
-    into_main(shop, terms=Terms(metadata={"ticket": "SHOP-12"}, message="Release"))
+    terms = Terms(metadata={"ticket": "SHOP-12"}, message="Release")
+    told = into_main(shop, terms=terms, dry_run=True)
+    done = into_main(shop, terms=terms)
+    assert (told.how, told.after, done.how) == ("merge", None, "merge")
     assert shop.shown() == wanted
     commit = shop.repository.objects.commit(shop.head())
     assert (commit.message, commit.metadata) == ("Release", {"ticket": "SHOP-12"})

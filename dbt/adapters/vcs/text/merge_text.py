@@ -31,7 +31,7 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
         yield from changes_text(report.changes)
         return
     word = "Would merge " if report.dry_run else "Merged "
-    how = "fast-forward" if report.how == "fast_forward" else "merged with what was there"
+    how = _way(report)
     after = short(report.after) if report.after else Span("a new commit")
     yield line(word, source, " into ", target, f", {how}: ", short(report.before), " -> ", after)
     yield from changes_text(report.changes)
@@ -46,3 +46,9 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
     if report.stale_unknown:
         tables = counted(report.stale_unknown, "other table")
         yield line(f"whether {tables} became stale was not checked; see dbt-vcs stale")
+
+
+def _way(report: MergeReport) -> str:
+    if report.how == "fast_forward":
+        return "fast-forward"
+    return "merged with what was there" if report.relations else "with a commit of its own"

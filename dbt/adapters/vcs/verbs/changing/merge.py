@@ -215,20 +215,30 @@ def _foretold(
         check(plan)
     changes = planned_changes(repository, plan)
     stale = NewlyStale() if plan.conflicts else stale_after(repository, plan)
-    after = {"up_to_date": plan.target.head, "fast_forward": plan.work.commit}.get(plan.how)
+    how, after = _end_of(plan, terms)
     return MergeReport(
         source=plan.work.source,
         target=plan.target.name,
-        how=plan.how,
+        how=how,
         dry_run=True,
         before=plan.target.head,
-        after=None if plan.work.run and plan.how == "fast_forward" else after,
+        after=after,
         changes=changes,
         relations=_relations(plan, changes),
         conflicts=plan.conflicts,
         stale=stale.tables,
         stale_unknown=stale.unknown,
     )
+
+
+def _end_of(plan: MergePlan, terms: Terms) -> tuple[How, CommitId | None]:
+    """Return how a plan would land, and the target's head then; None for a new commit."""
+    if plan.how == "up_to_date":
+        return plan.how, plan.target.head
+    if plan.how != "fast_forward" or not plan.work.joins:
+        return plan.how, None
+    # Metadata needs a commit to be in.
+    return ("merge", None) if terms.metadata else (plan.how, plan.work.commit)
 
 
 def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merged, ...]:
@@ -254,7 +264,8 @@ def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merge
 
 def _told(repository: Repository, arrival: Arrival) -> MergeReport:
     plan, before, after = arrival
-    how: How = plan.how if before == plan.target.head else "merge"
+    is_moved = after == plan.work.commit or not plan.work.joins
+    how: How = plan.how if before == plan.target.head and is_moved else "merge"
     changes = list_changes(repository, before, after)
     stale = _stale_since(repository, plan, before, after)
     return MergeReport(

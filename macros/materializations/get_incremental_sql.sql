@@ -38,11 +38,13 @@
 {% endmacro %}
 
 
-{#- A batch replaces the rows of its time range; by partition, as in dbt-spark, if the table has
-    partitions. -#}
+{#- A batch replaces the rows of its time range. Rows without their time replace the partitions that
+    they are in, as in dbt-spark, which does so for all: a batch of less than a partition, such as an
+    hour of a day, leaves nothing else in it. -#}
 {% macro vcs__get_incremental_microbatch_sql(arg_dict) %}
   {%- set source, target = arg_dict['temp_relation'], arg_dict['target_relation'] -%}
-  {%- if config.get('partition_by') -%}
+  {%- set names = arg_dict['dest_columns'] | map(attribute='name') | map('lower') -%}
+  {%- if config.get('partition_by') and config.get('event_time') | lower not in names -%}
     {{ return(get_insert_overwrite_sql(source, target, target)) }}
   {%- endif -%}
   {{ return(vcs_get_replace_where_sql(source, target, vcs_batch_condition())) }}
@@ -68,8 +70,9 @@
 {%- endmacro %}
 
 
+{#- The text of dbt's own filter of what a batch reads: Spark converts the bounds to the column's
+    type, so any other text could delete rows that no batch reads. -#}
 {% macro vcs_batch_condition() -%}
-  {%- set start, end = model.batch.event_time_start, model.batch.event_time_end -%}
-  {%- set time = "cast(" ~ config.get('event_time') ~ " as timestamp)" -%}
-  {{ time }} >= timestamp'{{ start }}' and {{ time }} < timestamp'{{ end }}'
+  {%- set time = config.get('event_time') -%}
+  {{ time }} >= '{{ model.batch.event_time_start }}' and {{ time }} < '{{ model.batch.event_time_end }}'
 {%- endmacro %}

@@ -220,6 +220,7 @@ def test_another_publish_of_other_tables_is_merged(shop: Shop) -> None:
 
 def test_another_publish_of_one_table_is_a_conflict_that_loses_nothing(shop: Shop) -> None:
     assert shop.dbt("run", n=1).success
+    shop.write({"vcs.yml": "on_stale: warn"})
     theirs = "create or replace table analytics.b as select 9 as n"
 
     result = shop.dbt("run", callbacks=[_meanwhile(shop, "model.shop.b", theirs)], n=2)

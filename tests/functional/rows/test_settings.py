@@ -87,12 +87,10 @@ def plain(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Callable[...,
 
 
 def test_each_expression_shows_its_setting(plain: Any) -> None:
-    spark = plain({})
     for key, (value, text) in TELLING.items():
-        before = spark.sql(f"select {text}").collect()
-        spark.conf.set(SQL + key, value)
-        assert spark.sql(f"select {text}").collect() != before, key
-        spark.conf.unset(SQL + key)
+        others, changed = plain({}), plain({SQL + key: value})
+        query = f"select {text}"
+        assert changed.sql(query).collect() != others.sql(query).collect(), key
 
 
 @settings(max_examples=max(1, settings().max_examples // 100))

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.tombstone import POSITION_COLUMN
 from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick
 from dbt.adapters.vcs.rows.limits import Limits, TooLargeError

@@ -23,7 +23,8 @@ from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash, keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, Narrowing
-from dbt.adapters.vcs.merges.rowwise.decide import Choice, RowMode
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, RowPolicy, Seen
 from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables

@@ -41,8 +41,7 @@ FLOORS = (
     {"cli"},
     {"impl"},
 )
-# The same inside a room, for its sub-rooms and modules: every room of more than ten modules is
-# here, and those whose sub-rooms have an order.
+# The same inside a room, for its sub-rooms and modules, where they have an order.
 INSIDE: dict[str, tuple[set[str], ...]] = {
     "core": (
         {"characters", "errors", "ids", "secrets"},
@@ -574,11 +573,6 @@ def test_no_two_public_classes_share_a_name() -> None:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
     assert [name for name, count in Counter(names).items() if count > 1] == []
-
-
-def test_large_rooms_have_floors() -> None:
-    large = {room for room, names in modules_by_room().items() if len(names) > 10 and room}
-    assert large <= INSIDE.keys()
 
 
 def test_a_modules_name_is_its_own() -> None:

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.merges import table_merges
 from dbt.adapters.vcs.merges.by_engine.engine_repair import EngineRepair, EngineRepairs
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.narrow_spark import Narrowing
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.repair import Question
 from dbt.adapters.vcs.merges.table_merge import merge_tables
 from dbt.adapters.vcs.rows.compare.located import Places

@@ -103,7 +103,10 @@ def test_two_sides_that_add_a_column_with_other_defaults_clash(shop: Shop) -> No
     shop.sql(f"alter table {table} add column c int default 1")
     shop.sql(f"alter table {table}_theirs add column c int default 2")
     with pytest.raises(VcsError, match="add of c: nothing in the base, c int default 1 in ours"):
-        shop.sql(f"snapshot merge table {table} from {table}_theirs when conflict accept")
+        shop.sql(f"snapshot merge table {table} from {table}_theirs")
+    shop.sql(f"snapshot merge table {table} from {table}_theirs when conflict accept")
+    shop.sql(f"insert into {table} (id, a) values (9, 9)")
+    assert shop.rows(f"select distinct c from {table}") == [(2,)], "the mode decides the default"
 
 
 @pytest.mark.parametrize("rebuild", ["delta", "full"])

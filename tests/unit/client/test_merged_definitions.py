@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 
 KEY = "alter table t set tblproperties (primary_key = 'id')"

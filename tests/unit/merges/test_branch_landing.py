@@ -14,7 +14,7 @@ from dbt.adapters.vcs.merges import branch_landing
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge, open_merge_of
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status, find_run
 from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.promote import promote

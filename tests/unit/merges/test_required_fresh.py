@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest
 from dbt.adapters.vcs.verbs.changing.promote import promote

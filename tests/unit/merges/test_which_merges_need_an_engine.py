@@ -18,7 +18,7 @@ from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.merges import table_merges
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.table_merge import merge_tables
 from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.verbs.changing import revert as revert_module

@@ -33,7 +33,7 @@ from dbt.adapters.vcs.core.store.log_repair import plan_log
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.protection import BranchRule, Rules
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
 from dbt.adapters.vcs.verbs.changing.merge import merge

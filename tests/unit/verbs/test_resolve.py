@@ -5,7 +5,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.layout.styled import fitted_lines, plain_lines
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.text.conflict_text import conflicts_text
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.resolve import (

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
 )
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve

@@ -22,7 +22,8 @@ from dbt.adapters.vcs.merges.common_base import Crossing
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, Narrowing
-from dbt.adapters.vcs.merges.rowwise.decide import Choice, RowMode
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, SchemaConflictError
 from dbt.adapters.vcs.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, RowPolicy

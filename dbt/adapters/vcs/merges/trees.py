@@ -18,7 +18,7 @@ from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.consumed_sides import whole_side
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.side_ahead import side_ahead
 from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt
 from dbt.adapters.vcs.merges.table_merges import TableMerges

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.layout.styled import Grid, Span, counted, line
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.text.row_text import cell_of
 
 if TYPE_CHECKING:

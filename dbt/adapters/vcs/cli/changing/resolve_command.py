@@ -12,7 +12,7 @@ from dbt.adapters.vcs.cli.gathered import gathered
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.cli.pairs import Pair
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.text.conflict_text import resolved_text
 from dbt.adapters.vcs.verbs.changing.resolve import resolve as verb

@@ -20,7 +20,7 @@ from dbt.adapters.vcs.handlers.contents.row_change_handler import reading
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import RESOLUTION, RESULT, ConflictTable
 from dbt.adapters.vcs.merges.conflicts.conflict_values import exact_values, given_row
 from dbt.adapters.vcs.merges.conflicts.open_merges import PREFIX, OpenMerge, open_merge_of
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.row_change import Update

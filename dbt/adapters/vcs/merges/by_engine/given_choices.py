@@ -22,7 +22,8 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.engines.port import Rewriter
-from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.decide import CHOICES
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, RowPolicy, key_table
 from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.equality_sql import equals

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import SIDES, ConflictTable
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.rows.equality import codes_of
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.key_values import key_value

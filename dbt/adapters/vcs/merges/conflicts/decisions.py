@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import ConflictTable
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Seen
 from dbt.adapters.vcs.rows.exact_values import Given
 

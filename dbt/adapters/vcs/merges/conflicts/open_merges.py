@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 
 PREFIX: Final = "merges/"
 """The conflicts of a merge into `main` are on the branch `merges/main`."""

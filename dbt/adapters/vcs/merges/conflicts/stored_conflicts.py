@@ -20,7 +20,7 @@ from dbt.adapters.vcs.merges.conflicts.conflict_tables import RESOLUTION, Confli
 from dbt.adapters.vcs.merges.conflicts.conflict_values import exact_values, given_row
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, open_merge_of
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.files.block_reader import Positions

@@ -22,52 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.net import sums
 from dbt.adapters.vcs.rows.equality import Codes, codes_of
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.sorted_numbers import distinct
-
-
-class Choice(str, Enum):
-    """How a conflict is resolved.
-
-    Keep ours, take theirs, restore the base, delete the row, or set values by hand.
-    """
-
-    OURS = "ours"
-    THEIRS = "theirs"
-    BASE = "base"
-    DELETE = "delete"
-    CUSTOM = "custom"
-
-    def __str__(self) -> str:
-        return self.value
-
-    @classmethod
-    def of(cls, text: str) -> Choice:
-        """Parse a choice other than `custom`, for which values are given instead.
-
-        Raises:
-            InputError: The word is not a choice.
-        """
-        known = [item.value for item in cls if item is not cls.CUSTOM]
-        if text.lower() in known:
-            return cls(text.lower())
-        raise InputError(
-            f"Found {text!r} as a resolution; expected one of {', '.join(known)}. Values of a row "
-            "are chosen with --key column=value --set column=value, in SQL with update ... set "
-            "result_<column> = <value>."
-        )
-
 
 RowMode: TypeAlias = Literal["fail", "skip", "accept"]
 """What to do with a row in conflict.

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.schema_merge import Side
-from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, Choice, RowMode
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.merges.rowwise.decide import CHOICES, RowMode
 from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.matching import hits
 from dbt.adapters.vcs.rows.equality import Codes, equal_rows, group_ids

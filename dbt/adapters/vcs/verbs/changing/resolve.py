@@ -14,7 +14,7 @@ from dbt.adapters.vcs.merges.conflicts.decisions import Decisions, RowChoice, de
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, find_open_merge
 from dbt.adapters.vcs.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.merges.merge_plan import Work
-from dbt.adapters.vcs.merges.rowwise.decide import Choice
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.verbs.changing.merge import MergeReport, merge_work
 from dbt.adapters.vcs.verbs.reading.waiting_merges import (

@@ -29,12 +29,13 @@ class Jobs(StatementJobs):
 
     @contextmanager
     def _marked(self, mark: str) -> Iterator[None]:
-        with _active(self._spark):
-            self._context.setJobGroup(mark, self._label, interruptOnCancel=True)
-            try:
+        # First, because its error tells whether Spark's process is gone.
+        self._context.setJobGroup(mark, self._label, interruptOnCancel=True)
+        try:
+            with _active(self._spark):
                 yield
-            finally:
-                self._context._jsc.clearJobGroup()
+        finally:
+            self._context._jsc.clearJobGroup()
 
     def _check(self) -> None:
         """Do nothing: Spark refuses the later jobs of a cancelled group itself."""

@@ -284,8 +284,14 @@ def test_values_are_compared_at_the_wider_type() -> None:
 def test_not_null_of_one_side_and_null_of_the_other() -> None:
     sides = Sides(put("b", nullable=False), same)
     sides.theirs = sides.update(sides.theirs, 2, b=None)
-    with pytest.raises(InputError, match=r"declared NOT NULL: b \(1 NULL\)"):
-        sides.merged()
+    ids = {side: sides.world.id(getattr(sides, side)) for side in ("ours", "theirs", "base")}
+    work = TableMerge(name=RelationName("s", "t"), mode=policy.Mode.SKIP, **ids)
+    clash = merge_tables(sides.world.repository, work, None)
+    assert isinstance(clash, Clash)
+    assert "Ours declares b NOT NULL in s.t, and it is NULL in 1 row of the other side" in str(
+        clash
+    )
+    assert "such as (k: 2)" in str(clash)
 
 
 def test_files_of_another_partitioning_are_written_to_the_one_that_wins() -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.core.errors import EngineError, InputError
+from dbt.adapters.vcs.core.errors import ConflictError, EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
@@ -205,7 +205,7 @@ def forked(sql: Sql) -> Sql:
 def test_a_merge_by_cell_can_break_a_constraint_that_neither_side_breaks(forked: Sql) -> None:
     forked("update t set a = 9 where id = 1")
     forked("update c set b = 9 where id = 1")
-    with pytest.raises(InputError, match=r"sums .* false for \(id: 1, a: 9, b: 9\)"):
+    with pytest.raises(ConflictError, match=r"sums .* false for \(id: 1, a: 9, b: 9\)"):
         forked("snapshot merge table t from c when conflict cell")
     assert forked("select a, b from t where id = 1") == [(9, 1)]
     forked("update t set a = 2 where id = 1")
@@ -221,7 +221,7 @@ def test_a_constraint_of_one_side_holds_for_the_rows_of_the_other(
     forked(f"alter table {stricter} add constraint small check (id < 10)")
     forked(f"insert into {other} values (10, 0, 0)")
     for more in ("", " dry run"):
-        with pytest.raises(InputError, match=r"small .* false for \(id: 10\)"):
+        with pytest.raises(ConflictError, match=r"small .* false for \(id: 10\)"):
             forked(f"snapshot merge table t from c{more}")
     assert len(forked("select * from t")) == (6 if stricter == "t" else 7)
     forked(f"delete from {other} where id = 10")
@@ -236,7 +236,7 @@ def test_a_constraint_and_the_loss_of_its_column_dont_merge(forked: Sql) -> None
     forked("alter table t add constraint first check (a > 0)")
     forked("alter table c drop constraint sums")
     forked("alter table c rename column a to z")
-    with pytest.raises(InputError, match=r"has renamed to z its column a"):
+    with pytest.raises(ConflictError, match=r"has renamed to z its column a"):
         forked("snapshot merge table t from c")
 
 

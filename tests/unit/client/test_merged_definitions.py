@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pytest
@@ -12,8 +13,11 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
+from dbt.adapters.vcs.verbs.changing.revert import revert
 
 KEY = "alter table t set tblproperties (primary_key = 'id')"
 
@@ -97,3 +101,85 @@ def test_columns_then_rows_are_resolved_by_hand(main: Client) -> None:
     continue_merge(repository, "ours", author="ann")
     assert list(rows(left)[0]) == ["id", "b", "z"]
     assert sorted((row["id"], row["z"]) for row in rows(left)) == [(1, 20), (2, 2), (3, 3), (4, 4)]
+
+
+OFF = "alter table t set tblproperties (primary_key = 'id', 'vcs.enforce_primary_key' = 'false')"
+ON = "alter table t unset tblproperties ('vcs.enforce_primary_key')"
+WIDE = "alter table t set tblproperties (primary_key = 'id, a')"
+Broken: TypeAlias = tuple[str, str, dict[str, list[int | None]], str]
+"""Before the branches, on one of them, rows of the other, and what the conflict says."""
+BROKEN: dict[str, Broken] = {
+    "key_and_a_copy": ("", KEY, {"id": [1], "a": [9]}, r"\(id\) that other rows .* have: 1"),
+    "key_and_null": ("", KEY, {"id": [None], "a": [9]}, r"NULL in the primary key \(id\)"),
+    "key_and_two": ("", KEY, {"id": [7, 7], "a": [8, 9]}, r"same primary key \(id\): 7"),
+    "check_turned_on": (OFF, ON, {"id": [7, 7], "a": [8, 9]}, r"same primary key \(id\): 7"),
+    "key_narrowed": (WIDE, KEY, {"id": [1], "a": [9]}, r"\(id\) that other rows .* have: 1"),
+    "not_null": (
+        "",
+        "alter table t alter column z set not null",
+        {"id": [8], "a": [9], "z": [None]},
+        r"declares z NOT NULL .* NULL in 1 row of the other side, such as \(id: 8",
+    ),
+    "check": (
+        "",
+        "alter table t add constraint low check (a < 5)",
+        {"id": [8], "a": [9]},
+        r"declares what rows break: The check constraint low \(a < 5\) .* is false for",
+    ),
+}
+
+
+@pytest.mark.parametrize("is_declared_by_ours", [True, False], ids=["ours", "theirs"])
+@pytest.mark.parametrize("case", BROKEN.values(), ids=BROKEN)
+def test_rows_meet_what_the_other_side_declares(
+    main: Client,
+    case: tuple[str, str, dict[str, list[int | None]], str],
+    is_declared_by_ours: bool,
+) -> None:
+    before, declared, new, said = case
+    if before:
+        main.sql(before)
+    left, right = main.create("ours"), main.create("theirs")
+    strict, other = (left, right) if is_declared_by_ours else (right, left)
+    strict.sql(declared)
+    other.write("t", ints(**new))
+    kept = rows(left)
+    side = "Ours" if is_declared_by_ours else "Theirs"
+    for dry_run in (True, False):
+        request = MergeRequest(policy=Policy(override=Mode.ACCEPT), dry_run=dry_run)
+        if dry_run:
+            told = "; ".join(
+                merge(left.repository, "theirs", "ours", request, author="ann").conflicts
+            )
+            assert re.search(f"analytics.t: {side} .*{said}", told), told
+        else:
+            with pytest.raises(ConflictError, match=f"analytics.t: {side} .*{said}"):
+                merge(left.repository, "theirs", "ours", request, author="ann")
+    assert rows(left) == kept
+
+
+def test_rows_that_keep_the_key_of_the_other_side_are_merged(main: Client) -> None:
+    left, right = main.create("ours"), main.create("theirs")
+    left.sql(KEY)
+    right.write("t", ints(id=[3], a=[9]))
+    left.merge("theirs")
+    assert ids(left) == [1, 2, 3]
+
+
+def test_a_clone_without_the_key_is_merged_by_it(main: Client) -> None:
+    main.sql("create table s clone t")
+    main.sql(KEY)
+    main.write("s", ints(id=[1, 3], a=[9, 3]))
+    with pytest.raises(ConflictError, match=r"Ours declares a primary key .* have: 1"):
+        main.sql("snapshot merge table t from s")
+    assert ids(main) == [1, 2]
+
+
+def test_a_revert_meets_the_key_that_it_brings_back(main: Client) -> None:
+    main.sql(KEY)
+    main.sql("alter table t unset tblproperties (primary_key)")
+    commit = main.log(1)[0].id
+    main.write("t", ints(id=[1], a=[9]))
+    with pytest.raises(ConflictError, match=r"Theirs declares a primary key .* have: 1"):
+        revert(main.repository, commit, branch="main", author="ann")
+    assert ids(main) == [1, 1, 2]

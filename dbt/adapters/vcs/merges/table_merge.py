@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.history.graph import ancestors
 from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
@@ -33,7 +34,7 @@ from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.rows.types import plain_type_text
-from dbt.adapters.vcs.writes.checks import check_merged, checks_of
+from dbt.adapters.vcs.writes.checks import check_merged, is_checked_when_merged
 
 _KINDS = ("added", "removed", "modified")
 _SIDES = ("base", "our", "their")
@@ -236,7 +237,7 @@ def _merged(
         version = repository.objects.snapshot(work.ours)
     elif outcome.how == "fast_forward":
         version = outcome.theirs
-    elif work.dry_run and counts is not None and not checks_of(outcome.definition.properties):
+    elif work.dry_run and counts is not None and not _is_checked(work, outcome):
         version = outcome.ours
     else:
         parents = (work.ours, work.theirs) if work.joins else (work.ours,)
@@ -247,15 +248,19 @@ def _merged(
             operation=work.operation,
             origin=work.origin,
         )
-        check_merged(
-            repository,
-            work.name,
-            version,
-            outcome.ours,
-            outcome.theirs,
-            verbatim=_is_verbatim(work, outcome),
-            sessions=sessions,
-        )
+        try:
+            version = check_merged(
+                repository,
+                work.name,
+                version,
+                outcome.ours,
+                outcome.theirs,
+                verbatim=_is_verbatim(work, outcome),
+                sessions=sessions,
+            )
+        except InputError as error:
+            outcome.forget(write)
+            raise MisfitError(str(error)) from error
     if counts is None:
         assert sessions is not None
         before = msgspec.structs.replace(outcome.ours, schema=version.schema)
@@ -271,6 +276,18 @@ def _merged(
         conflicts=len(outcome.conflicts),
         picked=outcome.picked,
     )
+
+
+def _is_checked(work: TableMerge, outcome: MergeOutcome) -> bool:
+    """Return whether rows have to be looked at, which must have been written for it."""
+    definition, verbatim = outcome.definition, _is_verbatim(work, outcome)
+    version = msgspec.structs.replace(
+        outcome.ours,
+        schema=definition.schema,
+        primary_key=definition.primary_key,
+        properties=dict(definition.properties),
+    )
+    return is_checked_when_merged(outcome.ours, outcome.theirs, version, verbatim=verbatim)
 
 
 def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:

@@ -1,15 +1,20 @@
-"""Check constraints: conditions that must not be false for any row of a table."""
+"""Checks of rows: check constraints, and all that a merged table's definition enforces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Queries, Readers, VersionReader
+from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.rows.key_check import SHOWN
 from dbt.adapters.vcs.rows.positions import placeless
 from dbt.adapters.vcs.rows.quoting import quoted
@@ -19,7 +24,7 @@ from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.arrow_checks import false_rows
-from dbt.adapters.vcs.writes.keys import shown
+from dbt.adapters.vcs.writes.keys import broken_key, is_dbts_key, shown
 
 Checks = Mapping[str, str]
 """SQL conditions by the constraint's name."""
@@ -153,6 +158,14 @@ def new_blocks(version: Version, others: Iterable[Snapshot]) -> tuple[Block, ...
     return tuple(block for block in version.blocks if fresh is None or block.path in fresh)
 
 
+def is_checked_when_merged(
+    ours: Snapshot, theirs: Snapshot, version: Snapshot, *, verbatim: bool
+) -> bool:
+    """Return whether rows of a merge may have to be looked at; see `check_merged`."""
+    merged = _MergedRows(ours, theirs, version, verbatim)
+    return bool(merged.checks() or merged.required() or merged.lacks_key_check)
+
+
 def check_merged(
     repository: Repository,
     name: RelationName,
@@ -162,16 +175,19 @@ def check_merged(
     *,
     verbatim: bool,
     sessions: Readers | None,
-) -> None:
-    """Check that the rows of a merge satisfy its check constraints.
+) -> Snapshot:
+    """Check that the rows of a merge satisfy all that its definition enforces.
 
-    Each side's rows satisfy the side's own constraints. So, per constraint of the result:
+    That is the primary key, NOT NULL and the check constraints; that text fits its length follows
+    from the types. Each side's rows satisfy what the side itself declares. So, for each of these:
 
     | declared by | rows to check                                                 |
     |-------------|---------------------------------------------------------------|
-    | both        | none if each row is from a side, else those that neither has   |
+    | both        | none if each row is from a side, else those that neither has; |
+    |             | none for a key, which tells rows apart when they are merged   |
     | ours        | those that ours lacks                                         |
     | theirs      | those that theirs lacks                                       |
+    | neither     | all: a side declares the key, the other one that it is checked|
 
     Args:
         repository: The repository with the versions.
@@ -182,22 +198,143 @@ def check_merged(
         verbatim: True if every row of the result is a row of ours or of theirs.
         sessions: Provides the engine's session, used only if there are rows to check.
 
+    Returns:
+        The result; without the key if that is dbt's `unique_key`, and rows violate it.
+
     Raises:
-        InputError: Rows violate a constraint, or it names a column that the other side removed.
+        InputError: Rows violate the definition, or a constraint names a column that the other side
+            removed. The message names them, and the side that declares it.
+        UnsupportedError: There are rows to check that only an engine can check, and there is none.
     """
-    checks = checks_of(version.properties)
-    declared = {"ours": checks_of(ours.properties), "theirs": checks_of(theirs.properties)}
-    both = {"ours": ours, "theirs": theirs}
-    by_sides: dict[tuple[str, ...], dict[str, str]] = {}
-    for constraint, expression in checks.items():
-        sides = tuple(s for s in both if declared[s].get(constraint) == expression)
-        for side in sides:
-            _check_columns(name, version.schema, both[side].schema, constraint, expression)
-        if not (verbatim and len(sides) == len(both)):
-            by_sides.setdefault(sides, {})[constraint] = expression
-    for sides, group in by_sides.items():
-        known = {side: both[side] for side in sides}
-        refuse_broken(repository, name, version, known, group, sessions)
+    merged = _MergedRows(ours, theirs, version, verbatim)
+    sides = merged.sides
+    for constraint, expression in checks_of(version.properties).items():
+        for side in sides.values():
+            if checks_of(side.properties).get(constraint) == expression:
+                _check_columns(name, version.schema, side.schema, constraint, expression)
+    for field, declaring in merged.required():
+        known = [sides[side] for side in declaring]
+        nulls = _null_rows(repository, version, known, field)
+        if nulls:
+            raise InputError(
+                f"{_declared_by(declaring)} declares {field.name} NOT NULL in {name}, and it is "
+                f"NULL in {nulls}. Nothing was changed; give these rows a value, or drop the "
+                f"constraint: alter table {name} alter column {quoted(field.name)} drop not null."
+            )
+    for declaring, group in merged.checks().items():
+        known_sides = {side: sides[side] for side in declaring}
+        try:
+            refuse_broken(repository, name, version, known_sides, group, sessions)
+        except InputError as error:
+            raise InputError(
+                f"{_declared_by(declaring)} declares what rows break: {error}"
+            ) from error
+    if not merged.lacks_key_check:
+        return version
+    before = sides[merged.enforcing[0]] if merged.enforcing else None
+    broken = broken_key(repository, name, version, before, sessions)
+    if broken and is_dbts_key(version):
+        return msgspec.structs.replace(version, primary_key=())
+    if broken:
+        raise InputError(
+            f"{_declared_by(merged.enforcing)} declares a primary key that rows break: {broken} "
+            "Nothing was changed; correct the rows on the other side, or turn the check off: "
+            "enforce_primary_key: false."
+        )
+    return version
+
+
+@dataclass(frozen=True, slots=True)
+class _MergedRows:
+    """What a merge's definition enforces, by the sides that declare it."""
+
+    ours: Snapshot
+    theirs: Snapshot
+    version: Snapshot
+    verbatim: bool
+
+    @property
+    def sides(self) -> Mapping[str, Snapshot]:
+        return {"ours": self.ours, "theirs": self.theirs}
+
+    def checks(self) -> dict[tuple[str, ...], dict[str, str]]:
+        """Return the constraints to check, by the sides that declare them."""
+        found: dict[tuple[str, ...], dict[str, str]] = {}
+        for name, expression in checks_of(self.version.properties).items():
+            sides = tuple(
+                side
+                for side, version in self.sides.items()
+                if checks_of(version.properties).get(name) == expression
+            )
+            if not self._is_known(sides):
+                found.setdefault(sides, {})[name] = expression
+        return found
+
+    def required(self) -> list[tuple[Field, tuple[str, ...]]]:
+        """Return the NOT NULL columns to check, with the sides that declare them."""
+        found = []
+        for field in self.version.schema.fields:
+            sides = tuple(
+                side
+                for side, version in self.sides.items()
+                if (own := version.schema.by_id(field.id)) and not own.nullable
+            )
+            if not field.nullable and not self._is_known(sides):
+                found.append((field, sides))
+        return found
+
+    @property
+    def enforcing(self) -> tuple[str, ...]:
+        """The sides that check the result's key."""
+        key = self.version.primary_key
+        return tuple(
+            side
+            for side, version in self.sides.items()
+            if version.is_key_enforced and version.primary_key == key
+        )
+
+    @property
+    def lacks_key_check(self) -> bool:
+        """Whether rows may lack or repeat the result's key."""
+        return self.version.is_key_enforced and len(self.enforcing) < len(self.sides)
+
+    def _is_known(self, sides: tuple[str, ...]) -> bool:
+        return self.verbatim and len(sides) == len(self.sides)
+
+
+def _declared_by(sides: Sequence[str]) -> str:
+    return sides[0].capitalize() if len(sides) == 1 else "The merged definition"
+
+
+def _null_rows(
+    repository: Repository, version: Snapshot, known: Iterable[Snapshot], field: Field
+) -> str:
+    """Return how many rows that none of the other versions has are NULL in a column, and which."""
+    rows = Version.of(repository, version)
+    blocks = new_blocks(rows, known)
+    files = Files(repository.blobs)
+    deleted = files.deletions(rows.tombstones, [block.path for block in blocks])
+    telling = [f for f in (version.key or version.schema.fields) if is_readable(f)]
+    total, named = 0, list[str]()
+    for block in blocks:
+        # A block that lacks the column has no statistics of it.
+        stats, gone = block.stats.get(field.id), deleted.get(block.path)
+        count = 0 if stats is not None and not stats.nulls else files.nulls(block, field, gone)
+        total += count
+        if count and len(named) < SHOWN and is_readable(field):
+            for batch in files.batches(block, [*telling, field], gone):
+                named += _rows_of_nulls(batch, telling)
+    if not total:
+        return ""
+    listed = f", such as {', '.join(named[:SHOWN])}" if named else ""
+    return f"{total} {'row' if total == 1 else 'rows'} of the other side{listed}"
+
+
+def _rows_of_nulls(batch: pa.RecordBatch, telling: Sequence[Field]) -> list[str]:
+    """Return a few rows that are NULL in the last column, as errors show them."""
+    nulls = batch.filter(batch.column(batch.num_columns - 1).is_null()).slice(0, SHOWN)
+    columns = [column.to_pylist() for column in nulls.columns]
+    return [_row(telling, row) for row in zip(*columns, strict=True)]
 
 
 def check_unnamed(name: RelationName, version: Snapshot, column: str, change: str) -> None:

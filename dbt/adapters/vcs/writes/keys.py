@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Readers, VersionReader
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.in_process import in_process_first
@@ -105,17 +106,10 @@ def check_keys(
     if not version.is_key_enforced:
         return version.primary_key
     repository = scope.overlay.repository
-    fields = version.key
-    check = _Check(repository, version, None if everything else before)
-    if not check.new:
+    error = broken_key(repository, name, version, None if everything else before, scope.engine)
+    if not error:
         return version.primary_key
-    clashes = in_process_first(
-        lambda: check.in_process(fields), lambda: check.by_engine(scope, fields)
-    )
-    if not any(clashes):
-        return version.primary_key
-    error = _error(name, fields, clashes)
-    if PRIMARY_KEY not in version.properties and UNIQUE_KEY in version.properties:
+    if is_dbts_key(version):
         scope.warnings.append(
             f"{error} So the config unique_key is not the primary key of {name}: diffs "
             "and merges compare whole rows."
@@ -125,6 +119,37 @@ def check_keys(
         f"{error} Nothing was changed; correct the rows, or turn the check off: "
         "enforce_primary_key: false."
     )
+
+
+def is_dbts_key(version: Snapshot) -> bool:
+    """Return whether the primary key is dbt's `unique_key`, which rows may violate."""
+    return PRIMARY_KEY not in version.properties and UNIQUE_KEY in version.properties
+
+
+def broken_key(
+    repository: Repository,
+    name: RelationName,
+    version: Snapshot,
+    before: Snapshot | None,
+    sessions: Readers | None,
+) -> str:
+    """Return which rows of a version, new since another, lack or repeat a key; empty for none.
+
+    Raises:
+        TooLargeError: There are too many rows for this process, and there is no engine.
+        UnsupportedError: Arrow lacks the type of a key column, and there is no engine.
+    """
+    fields = version.key
+    check = _Check(repository, version, before)
+    if not check.new:
+        return ""
+    if sessions is None:
+        clashes = check.in_process(fields)
+    else:
+        clashes = in_process_first(
+            lambda: check.in_process(fields), lambda: check.by_engine(sessions(), fields)
+        )
+    return _error(name, fields, clashes) if any(clashes) else ""
 
 
 def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bool:
@@ -173,36 +198,38 @@ class _Check:
         deleted = files.deletions(self._version.tombstones, paths)
         return find_clashes(files, fields, self.new, old, deleted)
 
-    def by_engine(self, scope: Scope, fields: Sequence[Field]) -> Clashes:
+    def by_engine(self, session: VersionReader, fields: Sequence[Field]) -> Clashes:
         """Return the bad keys, found by the engine."""
         keys = ", ".join(quoted(field.id) for field in fields)
         values = ", ".join(
             f"{canonical(quoted(field.id), field.type)} as {quoted(field.id)}" for field in fields
         )
-        new = f"select {values}, 1 as __vcs_new from {self._mounted(scope, self.new, fields)}"
+        new = f"select {values}, 1 as __vcs_new from {self._mounted(session, self.new, fields)}"
         is_null = " or ".join(f"{quoted(field.id)} is null" for field in fields)
         if any(_nulls(block, field) for block in self.new for field in fields):
-            found = _fetch(scope, f"select distinct {keys} from ({new}) {where_clause(is_null)}")
+            found = _fetch(session, f"select distinct {keys} from ({new}) {where_clause(is_null)}")
             if found:
                 return Clashes(null=found)
         both = new
         old = _near(self.new, self._others, fields)
         if old:
-            both += f" union all select {values}, 0 from {self._mounted(scope, old, fields)}"
+            both += f" union all select {values}, 0 from {self._mounted(session, old, fields)}"
         counted = f"from ({both}) group by {keys} having count(*) > 1 and sum(__vcs_new) "
-        repeated = _fetch(scope, f"select {keys} {counted} > 1")
+        repeated = _fetch(session, f"select {keys} {counted} > 1")
         return (
             Clashes(repeated=repeated)
             if repeated
-            else Clashes(present=_fetch(scope, f"select {keys} {counted} = 1") if old else ())
+            else Clashes(present=_fetch(session, f"select {keys} {counted} = 1") if old else ())
         )
 
-    def _mounted(self, scope: Scope, blocks: Sequence[Block], fields: Sequence[Field]) -> str:
-        return scope.session.mount_physical(self._version.mount(blocks, fields=fields))
+    def _mounted(
+        self, session: VersionReader, blocks: Sequence[Block], fields: Sequence[Field]
+    ) -> str:
+        return session.mount_physical(self._version.mount(blocks, fields=fields))
 
 
-def _fetch(scope: Scope, query: str) -> tuple[tuple[Any, ...], ...]:
-    return tuple(scope.session.query(f"{query} limit {SHOWN}").fetch())
+def _fetch(session: VersionReader, query: str) -> tuple[tuple[Any, ...], ...]:
+    return tuple(session.query(f"{query} limit {SHOWN}").fetch())
 
 
 def _rows(blocks: Sequence[Block]) -> int:

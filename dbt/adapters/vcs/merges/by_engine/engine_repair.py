@@ -35,7 +35,7 @@ from dbt.adapters.vcs.merges.rowwise.repair import (
 )
 from dbt.adapters.vcs.merges.rowwise.row_policy import key_table
 from dbt.adapters.vcs.rows.equality_sql import canonical
-from dbt.adapters.vcs.rows.files.footers import check_not_null, read_blocks
+from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.limits import TooLargeError
 from dbt.adapters.vcs.rows.quoting import literal, quoted
 from dbt.adapters.vcs.writes.targets import tombstone_folder
@@ -175,7 +175,6 @@ class EngineRepair:
 
         Raises:
             RepairCheckError: The files hold other rows.
-            InputError: There is a NULL where none may be.
         """
         blocks: tuple[Block, ...] = ()
         session, fields = self.actions.session, self.actions.fields
@@ -191,7 +190,6 @@ class EngineRepair:
             )
             schema, by = definition.schema, definition.partition_by
             blocks = read_blocks(self.blobs, written.files, schema, by, written.footers)
-            check_not_null(blocks, schema)
             self._check(blocks)
         images = ", ".join(f"c{n} {quoted(field.id)}" for n, field in enumerate(fields))
         query = f"select f {FILE_COLUMN}, p {POSITION_COLUMN}, {images} from {self._deleted()}"

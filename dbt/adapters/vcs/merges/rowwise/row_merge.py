@@ -49,7 +49,6 @@ from dbt.adapters.vcs.merges.rowwise.side_fitting import Fitting
 from dbt.adapters.vcs.merges.rowwise.touched import without_overlaps
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
-from dbt.adapters.vcs.rows.files.footers import check_not_null
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
 
 _FAIL: Final = RowPolicy()
@@ -402,7 +401,6 @@ def _check_layout(definition: Definition, triple: Triple, state: State) -> None:
 
     Raises:
         SchemaConflictError: The base has files of another partitioning.
-        InputError: One side declared a column NOT NULL, and the other added NULLs.
     """
     added = [block for path, block in state.blocks.items() if path not in triple.base.blocks]
     wanted = set(definition.partition_by)
@@ -410,4 +408,3 @@ def _check_layout(definition: Definition, triple: Triple, state: State) -> None:
         raise SchemaConflictError(
             [SchemaConflict("partition_by", "", None, ", ".join(sorted(wanted)) or None, None)]
         )
-    check_not_null(added, definition.schema)

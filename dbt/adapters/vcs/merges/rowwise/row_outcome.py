@@ -24,7 +24,7 @@ from dbt.adapters.vcs.merges.rowwise.verify import verify
 from dbt.adapters.vcs.rows.compare.net import net_changes
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.compare.signed import signed_rows
-from dbt.adapters.vcs.rows.files.footers import check_not_null, read_blocks
+from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.row_files import write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
@@ -227,7 +227,6 @@ class MergeOutcome:
             blobs, self.repair.inserted, folder=folder, partition_by=definition.partition_by
         )
         blocks = read_blocks(blobs, files, definition.schema, definition.partition_by, files)
-        check_not_null(blocks, definition.schema)
         if not self.repair.deleted.num_rows:
             return blocks, ()
         return blocks, (write_tombstone(blobs, self.repair.deleted, folder=folder),)

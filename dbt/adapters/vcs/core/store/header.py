@@ -34,6 +34,7 @@ _OURS: Final = frozenset(
     {
         PATH,
         "condemned",
+        "creating",
         "damaged",
         "data",
         "leases",

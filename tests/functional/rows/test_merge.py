@@ -264,6 +264,76 @@ def test_a_value_that_does_not_fit_is_an_error_and_changes_nothing(
     assert shop.files() == files
 
 
+NESTED = "k int, l array<int>, s struct<lo:int,hi:int>, m map<string,int>, a array<struct<x:int>>"
+BOTH = (
+    "when matched then update set {c} = s.{c} "
+    "when not matched then insert (k, {c}) values (k, s.{c})"
+)
+MISFITS = {
+    "array": ("l", "array(5000000000, 2)", r"`l`.*`element`"),
+    "struct": ("s", "named_struct('lo', 5000000000, 'hi', 1)", r"`s`.*`lo`"),
+    "map": ("m", "map('k', 5000000000)", r"`m`.*`value`"),
+    "deep": ("a", "array(named_struct('x', 5000000000))", r"`a`.*`element`.*`x`"),
+    "text": ("m", "map('k', '12x')", r"Cannot safely cast `m`.*`value`"),
+    "extra field": ("s", "named_struct('lo', 1, 'hi', 2, 'mid', 3)", r"extra fields `mid` .* `s`"),
+    "no field": ("s", "named_struct('lo', 1)", r"Cannot find data .* `s`.*`hi`"),
+}
+
+
+@pytest.mark.parametrize("case", [*MISFITS])
+def test_a_nested_value_that_does_not_fit_is_an_error_and_changes_nothing(
+    shop: Shop, case: str
+) -> None:
+    column, value, message = MISFITS[case]
+    name = shop.clone(
+        NESTED, "select 1, array(1), named_struct('lo', 1, 'hi', 2), map('k', 1), null"
+    )
+    before = shop.version(name)
+    source = f"(select k, {value} {column} from values (1), (2) as v(k))"
+    with pytest.raises(VcsError, match=message):
+        shop.sql(f"merge into {name} t using {source} s on t.k = s.k {BOTH.format(c=column)}")
+    assert shop.version(name) == before
+
+
+def test_each_clause_casts_its_own_values_to_the_column(shop: Shop) -> None:
+    name = shop.make("k bigint, v bigint, s struct<x:bigint>", "values (1, 5, null), (2, 6, null)")
+    big = 2**53 + 1
+    source = f"(select k, {big} v, 2.0e0 d from values (1), (3) as v(k))"
+    shop.sql(
+        f"merge into {name} t using {source} s on t.k = s.k "
+        "when matched then update set v = s.v, s = named_struct('x', s.v) "
+        "when not matched then insert (k, v, s) values (s.k, s.d, named_struct('x', s.d)) "
+        "when not matched by source then update set k = t.k + 7e0"
+    )
+    assert shop.rows(f"select k, v, s.x from {name} order by k") == [
+        (1, big, big),
+        (3, 2, 2),
+        (9, 6, None),
+    ]
+
+
+def test_fields_of_structs_are_matched_by_name(shop: Shop) -> None:
+    columns = (
+        "k int, s struct<lo:int,hi:int>, l array<struct<lo:int,hi:int>>, "
+        "m map<string,struct<lo:int,hi:int>>"
+    )
+    name = shop.make(columns, "select 1, null, null, null")
+    value = "named_struct('HI', {}, 'lo', {})"
+    for n, statement in enumerate(
+        (
+            "update {0} set s = {1}, l = array({1}), m = map('k', {1}) where k = 1",
+            "merge into {0} t using (select 1 k, {1} v) s on t.k = s.k when matched then "
+            "update set s = s.v, l = array(s.v), m = map('k', s.v)",
+            "merge into {0} t using (select explode(array(1, 2)) k, {1} v) s on t.k = s.k "
+            "when matched then update set s = s.v, l = array(s.v), m = map('k', s.v) "
+            "when not matched then insert (k, s, l, m) values (k, v, array(v), map('k', v))",
+        )
+    ):
+        shop.sql(statement.format(name, value.format(100 + n, n)))
+        found = shop.rows(f"select s.lo, s.hi, l[0].lo, l[0].hi, m['k'].lo, m['k'].hi from {name}")
+        assert found and set(found) == {(n, 100 + n) * 3}
+
+
 def test_null_where_none_is_allowed(shop: Shop) -> None:
     name = shop.make("k int not null, v string not null", "values (1, 'a')")
     before, files = shop.version(name), shop.files()

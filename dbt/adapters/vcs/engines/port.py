@@ -205,6 +205,7 @@ class Writer(Protocol):
         destination: Destination,
         *,
         columns: Sequence[Column],
+        shown: Sequence[str] | None = None,
         name: RelationName | None = None,
         analysing: Analysing = nullcontext,
     ) -> Written:
@@ -219,6 +220,7 @@ class Writer(Protocol):
             statement: Takes the quoted name of that table, and returns the INSERT statement.
             destination: Where the rows go; columns are named as in `columns`.
             columns: The table's columns.
+            shown: SQL expressions over the table's columns that are written instead of them.
             name: The table's name in errors.
             analysing: As for `write`.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -12,8 +12,14 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.statements.families.staging_sql import (
+    ACTION,
+    CLAUSE,
+    MATCHED,
+    clause_name,
+)
 from dbt.adapters.vcs.writes.versions import folder_of
 
 _OPTIONS: Final = {
@@ -99,19 +105,24 @@ def staged(
     *,
     analysing: Analysing,
     changing: frozenset[int] | None = None,
+    givers: Sequence[Mapping[int, bool]] | None = None,
 ) -> Iterator[Stage]:
     """Compute a statement's changes; the files are there within the block.
 
-    Values are converted to the table's types by Spark's rules for INSERT, with errors that name
-    the table's columns. If the process dies here, collection finds the files.
+    Values are converted to the table's types by Spark's rules for INSERT BY NAME, which are those
+    of its UPDATE and MERGE: fields of structs are matched by name, and errors name the table's
+    columns. If the process dies here, collection finds the files.
 
     Args:
         scope: The statement's scope.
         table: What errors call the table.
         snapshot: The table.
-        query: Returns the columns of a stage, by position, in any types.
+        query: Returns the columns of a stage, by position, in any types. With `givers`, the
+            place of the clause that applies comes first.
         analysing: As for `Writer.insert`.
         changing: As for `Stage`.
+        givers: For a merge, what `Merge.givers` returns. The query has the values that several
+            clauses give to a column in a struct, as that of `Merge.staged`.
 
     Raises:
         EngineError: The query fails, or a value doesn't fit its column.
@@ -119,15 +130,25 @@ def staged(
     fields = stage_fields(snapshot.schema, changing)
     own = snapshot.schema.fields
     new = [field for n, field in enumerate(own) if changing is None or n in changing]
-    names = [field.name for field in (*fields[: len(fields) - len(new)], *new)]
+    before = fields[: len(fields) - len(new)]
+    columns = [Column(name=field.name, type=field.type) for field in (*before, *new)]
+    shown = [quoted(column.name) for column in columns]
+    if givers is not None:
+        values = [
+            (Column(name=f.name, type=_declared(f.type, own)), _chosen(f.name, n, own))
+            for n, (f, own) in enumerate(zip(new, givers, strict=True))
+        ]
+        clause = Column(name=CLAUSE, type="int")
+        columns = [clause, *columns[: len(before)], *(column for column, _ in values)]
+        shown[len(before) :] = [sql for _, sql in values]
+    names = ", ".join(quoted(column.name) for column in columns)
     written = scope.session.insert(
-        lambda stage: f"insert into {stage} {query}",
+        lambda stage: f"insert into {stage} by name select * from (\n{query}\n) as v({names})",
         Destination(
             folder=folder_of(snapshot.table), ids=[field.id for field in fields], options=_OPTIONS
         ),
-        columns=[
-            Column(name=name, type=field.type) for name, field in zip(names, fields, strict=True)
-        ],
+        columns=columns,
+        shown=shown,
         name=table,
         analysing=analysing,
     )
@@ -144,6 +165,28 @@ def staged(
     finally:
         for path in written.files:
             blobs.delete(path)
+
+
+def _declared(type_: str, clauses: Mapping[int, bool]) -> str:
+    """Return the type of what the clauses of a merge give a column."""
+    if sum(clauses.values()) < 2:
+        return type_
+    fields = (f"{clause_name(number)}:{type_}" for number, gives in clauses.items() if gives)
+    return f"struct<{','.join(fields)}>"
+
+
+def _chosen(name: str, place: int, clauses: Mapping[int, bool]) -> str:
+    """Return SQL for the new value of a column, from what the clauses give it."""
+    new = quoted(name)
+    if not clauses or (len(clauses) == 1 and all(clauses.values())):
+        return new
+    several = sum(clauses.values()) > 1
+    values = {
+        number: (f"{new}.{clause_name(number)}" if several else new) if gives else f"{_OLD}{place}"
+        for number, gives in clauses.items()
+    }
+    branches = " ".join(f"when {number} then {value}" for number, value in values.items())
+    return f"case {CLAUSE} {branches} end"
 
 
 def unlimited(type_: str) -> str:

@@ -164,14 +164,15 @@ class ConnectView(FrameSession):
         destination: Destination,
         *,
         columns: Sequence[Column],
+        shown: Sequence[str] | None = None,
         name: RelationName | None = None,
         analysing: Analysing = nullcontext,
     ) -> Written:
         """Write the rows that an INSERT statement adds."""
-        shown = quoted_relation(name) if name else "the table"
+        called = quoted_relation(name) if name else "the table"
         with ExitStack() as done, self._jobs.run():
             stage = self._scratch.table(self._spark)
-            done.enter_context(renamed(stage, shown))
+            done.enter_context(renamed(stage, called))
             text = statement(stage)
             done.enter_context(sending(text))
             done.enter_context(self._errors.translated())
@@ -181,6 +182,8 @@ class ConnectView(FrameSession):
                 if frame is None:
                     staged = self._inserts.staged(insert, stage, destination, columns)
                     frame = done.enter_context(staged)
+            if shown is not None:
+                frame = frame.selectExpr(*shown)
             return write_frame(frame, self._blobs, self._root(), destination, self._jobs)
 
     def ensure_schema(self, schema: str) -> None:

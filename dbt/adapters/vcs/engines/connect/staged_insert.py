@@ -51,10 +51,11 @@ class StagedInsert:
 
     def plain(self, insert: Insert, columns: Sequence[Column]) -> Any | None:
         """Return the rows as those of the query; None if INSERT may change them."""
-        is_positional = not (insert.columns or insert.by_name or insert.partition)
-        if not is_positional or _names_defaults(insert):
+        if insert.columns or insert.partition or _names_defaults(insert):
             return None
         frame = self._spark.sql(self._texts.query(insert.query))
+        if insert.by_name and frame.columns != [column.name for column in columns]:
+            return None
         found = [column.type for column in columns_of_schema(frame.schema)]
         same = found == [column.type for column in columns]
         if not same or any(type_of(type_).length is not None for type_ in found):

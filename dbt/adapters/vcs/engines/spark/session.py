@@ -119,21 +119,22 @@ class SparkView(FrameSession):
         destination: Destination,
         *,
         columns: Sequence[Column],
+        shown: Sequence[str] | None = None,
         name: RelationName | None = None,
         analysing: Analysing = nullcontext,
     ) -> Written:
         """Write the rows that an INSERT statement adds."""
         stage = quoted_relation(RelationName(PRIVATE, f"w_{uuid.uuid4().hex}"))
-        shown = quoted_relation(name) if name else "the table"
+        called = quoted_relation(name) if name else "the table"
         text = statement(stage)
-        with renamed(stage, shown), sending(text), self._jobs.run():
+        with renamed(stage, called), sending(text), self._jobs.run():
             self._catalog.ensure_schema(self._spark, PRIVATE)
             warehouse = self._catalog.warehouse
             self._spark.sql(_stage_ddl(stage, columns, destination.partition_by, warehouse))
             try:
                 with analysing():
                     frame = self._inserted(text, stage)
-                frame = frame.select(*(quoted(column.name) for column in columns))
+                frame = frame.selectExpr(*(shown or [quoted(c.name) for c in columns]))
                 return write_frame(frame, self._blobs, self._catalog.root, destination, self._jobs)
             finally:
                 self._spark.sql(f"drop table if exists {stage}")

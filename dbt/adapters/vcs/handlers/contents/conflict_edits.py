@@ -78,7 +78,7 @@ def _computed(
     rows = table.rows.append_column(FILE_COLUMN, pa.nulls(count, pa.string()))
     rows = rows.append_column(POSITION_COLUMN, pa.array(range(count), pa.int64()))
     located = f"(select * from {scope.session.mount_arrow(_MOUNTED, rows)})"
-    columns = [TargetColumn(field.name, field.default, field.type) for field in table.fields]
+    columns = [TargetColumn(field.name, field.default) for field in table.fields]
     wanted = [POSITION_COLUMN, *(f"__new_{places[name]}" for name in set_)]
     query = f"select {', '.join(wanted)} from (\n{statement.staged(located, columns)}\n)"
     with reading(scope, statement):

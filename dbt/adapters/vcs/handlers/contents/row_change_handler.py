@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -17,7 +17,12 @@ from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED, TargetColumn
+from dbt.adapters.vcs.statements.families.staging_sql import (
+    ACTION,
+    CLAUSE,
+    MATCHED,
+    TargetColumn,
+)
 from dbt.adapters.vcs.statements.syntax.names import Target as Named
 from dbt.adapters.vcs.writes import pruning
 from dbt.adapters.vcs.writes.stage import staged
@@ -112,7 +117,7 @@ def carried_out(
             merge.
     """
     fields = target.snapshot.schema.fields
-    columns = [TargetColumn(f.name, f.default, f.type) for f in fields]
+    columns = [TargetColumn(f.name, f.default) for f in fields]
     located = target.located(scope.session, blocks)
     query = statement.staged(located, columns, source_columns)
     names = [ACTION, FILE_COLUMN, POSITION_COLUMN]
@@ -120,6 +125,10 @@ def carried_out(
     changing = frozenset(n for n, f in enumerate(fields) if sets is None or f.id in sets)
     names += (f"__old_{n}" for n in range(len(fields)))
     names += (f"__new_{n}" for n in sorted(changing))
+    givers: Sequence[Mapping[int, bool]] | None = None
+    if isinstance(statement, Merge):
+        names.insert(0, CLAUSE)
+        givers = statement.givers(columns, source_columns)
     query = f"select {', '.join(names)} from (\n{query}\n)"
     with staged(
         scope,
@@ -128,6 +137,7 @@ def carried_out(
         query,
         analysing=lambda: reading(scope, statement),
         changing=changing,
+        givers=givers,
     ) as stage:
         once = sets is not None
         return rewritten(scope, target, stage, key=key, updates_only=sets or (), occurs_once=once)

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.families.staging_sql import (
     ACTION,
+    CLAUSE,
     FILE,
     MATCHED,
     POSITION,
@@ -23,10 +25,11 @@ from dbt.adapters.vcs.statements.families.staging_sql import (
     MergeSource,
     Sources,
     TargetColumn,
+    clause_name,
     value_sql,
     values_by_place,
 )
-from dbt.adapters.vcs.statements.syntax.literals import quote_name, quote_text
+from dbt.adapters.vcs.statements.syntax.literals import quote_name
 from dbt.adapters.vcs.statements.syntax.query import Slice
 
 _JOINS: Final = {
@@ -231,40 +234,35 @@ class MergeQuery:
             *(f"{self._old(place)} as __old_{place}" for place, _ in self._numbered()),
             *(f"{self._new(place)} as __new_{place}" for place, _ in self._numbered()),
             f"{self._is_match()} as {MATCHED}",
+            f"{number} as {CLAUSE}",
+        ]
+
+    @cached_property
+    def givers(self) -> list[dict[int, bool]]:
+        """For each column, the clauses that give it a value (true) or keep its value (false)."""
+        clauses = [(n, c, self._given(c)) for n, c in enumerate(self.clauses)]
+        return [
+            {
+                n: place in given
+                for n, c, given in clauses
+                if place in given or c.action == "update"
+            }
+            for place, _ in self._numbered()
         ]
 
     def _new(self, place: int) -> str:
-        """Return the new value of a column, chosen by the number of the clause."""
-        values: dict[int, str] = {}
-        given = 0
-        for number, clause in enumerate(self.clauses):
-            if clause.action == "delete":
-                continue
-            if place in self._given(clause):
-                values[number] = f"{self._change(clause.when)}.values_{number}.v{place}"
-                given += 1
-            elif clause.action == "update":
-                values[number] = self._old(place)
-        if not given:
-            numbers = ", ".join(map(str, values))
-            kept = f"{self._named('clause')} in ({numbers})" if values else "false"
-            return f"if({kept}, {self._old(place)}, null)"
-        type_ = self.columns[place].type
-        if type_ is not None and len(values) > 1:
-            values = {n: self._stored(v, place, type_) for n, v in values.items()}
-        branches = " ".join(f"when {number} then {value}" for number, value in values.items())
-        return f"case {self._named('clause')} {branches} end"
-
-    def _stored(self, value: str, place: int, type_: str) -> str:
-        """Return a value cast to the column's type, which fails if it doesn't fit."""
-        if value == self._old(place):
-            return value
-        cast = f"try_cast({value} as {type_})"
-        error = quote_text(
-            f"A value of the merge can't be stored in the column '{self.columns[place].name}', "
-            f"whose type is {type_}."
-        )
-        return f"if({value} is null or {cast} is not null, {cast}, raise_error({error}))"
+        """Return the new value of a column, or those of several clauses as a struct."""
+        values = {
+            number: f"{self._change(self.clauses[number].when)}.values_{number}.v{place}"
+            for number, gives in self.givers[place].items()
+            if gives
+        }
+        if len(values) < 2:
+            return values.popitem()[1] if values else "null"
+        # One `case` over them would cast them to a common type, which may be another than the
+        # column's and hold less than both.
+        fields = ", ".join(f"'{clause_name(n)}', {value}" for n, value in values.items())
+        return f"named_struct({fields})"
 
 
 def _lines(items: Sequence[str]) -> str:

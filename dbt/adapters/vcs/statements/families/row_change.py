@@ -10,7 +10,10 @@ columns:
 - `__new_0`, `__new_1`...: the new row; NULL for a delete. They have the types of the
   statement's expressions: the caller casts them to the table's types.
 
-`merge` adds `__vcs_matched` (boolean): true if the target's row matched a row of the source.
+`merge` adds `__vcs_matched` (boolean): true if the target's row matched a row of the source, and
+`__vcs_clause` (int): the place of the clause that applies. Its new values are only those that the
+clause gives: NULL where it gives none. A column to which several clauses give values has them in
+a struct, named by `clause_name`, since each must be cast to the column's type by itself.
 """
 
 from __future__ import annotations
@@ -198,9 +201,7 @@ class Merge(RowChange, Statement):
 
         Args:
             located: The target's rows as SQL: its columns, and `__vcs_file` and `__vcs_pos`.
-            columns: The target's columns, in order. With types, the values that several
-                clauses give to a column are cast to its type, and the query fails if one
-                doesn't fit. Without types, they are cast to a common type.
+            columns: The target's columns, in order.
             source_columns: The source's columns.
             replacements: Other relations, as SQL, for some of `reads` and `diffs`.
 
@@ -210,6 +211,17 @@ class Merge(RowChange, Statement):
         return self._query(located, columns, source_columns, replacements).sql(
             keep_matched=self.needs_cardinality_check
         )
+
+    def givers(
+        self, columns: Sequence[TargetColumn], source_columns: Sequence[str] = ()
+    ) -> list[dict[int, bool]]:
+        """Return the places of the clauses that give each column a value, or keep its value.
+
+        The result has a dict for each column of the target: the place of a clause, and true if
+        the clause gives the column a value, false if the column keeps its own. Arguments and
+        errors are those of `staged`.
+        """
+        return self._query("", columns, source_columns, None).givers
 
     def conjuncts(self) -> tuple[KeyPair, ...]:
         """Return equalities that every match meets; uncertain ones are left out."""

@@ -25,6 +25,7 @@ FILE: Final = "__vcs_file"
 POSITION: Final = "__vcs_pos"
 ACTION: Final = "__vcs_action"
 MATCHED: Final = "__vcs_matched"
+CLAUSE: Final = "__vcs_clause"
 
 
 class TargetColumn(NamedTuple):
@@ -33,12 +34,10 @@ class TargetColumn(NamedTuple):
     Attributes:
         name: Its name.
         default_sql: SQL text of its default, or None.
-        type: Spark's text of its type; None if not needed.
     """
 
     name: str
     default_sql: str | None = None
-    type: str | None = None
 
 
 class Assignment(NamedTuple):
@@ -197,6 +196,11 @@ def values_by_place(
             )
         values[places[column.lower()]] = value
     return values
+
+
+def clause_name(number: int) -> str:
+    """Return the name of the field with the value that a clause of a merge gives a column."""
+    return f"clause_{number + 1}"
 
 
 def value_sql(sources: Sources, value: Slice | None, column: TargetColumn) -> str:

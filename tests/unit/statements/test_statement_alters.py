@@ -154,6 +154,14 @@ ALTERS: dict[str, tuple[str, Any]] = {
         "alter schema s set dbproperties ('a' = 'b')",
         of("SetSchemaProperties", name="s", properties={"a": "b"}),
     ),
+    "remove properties of a schema": (
+        "alter database s unset dbproperties ('a', b.c)",
+        of("SetSchemaProperties", name="s", properties={}, removed=("a", "b.c")),
+    ),
+    "identifier of a column": (
+        "alter table t rename column identifier('c') to identifier('`d e`')",
+        of("RenameColumn", target="t", column="c", new="d e"),
+    ),
     "comment on table": (
         'comment on table s.t is "say ""hi"""',
         of("CommentOnTable", target="s.t", comment='say "hi"'),

@@ -202,11 +202,13 @@ def fitted(text: str, type_: str) -> str:
 
 
 def _free_id(name: str, taken: set[str]) -> str:
-    if name.lower().startswith(RESERVED) or name.lower() in (*_LINEAGE, POSITION_ID):
+    # Two sides that add `W` and `w` add the same column: Spark ignores the case of names.
+    name = name.lower()
+    if name.startswith(RESERVED) or name in (*_LINEAGE, POSITION_ID):
         name = f"column{name}"
-    if name.lower() not in taken:
+    if name not in taken:
         return name
     number = 2
-    while f"{name}__{number}".lower() in taken:
+    while f"{name}__{number}" in taken:
         number += 1
     return f"{name}__{number}"

@@ -27,6 +27,7 @@ from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.partition_values import check_partition_type
+from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.table import Clone, CreateTable, CreateTableLike
@@ -210,6 +211,15 @@ def _may_create(scope: Scope, name: RelationName, *, replace: bool, if_not_exist
 
 
 def _check_storage(statement: CreateTable) -> None:
+    if not statement.columns and statement.query is None:
+        name, provider = statement.target.name, statement.provider or "parquet"
+        options = {key.lower(): value for key, value in statement.options.items()}
+        files = f"{provider}.{quoted(statement.location or options.get('path', 'a path'))}"
+        raise UnsupportedError(
+            f"{name} would be files outside the repository, which aren't versioned. To copy their "
+            f"rows: create table {name} as select * from {files}. To read them where they are, "
+            "declare a source with the config external_location."
+        )
     if statement.provider not in _PROVIDERS:
         raise UnsupportedError(
             f"Tables in a dbt-vcs repository are Parquet; `using {statement.provider}` is not "

@@ -82,7 +82,8 @@ def _query_in_parentheses(cursor: TokenCursor) -> bool:
 def _query(cursor: TokenCursor, draft: _Draft) -> Query | None:
     taken = cursor.take("as")
     if not taken and cursor.done:
-        if not draft.columns:
+        # Spark would take the columns of the files there; the handler says what to do instead.
+        if not draft.columns and draft.location is None and not draft.options:
             cursor.fail("a list of columns or `as` and a query")
         return None
     if not (cursor.token.word in QUERY_WORDS or cursor.token.word == "("):

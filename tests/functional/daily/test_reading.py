@@ -137,13 +137,13 @@ def test_show_is_readable(shop):
     assert "00ff" in table and "b'" not in table
 
 
-@pytest.mark.parametrize("flag", ["--inline", "--inline-direct"])
-def test_show_takes_inline_queries_and_a_limit(shop, flag):
-    relation = "{{ ref('numbers') }}" if flag == "--inline" else "analytics.numbers"
-    query = f"select n from {relation} order by n desc"
-    ran = shop.dbt("show", flag, query, "--limit", "2", "--output", "json")
-    found = json.loads(ran.said[ran.said.index("{") :])["show"]
-    assert found == [{"n": 999}, {"n": 998}]
+def test_show_takes_inline_queries_and_a_limit(shop):
+    relations = {"--inline": "{{ ref('numbers') }}", "--inline-direct": "analytics.numbers"}
+    for flag, relation in relations.items():
+        query = f"select n from {relation} order by n desc"
+        ran = shop.dbt("show", flag, query, "--limit", "2", "--output", "json")
+        found = json.loads(ran.said[ran.said.index("{") :])["show"]
+        assert found == [{"n": 999}, {"n": 998}]
 
 
 def test_docs_hold_columns_types_and_sizes(shop):

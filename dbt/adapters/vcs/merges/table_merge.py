@@ -260,6 +260,9 @@ def _merged(
             )
         except InputError as error:
             outcome.forget(write)
+            if any(item.choice is Choice.CUSTOM for item in work.decisions):
+                # Values that somebody chose are corrected where they were chosen.
+                raise
             raise MisfitError(str(error)) from error
     if counts is None:
         assert sessions is not None

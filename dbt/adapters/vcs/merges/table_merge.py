@@ -132,6 +132,7 @@ def merge_tables(
             are decided by the engine. None for `CANDIDATES`.
 
     Raises:
+        InputError: Values that were chosen by hand break what the merged definition enforces.
         TooLargeError: Both changed more of the same rows than can be examined one by one.
         UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
     """

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.shop import Shop, look
-from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY
@@ -90,17 +90,21 @@ class Life:
     def bring_back(self, repository: Repository, branch: str) -> None:
         """Put an old commit on a branch, or on a new one, if its rows are not let go of."""
         old, name = self.chance.choice(self.known), f"n{self.number}"
-        batches = None
         try:
             batches = look(repository, old).batches
+        except (DamagedError, NotFoundError):
+            # Collected, as it may be: no branch has shown it for days.
+            batches = None
+        try:
             if self.chance.random() < 0.5:
                 create_branch(repository, name, old, author="ann")
-                self.expected[name] = batches
             else:
+                name = branch
                 restore_branch(repository, old, branch=branch, author="ann")
-                self.expected[branch] = batches
-        except NotFoundError:
+        except (DamagedError, NotFoundError):
             return
+        assert batches is not None
+        self.expected[name] = batches
 
     def check(self) -> None:
         repository = self.opened()

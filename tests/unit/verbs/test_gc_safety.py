@@ -27,7 +27,7 @@ from dbt.adapters.vcs.core.retention import DAY, hold, hold_commit, read_retenti
 from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore, lease
 from dbt.adapters.vcs.core.store.condemned import SETTLED
 from dbt.adapters.vcs.core.store.lease import TERM
-from dbt.adapters.vcs.core.store.objects import has_object
+from dbt.adapters.vcs.core.store.objects import has_object, object_path
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
@@ -315,6 +315,25 @@ def test_rows_are_not_brought_back_while_a_request_to_delete_them_may_be_on_its_
         hold_commit(repository, old, author="ann")
     blobs.arrive()
     assert check_repository(repository).problems == ()
+
+
+def test_what_is_collected_is_not_called_damaged_without_a_word_of_the_collection(
+    tables: Tables, blobs: Interrupted
+) -> None:
+    tables.warehouse.branch("feature")
+    tables.put("feature", b=tables.entry([tables.block({3: "c"})]))
+    repository = tables.warehouse.repository
+    head = repository.branch("feature").head
+    tree = repository.objects.commit(head).tree
+    repository.delete_branch("feature", author="ann")
+    tables.warehouse.clock.now += int(9 * DAY)
+    collect(repository, author="gc")
+    opened = Repository.open(blobs, clock=tables.warehouse.clock)
+    with pytest.raises(DamagedError, match="a collection let go of it"):
+        opened.objects.tree(tree)
+    blobs._blobs.pop(object_path("tree", opened.tree(opened.branch("main").head).id))
+    with pytest.raises(DamagedError, match="is missing from"):
+        Repository.open(blobs, clock=tables.warehouse.clock).tree(opened.branch("main").head)
 
 
 def test_what_a_collection_spared_can_be_brought_back(tables: Tables, blobs: Interrupted) -> None:

@@ -141,6 +141,14 @@ class ObjectStore:
         try:
             return read_object(self._blobs, kind, id)
         except NotFoundError as error:
+            self._condemned.refresh()
+            if path in self._condemned:
+                raise DamagedError(
+                    f"The {kind} {id} is not in {self._blobs.uri} any more: nothing had named it "
+                    "for longer than history is kept, and a collection let go of it. Name a later "
+                    "commit. If a branch or a tag still needs it, which dbt-vcs fsck tells, "
+                    f"restore the file {path} from a backup of the repository."
+                ) from error
             raise DamagedError(
                 f"The {kind} {id} is missing from {self._blobs.uri} (expected the file {path}). "
                 "Restore it from a backup of the repository."

@@ -24,10 +24,18 @@ class PlainMaker:
         self.made: list[str] = []
         self.refused: str | None = None
 
-    def key(self, commit: CommitId, relation: RelationName, entry: Readable) -> str:
+    def key(self, commit: CommitId, relation: RelationName, entry: Readable, *, tags: bool) -> str:
         return f"{relation} {entry.version}"
 
-    def make(self, commit: CommitId, relation: RelationName, entry: Readable) -> RestDocument:
+    def make(
+        self,
+        commit: CommitId,
+        relation: RelationName,
+        entry: Readable,
+        *,
+        branch: str | None,
+        tags: bool,
+    ) -> RestDocument:
         if relation.identifier == self.refused:
             raise UnsupportedError(f"Iceberg has no type for the column v of {relation}.")
         self.made.append(str(relation))
@@ -39,7 +47,9 @@ class PlainMaker:
         }
         return RestDocument(metadata, f"memory:///{relation}")
 
-    def stage(self, commit: CommitId, relation: RelationName, entry: TableEntry) -> dict[str, Any]:
+    def stage(
+        self, commit: CommitId, relation: RelationName, entry: TableEntry, branch: str
+    ) -> dict[str, Any]:
         return {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 from urllib.parse import quote
 
@@ -10,7 +11,9 @@ from starlette.testclient import TestClient
 
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.runs.run_branch import Status
-from tests.unit.serve.conftest import PlainMaker
+from dbt.adapters.vcs.serve.bearer import Bearer, Grant, Role
+from dbt.adapters.vcs.serve.token_file import TokenList
+from tests.unit.serve.conftest import Open, PlainMaker
 from tests.unit.warehouse import Warehouse
 
 
@@ -184,9 +187,9 @@ def test_reads_of_one_request_see_one_commit(
     start = at(client, "main")
     expected, make = shown(warehouse, "shop.a"), maker.make
 
-    def late(*arguments: Any) -> Any:
+    def late(*arguments: Any, **more: Any) -> Any:
         warehouse.put(a="2")
-        return make(*arguments)
+        return make(*arguments, **more)
 
     maker.make = late  # type: ignore[method-assign]
     assert version(client, f"{start}/namespaces/shop/tables/a") == expected
@@ -314,14 +317,18 @@ def test_what_a_client_has_is_not_sent_again(warehouse: Warehouse, client: TestC
     assert refs.headers["ETag"] != moved.headers["ETag"]
 
 
-def test_a_version_is_made_once_for_all_branches_that_show_it(
-    warehouse: Warehouse, client: TestClient, maker: PlainMaker
+@pytest.mark.parametrize(("role", "made"), [("reader", 1), ("writer", 2)])
+def test_a_version_is_made_once_for_all_branches_that_show_it_to_readers(
+    warehouse: Warehouse, client_of: Open, maker: PlainMaker, role: Role, made: int
 ) -> None:
     warehouse.put(a="1")
     warehouse.branch("dev")
+    bearer = Bearer("b", (Grant(role),))
+    client = client_of(TokenList(((hashlib.sha256(b"x").hexdigest(), bearer),)), "x")
+    # Who may write to a branch is told where.
     for revision in ("main", "dev", "main"):
         client.get(at(client, revision) + "/namespaces/shop/tables/a")
-    assert maker.made == ["shop.a"]
+    assert maker.made == ["shop.a"] * made
 
 
 def test_a_table_that_can_not_go_over_names_its_column_and_stops_no_other(
@@ -379,7 +386,7 @@ def test_an_unexpected_error_keeps_its_secrets(
 ) -> None:
     warehouse.put(a="1")
 
-    def fail(*_: Any) -> Any:
+    def fail(*_: Any, **__: Any) -> Any:
         raise KeyError("aws_secret_access_key=hush")
 
     maker.make = fail  # type: ignore[method-assign]
@@ -397,11 +404,11 @@ def test_requests_are_answered_while_others_are_at_work(
     warehouse.put(a="1", b="1")
     at_work, go, make = threading.Event(), threading.Event(), maker.make
 
-    def slow(commit: Any, relation: Any, entry: Any) -> Any:
+    def slow(commit: Any, relation: Any, entry: Any, **more: Any) -> Any:
         if relation.identifier == "a":
             at_work.set()
             assert go.wait(30)
-        return make(commit, relation, entry)
+        return make(commit, relation, entry, **more)
 
     maker.make = slow  # type: ignore[method-assign]
     with client:

@@ -175,7 +175,7 @@ def test_an_older_version_has_the_rows(writer: VectorWriter, file: str) -> None:
         ({"referenced_data_file": None}, "where in"),
         ({"record_count": 2}, "1 positions"),
         ({"file_path": "{folder}/none.puffin"}, "not there"),
-        ({"file_path": "{root}/data/other/w=x/a.puffin"}, "outside of the table's folder"),
+        ({"file_path": "{root}/data/other/w=x/a.puffin"}, "outside of the folders"),
         ({"file_format": "ORC"}, "format ORC"),
         ({"content": 2}, "format PUFFIN"),
     ],

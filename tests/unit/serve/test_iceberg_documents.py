@@ -31,7 +31,7 @@ def documents(warehouse: Warehouse) -> IcebergDocuments:
 def key(warehouse: Warehouse, documents: IcebergDocuments, commit: CommitId) -> str:
     entry = warehouse.repository.tree(commit).entry(A)
     assert isinstance(entry, TableEntry)
-    return documents.key(commit, A, entry)
+    return documents.key(commit, A, entry, tags=True)
 
 
 def metadata(
@@ -39,7 +39,7 @@ def metadata(
 ) -> dict[str, Any]:
     entry = warehouse.repository.tree(commit).entry(A)
     assert isinstance(entry, TableEntry)
-    return dict(documents.make(commit, A, entry).metadata)
+    return dict(documents.make(commit, A, entry, branch="main", tags=True).metadata)
 
 
 @pytest.mark.parametrize("is_newest_first", [False, True])
@@ -132,7 +132,7 @@ def test_the_head_of_a_branch_is_followed_only_to_the_last_one(
     entry = warehouse.shown()["shop.a"]
     assert isinstance(entry, TableEntry)
     read.clear()
-    documents.key(head, A, entry)
+    documents.key(head, A, entry, tags=True)
     assert len(set(read)) <= 2
 
 
@@ -174,7 +174,7 @@ def test_a_named_version_that_its_commit_does_not_show_is_refused(
     assert isinstance(old, TableEntry)
     head = warehouse.put(a="2")
     with pytest.raises(UnsupportedError, match="Ask for a commit that shows it"):
-        documents.make(head, A, old)
+        documents.make(head, A, old, branch=None, tags=True)
 
 
 def test_a_missing_package_is_found_before_the_first_request(

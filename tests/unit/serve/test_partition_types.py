@@ -26,6 +26,7 @@ from pyiceberg.types import (
 )
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
 from dbt.adapters.vcs.verbs.changing.client_blocks import client_blocks
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
@@ -136,8 +137,9 @@ def test_a_year_that_has_no_text_is_refused(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     lake.run("create table s.t (id bigint, part timestamp_ntz) partitioned by (part)")
     version = lake.snapshot("t")
-    path = f"data/{version.table}/w=x{'0' * 32}/clients/a.parquet"
+    folder = client_folder(version.table, "main")
+    path = f"{folder}/a.parquet"
     far = pa.array([400_000_000_000_000_000], pa.int64()).cast(pa.timestamp("us"))
     lake.blobs.create(path, parquet_bytes(pa.table({"id": [1], "part": far}), path))
     with pytest.raises(InputError, match=r"a partition of part that can't be read"):
-        client_blocks(lake.repository, version, [path])
+        client_blocks(lake.repository, version, [path], folder)

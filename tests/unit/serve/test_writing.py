@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.serve.documents import Documents
 from dbt.adapters.vcs.serve.iceberg_documents import IcebergDocuments
 from dbt.adapters.vcs.serve.rest_app import rest_app
@@ -102,7 +103,7 @@ def test_a_created_table_is_a_commit_with_its_columns_key_and_partitions(
     ]
     assert (snapshot.primary_key, snapshot.partition_by) == (("id",), ("day",))
     assert (snapshot.comment, snapshot.properties["owner"]) == ("orders", "ann")
-    folder = f"file://{lake.blobs.uri}/data/{snapshot.table}/w=x{entry.snapshot[:32]}/clients"
+    folder = f"file://{lake.blobs.uri}/{client_folder(snapshot.table, 'main')}"
     assert made["metadata"]["properties"]["write.data.path"] == folder
     # Trino creates a table only where its location is empty.
     location = made["metadata"]["location"]

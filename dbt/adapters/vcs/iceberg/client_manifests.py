@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -24,8 +25,6 @@ _OURS: Final = f"{FOLDER}/tables/"
 _LOCAL: Final = "file://"
 _PUFFIN: Final = "PUFFIN"
 _PLACE: Final = ("referenced_data_file", "content_offset", "content_size_in_bytes")
-_WRITE: Final = r"w=x[0-9a-f]{32}/"
-"""The folder of a version's clients, below the table's."""
 
 
 class DeleteFile(NamedTuple):
@@ -75,21 +74,43 @@ class ClientFiles:
     undeleted: bool
 
 
-def client_files(repository: Repository, table: TableId, manifest_list: str) -> ClientFiles:
+def client_folder(table: TableId, branch: str) -> str:
+    """Return the folder where clients of a table on a branch put their files.
+
+    It is a folder as that of any write: collection takes what no commit names. Each branch has
+    its own, so that who may write to one can't bring in what clients of another one wrote.
+    Clients of the branch share it, and give files names of their own.
+    """
+    digest = hashlib.sha256(f"{table}\0{branch}".encode()).hexdigest()
+    return f"data/{table}/w=x{digest[:32]}/{CLIENT_FOLDER}"
+
+
+def client_files(
+    repository: Repository,
+    table: TableId,
+    manifest_list: str,
+    *,
+    folder: str,
+    beside: Collection[str] = (),
+) -> ClientFiles:
     """Read a client's manifest list, and the manifests that it names.
 
     Counts in them are not believed: the files' own footers are for that.
 
     Args:
         repository: The repository.
-        table: The table's lineage, whose folders the client was given.
+        table: The table's lineage.
         manifest_list: URI of the list.
+        folder: The folder that the client was given, below which its files are.
+        beside: Folders of data files that the client was shown: DuckDB puts files of deleted
+            positions there. They are read once, and not kept.
 
     Raises:
         InputError: A file isn't there, or is outside of the folder handed out.
         UnsupportedError: A file is of another format than Parquet.
     """
-    reader = _Reader(repository, table)
+    ours = f"{_OURS}{table}/"
+    reader = _Reader(repository, (f"{folder}/", ours))
     paths: dict[str, int] = {}
     deletes: dict[DeleteFile, None] = {}
     equality: dict[str, EqualityFile] = {}
@@ -103,7 +124,8 @@ def client_files(repository: Repository, table: TableId, manifest_list: str) -> 
                 continue
             path, sequence = reader.path(str(file["file_path"])), _sequence(entry, manifest)
             if not is_data:
-                _check_deletes(path, file, table)
+                if not path.startswith(ours):
+                    _check_deletes(path, file, folder, beside)
                 if int(file["content"]) == _VALUES:
                     columns = tuple(map(int, file.get("equality_ids") or ()))
                     equality[path] = EqualityFile(path=path, columns=columns, sequence=sequence)
@@ -117,21 +139,11 @@ def client_files(repository: Repository, table: TableId, manifest_list: str) -> 
     _check_one_vector_each(reader, deletes)
     return ClientFiles(
         paths=paths,
-        deletes=tuple(item for item in deletes if not item.path.startswith(_OURS)),
+        deletes=tuple(item for item in deletes if not item.path.startswith(ours)),
         equality=tuple(equality.values()),
-        known=tuple(item for item in deletes if item.path.startswith(_OURS)),
+        known=tuple(item for item in deletes if item.path.startswith(ours)),
         undeleted=undeleted,
     )
-
-
-def is_handed_out(path: str, table: TableId) -> bool:
-    """Return whether a file is in a folder that clients of a table were given."""
-    return re.match(f"{re.escape(f'data/{table}/')}{_WRITE}", path) is not None
-
-
-def holds_client_rows(path: str, table: TableId) -> bool:
-    """Return whether a file is where clients of a table were told to put rows."""
-    return is_handed_out(path, table) and path.split("/")[3] == CLIENT_FOLDER
 
 
 class ClientPaths:
@@ -161,15 +173,15 @@ class ClientPaths:
 class _Reader(ClientPaths):
     """Reads the Avro files of one snapshot."""
 
-    def __init__(self, repository: Repository, table: TableId) -> None:
+    def __init__(self, repository: Repository, folders: tuple[str, ...]) -> None:
         super().__init__(repository)
         self._repository = repository
-        self._table = table
+        self._folders = folders
 
     def records(self, uri: str) -> list[dict[str, Any]]:
         """Return the records of an Avro file, which is ours or the client's."""
         path = self.path(uri)
-        if not path.startswith(_OURS) and not is_handed_out(path, self._table):
+        if not path.startswith(self._folders):
             raise InputError(
                 f"{uri} is outside of the folders that the table's clients were given. Write it "
                 "to the table's property write.metadata.path; load the table again to see it."
@@ -221,13 +233,10 @@ def _check_one_vector_each(paths: ClientPaths, deletes: Iterable[DeleteFile]) ->
             )
 
 
-def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
-    """Check that a delete file can be read, and is where it may be.
-
-    It may be beside the table's data files, where DuckDB puts it: it is read once, and not kept.
-    """
-    if path.startswith(_OURS):
-        return
+def _check_deletes(
+    path: str, file: Mapping[str, Any], folder: str, beside: Collection[str]
+) -> None:
+    """Check that a client's delete file can be read, and is where it may be."""
     kinds = {_POSITIONS: ("PARQUET", _PUFFIN), _VALUES: ("PARQUET",)}
     if str(file.get("file_format")).upper() not in kinds.get(int(file["content"]), ()):
         raise UnsupportedError(
@@ -235,8 +244,9 @@ def _check_deletes(path: str, file: Mapping[str, Any], table: TableId) -> None:
             "or Puffin for deletion vectors. Nothing was changed; set write.delete.format.default "
             "to parquet."
         )
-    if not path.startswith(f"data/{table}/"):
+    if not path.startswith(f"{folder}/") and path.rpartition("/")[0] not in beside:
         raise InputError(
-            f"{path} is outside of the table's folder. Nothing was changed. Write it to the "
-            "table's property write.data.path; load the table again to see it."
+            f"{path} is outside of the folders that the table's clients were given. Nothing was "
+            "changed. Write it to the table's property write.data.path; load the table again to "
+            "see it."
         )

@@ -49,6 +49,11 @@ class Bearer:
     grants: tuple[Grant, ...]
 
     @property
+    def is_whole(self) -> bool:
+        """True if the token allows to read all branches, and so tags and commits."""
+        return any(grant.is_whole for grant in self.grants)
+
+    @property
     def is_writer(self) -> bool:
         """True if the token allows to write to some branch."""
         return any(grant.role == "writer" for grant in self.grants)
@@ -70,7 +75,7 @@ class Bearer:
         Raises:
             RestError: It does not.
         """
-        if any(grant.is_whole for grant in self.grants):
+        if self.is_whole:
             return
         branch = _branch_in(repository, revision)
         if branch is None or not self.reads(branch):

@@ -190,8 +190,15 @@ def load_table(api: CatalogApi, request: Request) -> Response:
     found = lookup(api.view(request), namespace, name, TableEntry)
     if request.method == "HEAD":
         return Response(status_code=204)
-    make_folder(api.repository, request, found.entry)
-    body = api.documents.body(found.commit, found.relation, found.entry, cast(History, history))
+    make_folder(api.repository, request, found)
+    body = api.documents.body(
+        found.commit,
+        found.relation,
+        found.entry,
+        cast(History, history),
+        branch=found.branch,
+        tags=bearer_of(request).is_whole,
+    )
     return loaded(request, body)
 
 

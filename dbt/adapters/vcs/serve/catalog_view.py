@@ -32,11 +32,13 @@ class FoundRelation:
         relation: Its name.
         entry: Its version.
         commit: A commit that it was found through.
+        branch: The branch that it is on, if the bearer may write there; else None.
     """
 
     relation: RelationName
     entry: Readable
     commit: CommitId
+    branch: str | None = None
 
 
 class CatalogView(Protocol):
@@ -94,7 +96,9 @@ def view_of(repository: Repository, revision: str | None, bearer: Bearer) -> Cat
         return AllBranches(repository, bearer)
     bearer.check_reads(repository, revision)
     try:
-        return AtCommit(repository, repository.resolve(revision))
+        return AtCommit(
+            repository, repository.resolve(revision), _writable(repository, revision, bearer)
+        )
     except NotFoundError:
         named = _named(repository, revision)
         if not named:
@@ -125,8 +129,11 @@ def lookup(view: CatalogView, namespace: Namespace, name: str, type_: type[E]) -
 class AtCommit:
     """One commit: its schemas are the namespaces."""
 
-    def __init__(self, repository: Repository, commit: CommitId) -> None:
+    def __init__(
+        self, repository: Repository, commit: CommitId, branch: str | None = None
+    ) -> None:
         self.commit = commit
+        self._branch = branch
         self._tree = repository.tree(commit)
 
     def namespaces(self, parent: Namespace) -> list[Namespace]:
@@ -146,7 +153,7 @@ class AtCommit:
         """Return the tables and views of a schema."""
         schema = self._schema(namespace)
         return {
-            name: FoundRelation(RelationName(schema, name), entry, self.commit)
+            name: FoundRelation(RelationName(schema, name), entry, self.commit, self._branch)
             for name, entry in self._tree.relations(schema).items()
             if isinstance(entry, Readable)
         }
@@ -157,7 +164,7 @@ class AtCommit:
         entry = self._tree.entry(relation)
         if not isinstance(entry, Readable):
             return None
-        return FoundRelation(relation, entry, self.commit)
+        return FoundRelation(relation, entry, self.commit, self._branch)
 
     def _schema(self, namespace: Namespace) -> str:
         schema = namespace[0].lower()
@@ -251,6 +258,13 @@ class AllBranches:
             return view_of(self._repository, namespace[0], self._bearer)
         except InputError as error:
             raise RestError(404, NO_NAMESPACE, str(error)) from None
+
+
+def _writable(repository: Repository, revision: str, bearer: Bearer) -> str | None:
+    """Return the branch that a revision is, if it is one that the bearer may write to."""
+    if bearer.writes(revision) and repository.find_branch(revision) is not None:
+        return revision
+    return None
 
 
 def _named(repository: Repository, name: str) -> list[NamedSnapshot]:

@@ -48,12 +48,27 @@ class DocumentMaker(Protocol):
 
     format_version: int
 
-    def key(self, commit: CommitId, relation: RelationName, entry: Readable) -> str:
-        """Return a text that is equal only for equal documents."""
+    def key(self, commit: CommitId, relation: RelationName, entry: Readable, *, tags: bool) -> str:
+        """Return a text that is equal only for equal documents, but for the branch."""
         ...
 
-    def make(self, commit: CommitId, relation: RelationName, entry: Readable) -> RestDocument:
+    def make(
+        self,
+        commit: CommitId,
+        relation: RelationName,
+        entry: Readable,
+        *,
+        branch: str | None,
+        tags: bool,
+    ) -> RestDocument:
         """Return the document of a table or view, and write the files that it names.
+
+        Args:
+            commit: A commit that shows it.
+            relation: Its name.
+            entry: Its version.
+            branch: The branch to which the reader may write files; None for no branch.
+            tags: Whether the repository's tags are among a table's refs.
 
         Raises:
             UnsupportedError: Iceberg has no form for something in it; the message names that.
@@ -61,7 +76,7 @@ class DocumentMaker(Protocol):
         ...
 
     def stage(
-        self, commit: CommitId, relation: RelationName, entry: TableEntry
+        self, commit: CommitId, relation: RelationName, entry: TableEntry, branch: str
     ) -> Mapping[str, Any]:
         """Return the metadata of a table that isn't there yet, and write no file.
 
@@ -116,13 +131,25 @@ class Documents:
         relation: RelationName,
         entry: Readable,
         history: History = "all",
+        *,
+        branch: str | None = None,
+        tags: bool = False,
     ) -> Body:
         """Return the body of an answer that loads a table or view.
+
+        Args:
+            commit: A commit that shows it.
+            relation: Its name.
+            entry: Its version.
+            history: Which snapshots of a table are wanted.
+            branch: The branch to which the reader may write files; None for no branch.
+            tags: Whether the reader may know the repository's tags.
 
         Raises:
             UnsupportedError: Iceberg has no form for something in it.
         """
-        key = (entry.noun, self._maker.key(commit, relation, entry), history)
+        same = self._maker.key(commit, relation, entry, tags=tags)
+        key = (entry.noun, same, history, branch or "")
         now = self._seconds()
         with self._lock:
             held = self._bodies.get(key)
@@ -130,7 +157,8 @@ class Documents:
                 self._bodies.move_to_end(key)
                 self.hits += 1
                 return held[0]
-        body = self._made(commit, relation, entry, history)
+        document = self._maker.make(commit, relation, entry, branch=branch, tags=tags)
+        body = self._encoded(document, entry, history)
         with self._lock:
             self.misses += 1
             self._keep(key, body, now)
@@ -147,14 +175,14 @@ class Documents:
         return dict(self._config)
 
     def staged(
-        self, commit: CommitId, relation: RelationName, entry: TableEntry
+        self, commit: CommitId, relation: RelationName, entry: TableEntry, branch: str
     ) -> Mapping[str, Any]:
         """Return the metadata of a table that isn't there yet; it isn't kept.
 
         Raises:
             UnsupportedError: Iceberg has no form for something in it.
         """
-        return self._maker.stage(commit, relation, entry)
+        return self._maker.stage(commit, relation, entry, branch)
 
     def _keep(self, key: tuple[str, ...], body: Body, now: float) -> None:
         old = self._bodies.pop(key, None)
@@ -167,10 +195,7 @@ class Documents:
         while self._bytes > self._max_bytes:
             self._bytes -= len(self._bodies.popitem(last=False)[1][0].data)
 
-    def _made(
-        self, commit: CommitId, relation: RelationName, entry: Readable, history: History
-    ) -> Body:
-        document = self._maker.make(commit, relation, entry)
+    def _encoded(self, document: RestDocument, entry: Readable, history: History) -> Body:
         metadata = document.metadata
         if isinstance(entry, TableEntry) and history == "refs":
             metadata = _of_refs(metadata)

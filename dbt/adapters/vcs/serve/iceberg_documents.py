@@ -9,13 +9,13 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.cache import BoundedCache
+from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.manifest_files import prepare
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import kept_since
 from dbt.adapters.vcs.iceberg.table_metadata import describe_table, table_metadata
 from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
-from dbt.adapters.vcs.rows.partition_values import CLIENT_FOLDER
 from dbt.adapters.vcs.serve.documents import RestDocument
 from dbt.adapters.vcs.serve.served_tags import ServedTags
 
@@ -30,23 +30,13 @@ _LOCATIONS: Final = f"{FOLDER}/locations/tables"
 its `remove_orphan_files` deletes there what it doesn't know: files of other branches."""
 
 
-def client_folder(repository: Repository, entry: TableEntry) -> str:
-    """Return the folder where clients of a table's version are to put their files.
-
-    It is a folder as that of any write: collection takes what no commit names. All who start from
-    one version share it, so that equal documents stay equal; clients give files names of their
-    own.
-    """
-    table = repository.objects.snapshot(entry.snapshot).table
-    return f"data/{table}/w=x{entry.snapshot[:32]}/{CLIENT_FOLDER}"
-
-
 class IcebergDocuments:
     """Makes the documents of one repository, from any thread.
 
     A document has the history of its table, which is that of the commit that first showed its
     version: all later commits that show the same version have the same document. Its refs are
-    `main`, which is what the commit shows, and the tags that show a version of the history.
+    `main`, which is what the commit shows, and, for those who may read tags, the tags that show a
+    version of the history. Who may write to a branch is given the branch's folder.
     """
 
     def __init__(self, repository: Repository, format_version: int = 2) -> None:
@@ -65,12 +55,20 @@ class IcebergDocuments:
             _KNOWN
         )
 
-    def key(self, commit: CommitId, relation: RelationName, entry: Readable) -> str:
-        """Return a text that is equal only for equal documents."""
-        tags = self._tags.now().digest if isinstance(entry, TableEntry) else ""
-        return f"{relation} {entry.version} {self._first(commit, relation, entry)} {tags}"
+    def key(self, commit: CommitId, relation: RelationName, entry: Readable, *, tags: bool) -> str:
+        """Return a text that is equal only for equal documents, but for the branch."""
+        digest = self._tags.now().digest if tags and isinstance(entry, TableEntry) else ""
+        return f"{relation} {entry.version} {self._first(commit, relation, entry)} {digest}"
 
-    def make(self, commit: CommitId, relation: RelationName, entry: Readable) -> RestDocument:
+    def make(
+        self,
+        commit: CommitId,
+        relation: RelationName,
+        entry: Readable,
+        *,
+        branch: str | None,
+        tags: bool,
+    ) -> RestDocument:
         """Return the document of a table or view, and write the files that it names.
 
         Raises:
@@ -80,13 +78,12 @@ class IcebergDocuments:
         if not isinstance(entry, TableEntry):
             view = view_metadata(self._repository, commit, relation, place=place)
             return RestDocument(view.metadata, view.location)
-        tags = self._tags.now().names
         table = table_metadata(
             self._repository,
             commit,
             relation,
             place=place,
-            names=tags,
+            names=self._tags.now().names if tags else (),
             format_version=self.format_version,
         )
         if table.snapshot != entry.snapshot:
@@ -95,9 +92,11 @@ class IcebergDocuments:
                 f"commit {commit[:12]} shows another one. Ask for a commit that shows it: "
                 f"dbt-vcs log --relation {relation} lists them."
             )
-        return RestDocument(self._writable(table.metadata, entry), table.location)
+        return RestDocument(self._placed(table.metadata, entry, branch), table.location)
 
-    def stage(self, commit: CommitId, relation: RelationName, entry: TableEntry) -> dict[str, Any]:
+    def stage(
+        self, commit: CommitId, relation: RelationName, entry: TableEntry, branch: str
+    ) -> dict[str, Any]:
         """Return the metadata of a table that isn't there yet, and write no file."""
         files = PendingFiles(self._repository.blobs)
         described = describe_table(
@@ -108,20 +107,20 @@ class IcebergDocuments:
             files=files,
             format_version=self.format_version,
         )
-        return self._writable(described.metadata, entry)
+        return self._placed(described.metadata, entry, branch)
 
-    def _writable(self, metadata: dict[str, Any], entry: TableEntry) -> dict[str, Any]:
-        """Return a table's metadata with the folder where clients are to put their files.
+    def _placed(
+        self, metadata: dict[str, Any], entry: TableEntry, branch: str | None
+    ) -> dict[str, Any]:
+        """Return a table's metadata with the folder where clients are to put their files, if any.
 
         It is one folder for rows and manifests: DuckDB makes that of rows alone.
         """
         table = self._repository.objects.snapshot(entry.snapshot).table
-        folder = self._place.uri(client_folder(self._repository, entry))
-        paths = {
-            "write.data.path": folder,
-            "write.metadata.path": folder,
-            "write.object-storage.enabled": "false",
-        }
+        paths = {"write.object-storage.enabled": "false"}
+        if branch is not None:
+            folder = self._place.uri(client_folder(table, branch))
+            paths |= {"write.data.path": folder, "write.metadata.path": folder}
         return {
             **metadata,
             "location": self._place.uri(f"{_LOCATIONS}/{table}"),

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.verbs.changing.adopt import AddedSnapshot
 
 
 def added_snapshot(
-    table: str, request: CommitRequest, metadata: Record | None
+    table: str, request: CommitRequest, metadata: Record | None, folder: str
 ) -> AddedSnapshot | None:
     """Return the last of the snapshots that a commit adds, which has all their rows, or None.
 
@@ -27,6 +27,7 @@ def added_snapshot(
         table: The table's name, for messages.
         request: The commit.
         metadata: The table as the branch shows it; None if it isn't there.
+        folder: The folder where the branch's clients put files of the table.
 
     Raises:
         RestError: A ref is set to something else, a snapshot isn't the next one, or it is unknown
@@ -43,7 +44,7 @@ def added_snapshot(
     if not isinstance(last, str):
         raise bad_request(f"The snapshot of {table} has no manifest list.")
     if metadata is None or request.replaces:
-        return AddedSnapshot(manifest_list=last, base=None)
+        return AddedSnapshot(manifest_list=last, folder=folder, base=None)
     base = base_version(metadata, snapshots[0].get("parent-snapshot-id"))
     if base is None:
         raise RestError(
@@ -53,7 +54,9 @@ def added_snapshot(
             "changed; load the table again, and repeat the change.",
         )
     replaces = any(_replaces(item) for item in snapshots)
-    return AddedSnapshot(manifest_list=last, base=SnapshotId(base), replaces=replaces)
+    return AddedSnapshot(
+        manifest_list=last, folder=folder, base=SnapshotId(base), replaces=replaces
+    )
 
 
 def _replaces(snapshot: Mapping[str, Any]) -> bool:

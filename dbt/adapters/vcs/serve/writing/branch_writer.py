@@ -44,6 +44,7 @@ class BranchWriter:
         branch: The branch's name.
         author: Who is recorded: the token's name.
         client: The program that asks.
+        sees_tags: Whether it may know the repository's tags.
         format_version: Format version of the tables whose properties say none.
     """
 
@@ -51,6 +52,7 @@ class BranchWriter:
     branch: str
     author: str
     client: str
+    sees_tags: bool
     format_version: int = 2
 
     def change(self, what: str, run: Callable[[Overlay], T]) -> tuple[T, str]:
@@ -151,6 +153,7 @@ def writer_of(
         branch=revision,
         author=name,
         client=match[0] if match else "A client",
+        sees_tags=bearer.is_whole,
         format_version=format_version,
     )
 

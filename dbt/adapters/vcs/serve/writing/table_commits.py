@@ -11,6 +11,7 @@ import msgspec
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.table_metadata import table_uuid
 from dbt.adapters.vcs.serve.documents import Body, Documents
 from dbt.adapters.vcs.serve.name_errors import name_taken, no_relation
@@ -28,6 +29,7 @@ from dbt.adapters.vcs.serve.writing.table_definitions import (
     current_after,
     numbers_given,
     redefine,
+    staged_id,
 )
 from dbt.adapters.vcs.verbs.changing.adopt import adopt
 from dbt.adapters.vcs.worktree.overlay import Overlay
@@ -52,7 +54,7 @@ class TableCommits:
             create(writer, overlay, new)
 
         _, head = writer.change(f"create {new.relation}", run)
-        return self.loaded(head, new.relation)
+        return self.loaded(writer, head, new.relation)
 
     def stage(self, writer: BranchWriter, new: NewTable) -> dict[str, Any]:
         """Return a table that isn't there yet, as a client needs it to write files for it.
@@ -62,7 +64,8 @@ class TableCommits:
         """
         overlay = writer.workspace.begin()
         check_free(overlay, new.relation)
-        create(writer, overlay, new)
+        table = staged_id(self._repository, writer.branch, new.relation)
+        create(writer, overlay, replace_fields(new, table=table))
         repository = self._repository
         commit = Commit(
             tree=repository.edit(overlay.tree.id, overlay.changes),
@@ -74,7 +77,7 @@ class TableCommits:
         id = CommitId(repository.objects.put(commit))
         entry = overlay.entry(new.relation)
         assert isinstance(entry, TableEntry)
-        made = self._documents.staged(id, new.relation, entry)
+        made = self._documents.staged(id, new.relation, entry, writer.branch)
         empty: dict[str, Any] = {
             "snapshots": [],
             "snapshot-log": [],
@@ -100,13 +103,20 @@ class TableCommits:
 
         return writer.change(_told(named), run)[1]
 
-    def loaded(self, head: str, relation: RelationName) -> Body:
-        """Return a table of a commit, as an answer's body."""
+    def loaded(self, writer: BranchWriter, head: str, relation: RelationName) -> Body:
+        """Return a table of a commit of the writer's branch, as an answer's body."""
         commit = CommitId(head)
         entry = self._repository.tree(commit).entry(relation)
         if not isinstance(entry, TableEntry):
             raise RestError(409, "CommitFailedException", f"{relation} was dropped meanwhile.")
-        return self._documents.body(commit, relation, entry)
+        return self._body(writer, commit, relation, entry)
+
+    def _body(
+        self, writer: BranchWriter, commit: CommitId, relation: RelationName, entry: TableEntry
+    ) -> Body:
+        return self._documents.body(
+            commit, relation, entry, branch=writer.branch, tags=writer.sees_tags
+        )
 
     def _apply(
         self,
@@ -115,7 +125,7 @@ class TableCommits:
         relation: RelationName,
         request: CommitRequest,
     ) -> None:
-        metadata = self._metadata(overlay, relation)
+        metadata = self._metadata(writer, overlay, relation)
         if request.creates and metadata is not None and _is_made_by(request, metadata):
             return
         check_requirements(str(relation), request.requirements, metadata)
@@ -123,27 +133,30 @@ class TableCommits:
         if metadata is None and not request.creates:
             raise no_relation(relation, TableEntry)
         if metadata is None:
-            create(writer, overlay, created_by(relation, request))
+            create(writer, overlay, created_by(self._repository, writer.branch, relation, request))
             _check_uuid(self._repository, overlay, relation, request)
         elif request.replaces:
             replace(writer, overlay, relation, request, metadata)
         else:
             redefine(writer, overlay, relation, request, metadata)
-        added = added_snapshot(str(relation), request, metadata)
+        folder = client_folder(overlay.require_table(relation).table, writer.branch)
+        added = added_snapshot(str(relation), request, metadata, folder)
         if added is not None and metadata is not None and request.of_action("add-schema"):
             schema = current_after(request, metadata, "schema")
             added = replace_fields(added, numbers=numbers_given(overlay, relation, schema))
         if added is not None:
             adopt(writer.scope(overlay), relation, added)
 
-    def _metadata(self, overlay: Overlay, relation: RelationName) -> Record | None:
+    def _metadata(
+        self, writer: BranchWriter, overlay: Overlay, relation: RelationName
+    ) -> Record | None:
         """Return a table as clients see it at the commit that an overlay began with."""
         entry = overlay.before(relation)
         if entry is None:
             return None
         if not isinstance(entry, TableEntry):
             raise name_taken(relation, entry, TableEntry)
-        body = self._documents.body(overlay.base, relation, entry)
+        body = self._body(writer, overlay.base, relation, entry)
         found: dict[str, Any] = msgspec.json.decode(body.data)["metadata"]
         return found
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +14,7 @@ import msgspec
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.field_number import field_number
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION
 from dbt.adapters.vcs.serve.name_errors import no_namespace
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
@@ -174,7 +177,28 @@ def _check_same(item: Record, metadata: Record) -> None:
         raise bad_request("The uuid of a table can't be changed.")
 
 
-def created_by(relation: RelationName, request: CommitRequest) -> NewTable:
+def staged_id(
+    repository: Repository, branch: str, relation: RelationName, chance: str | None = None
+) -> TableId:
+    """Return a new identity for a table that a client is to create under a name of a branch.
+
+    A client gives it back with its commit, and any of a repository's servers may get that. So the
+    identity is made from the branch and the name: nobody can take that of a table elsewhere.
+
+    Args:
+        repository: The repository.
+        branch: The branch.
+        relation: The name.
+        chance: 12 hexadecimal digits, by which two tables of one name differ; None for new ones.
+    """
+    chance = chance or secrets.token_hex(6)
+    text = f"{repository.id}\0{branch}\0{relation.schema}\0{relation.identifier}\0{chance}"
+    return TableId(chance + hashlib.sha256(text.encode()).hexdigest()[:20])
+
+
+def created_by(
+    repository: Repository, branch: str, relation: RelationName, request: CommitRequest
+) -> NewTable:
     """Return the table that a commit with `assert-create` describes.
 
     Raises:
@@ -186,10 +210,14 @@ def created_by(relation: RelationName, request: CommitRequest) -> NewTable:
     columns = read_columns(schemas[-1].get("schema"))
     location = [str(item.get("location")) for item in request.of_action("set-location")]
     found = _LOCATION.fullmatch(location[-1]) if location else None
-    if location and found is None:
+    table = TableId(found[1]) if found else None
+    if location and (
+        table is None or table != staged_id(repository, branch, relation, table[:12])
+    ):
         raise bad_request(
-            f"{location[-1]!r} is not a location that the catalog hands out. Create the table "
-            "without one."
+            f"{location[-1]!r} is not a location that the catalog handed out for {relation} on "
+            f"{branch}. Ask for the table with stage-create first, or create it without a "
+            "location."
         )
     properties: dict[str, str] = {}
     for item in request.of_action("set-properties", UPGRADE):
@@ -199,7 +227,7 @@ def created_by(relation: RelationName, request: CommitRequest) -> NewTable:
         columns=columns,
         partition_by=partition_names(specs[-1].get("spec"), columns) if specs else (),
         properties=without_paths(properties),
-        table=TableId(found[1]) if found else None,
+        table=table,
     )
 
 

@@ -143,7 +143,7 @@ def commit_table(api: WriteApi, request: Request, body: Record) -> Response:
     writer, below = api.writer(request, asked_namespace(request))
     name = asked_name(request, "table")
     head = api.commits.commit(writer, [read_commit(body, below, name)])
-    made = api.commits.loaded(head, relation_name(below, name))
+    made = api.commits.loaded(writer, head, relation_name(below, name))
     return Response(made.data, media_type="application/json")
 
 

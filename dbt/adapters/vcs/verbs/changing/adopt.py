@@ -42,6 +42,7 @@ class AddedSnapshot:
 
     Attributes:
         manifest_list: URI of its manifest list.
+        folder: The folder where the branch's clients put files of the table.
         base: The version that the client started from; None for a table that is new.
         replaces: True if the client says that its rows take the place of others.
         numbers: What the client's files call columns that are new with this commit, by field id;
@@ -49,6 +50,7 @@ class AddedSnapshot:
     """
 
     manifest_list: str
+    folder: str
     base: SnapshotId | None
     replaces: bool = False
     numbers: Mapping[str, int] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class _Change:
         deletions: Rows that are deleted by position.
         equality: Files of values whose rows are deleted.
         sequences: Sequence numbers of the new files.
+        folder: As in `AddedSnapshot`.
         numbers: As in `AddedSnapshot`.
     """
 
@@ -72,6 +75,7 @@ class _Change:
     deletions: Deletions
     equality: tuple[EqualityFile, ...]
     sequences: Mapping[str, int]
+    folder: str
     numbers: Mapping[str, int]
 
     def __bool__(self) -> bool:
@@ -157,15 +161,22 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
 
 def _change(repository: Repository, base: Snapshot, added: AddedSnapshot) -> _Change:
     """Return what a client's snapshot changes."""
-    files = client_files(repository, base.table, added.manifest_list)
     old = Version.of(repository, base)
     before = {block.path for block in old.blocks}
+    files = client_files(
+        repository,
+        base.table,
+        added.manifest_list,
+        folder=added.folder,
+        beside={path.rpartition("/")[0] for path in before},
+    )
     change = _Change(
         new=tuple(path for path in files.paths if path not in before),
         gone=frozenset(before.difference(files.paths)),
         deletions=_deletions(repository, old, files),
         equality=files.equality,
         sequences=files.paths,
+        folder=added.folder,
         numbers=added.numbers,
     )
     if change.equality and not change.new:
@@ -178,7 +189,7 @@ def _change(repository: Repository, base: Snapshot, added: AddedSnapshot) -> _Ch
 def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
     """Make a change to the version that the scope's overlay shows."""
     repository, now = scope.overlay.repository, scope.overlay.require_table(name)
-    blocks = client_blocks(repository, now, change.new, change.numbers)
+    blocks = client_blocks(repository, now, change.new, change.folder, change.numbers)
     refuse_null(repository.blobs, blocks, now.schema)
     found = _by_values(repository, Version.of(repository, now), blocks, change)
     made = {client_path(block.path): block.path for block in blocks}

@@ -18,7 +18,6 @@ from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Snapshot
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.iceberg.client_manifests import holds_client_rows
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import Footer, read_blocks, read_footer
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
@@ -40,6 +39,7 @@ def client_blocks(
     repository: Repository,
     version: Snapshot,
     paths: Sequence[str],
+    folder: str,
     numbers: Mapping[str, int] = _NO_NUMBERS,
 ) -> tuple[Block, ...]:
     """Return new files of a client as blocks. Each footer is read.
@@ -48,23 +48,24 @@ def client_blocks(
         repository: The repository.
         version: The table as the files are to fit it.
         paths: The files, relative to the repository.
+        folder: The folder that the client was given.
         numbers: The files' numbers of columns that have others in the table, by field id.
 
     Returns:
         A block for each file with rows; `client_path` gives the client's file of each.
 
     Raises:
-        InputError: A file isn't there, is no Parquet file, lies outside of the folders that the
-            table's clients were given, has other columns than the table, or longer texts.
+        InputError: A file isn't there, is no Parquet file, lies outside of the folder, has other
+            columns than the table, or longer texts.
         UnsupportedError: The table can't take files of clients.
     """
     if not paths:
         return ()
     _check_table(version)
     for path in paths:
-        if not holds_client_rows(path, version.table):
+        if not path.startswith(f"{folder}/"):
             raise InputError(
-                f"{path} is outside of the folders that the table's clients were given. Nothing "
+                f"{path} is outside of the folder that the branch's clients were given. Nothing "
                 "was changed. Write it to the table's property write.data.path; load the table "
                 "again to see it."
             )

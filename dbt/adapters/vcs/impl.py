@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import available
@@ -32,7 +33,7 @@ from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.building.python_models import relations_of, run_python_model
 from dbt.adapters.vcs.project.building.reuse_modes import is_declared_repeatable
-from dbt.adapters.vcs.project.building.seeding import allow_long_values, load_seed
+from dbt.adapters.vcs.project.building.seeding import allow_long_values, check_seed_file, load_seed
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.project.events import RunListener
 from dbt.adapters.vcs.project.freshness import loaded_at
@@ -241,6 +242,16 @@ class VcsAdapter(SparkAdapter):
             names = self._name_of(reader), self._name_of(relation)
             step = increment_of(overlay, *names, whole=whole)
         return {"before": step.before, "after": step.after}
+
+    def pre_model_hook(self, config: Any) -> None:
+        """Check the file of a seed before dbt reads it; dbt calls this before each node."""
+        node: Any = getattr(config, "model", None)
+        if str(getattr(node, "resource_type", "")) == "seed":
+            path = Path(node.root_path or "", node.original_file_path)
+            with self.connections.exception_handler(f"file of seed {node.name}"):
+                warning = check_seed_file(path, node.config.delimiter)
+            if warning is not None:
+                fire_event(Note(msg=warning), EventLevel.WARN)
 
     @available.parse(lambda *a, **k: "")
     def load_seed(self, relation: BaseRelation, table: agate.Table) -> str:

@@ -112,6 +112,21 @@ TYPED = [
     ("bytes", "binary", "abc", b"abc", None, None),
     ("letters", "char(4)", "wide", "wide", "x", "x   "),
 ]
+# As people write values: a row a column with its type and two texts that only Spark's cast reads.
+SPELLED = [
+    ("yes", "boolean", "Y", "no"),
+    ("t", "boolean", "t", "f"),
+    ("day", "date", "2026-1-5", "2026-01"),
+    ("moment", "timestamp", "2026-1-5 1:02:03", "2026-01-05 10:30:00.123456789"),
+    ("zoned", "timestamp", "2026-01-05 10:30:00 Europe/Berlin", "2026-01-05 10:30:00+01:00"),
+    ("skipped", "timestamp", "2026-03-08 02:30:00", "2026-01-05"),
+    ("plus", "int", "+5", " 12 "),
+    ("whole", "int", "12.0", "7"),
+    ("ratio", "double", "Infinity", "1d"),
+    ("rounded", "decimal(9,2)", "0.125", "1e3"),
+    ("zeros", "decimal(9,2)", "007.50", "+1"),
+    ("span", "interval day", "1", "-2"),
+]
 SEMICOLONS = """
     id;note
     1;a,b
@@ -121,6 +136,7 @@ PARTED = [["a/b", 1, "2026-01-31"], [None, 2, "2026-01-31"], ["a/b", 3, "2026-02
 SEED_CONFIG = {
     "guessed": {"column_types": {"code": "string"}},
     "typed": {"column_types": {name: type_ for name, type_, *_ in TYPED}},
+    "spelled": {"column_types": {name: type_ for name, type_, *_ in SPELLED}},
     "texts": {"column_types": {"text": "string"}},
     "semicolons": {"delimiter": ";"},
     "odd_names": {"quote_columns": True},
@@ -216,6 +232,20 @@ def test_types_and_values_are_those_of_the_file(seeded, name, columns):
     assert seeded.rows(name) == sorted([first, second], key=lambda row: str(row[0]))
 
 
+def test_texts_are_cast_as_spark_casts_them(seeded):
+    header, *rows = ([row[n] for row in SPELLED] for n in (0, 2, 3))
+    seeded.write({"seeds/spelled.csv": csv_of(header, rows)})
+    seeded.dbt("seed", "--select", "spelled")
+    names = ", ".join(f"cast({name} as string)" for name, *_ in SPELLED)
+    casts = [
+        ", ".join(f"cast(cast('{texts[n]}' as {type_}) as string)" for _, type_, *texts in SPELLED)
+        for n in range(2)
+    ]
+    cast = [seeded.rows(f"select {listed}")[0] for listed in casts]
+    assert all(None not in row for row in cast)
+    assert sorted(seeded.rows(f"select {names} from spelled")) == sorted(cast)
+
+
 def test_delimiter_and_quoted_columns_and_no_rows(seeded):
     assert seeded.rows("semicolons") == [(1, "a,b"), (2, "c;d")]
     assert seeded.sql("select * from odd_names").to_pylist() == [{"Order No": 1, "select": "a"}]
@@ -260,6 +290,8 @@ def test_values_that_do_not_fit_are_named(seeded):
             "seeds/typed.csv": "code,tiny\nx,300\n",
             "seeds/texts.csv": "text\nlonger\n",
             "seeds/semicolons.csv": "id;note\n99999999999999999999;a\n",
+            "seeds/spelled.csv": "rounded\n0.125\nx\n",
+            "seeds/empty.csv": "",
         }
     )
     seeded.configure(
@@ -273,7 +305,12 @@ def test_values_that_do_not_fit_are_named(seeded):
             )
         }
     )
-    ran = seeded.dbt("seed", "--select", "typed", "semicolons", "texts", ok=False)
+    names = ("typed", "semicolons", "texts", "spelled", "empty")
+    ran = seeded.dbt("seed", "--select", *names, ok=False)
+    assert "column rounded of the seed has a value that is not a valid decimal(9,2): 'x'" in (
+        ran.message("spelled")
+    )
+    assert "empty.csv has no header" in ran.message("empty")
     assert "column tiny of the seed has a value that is not a valid tinyint" in ran.message(
         "typed"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.schema import fitted
-from dbt.adapters.vcs.engines.port import Column, Destination
+from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.handlers.contents.replacing import without_rows
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
@@ -54,8 +55,10 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
             return Outcome(relation=name, affected=0)
     for column in statement.columns:
         snapshot.schema.field(column)
-    blocks = _write(scope, name, statement, snapshot)
-    refuse_null(scope.overlay.repository.blobs, blocks, snapshot.schema)
+    reading = partial(scope.reading, statement.query)
+    blocks = _write(scope, name, snapshot, statement.staged, reading)
+    if not statement.overwrite and statement.replace_where is None:
+        return _appended(scope, name, snapshot, blocks)
     added = put_segments(scope.overlay.repository, blocks)
     rows = sum(block.rows for block in blocks)
     if statement.replace_where is not None:
@@ -63,12 +66,6 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
         if blocks or kept != snapshot.segments:
             version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
             changed(scope, name, snapshot, version, operation="overwrite")
-        return Outcome(relation=name, affected=rows)
-    if not statement.overwrite:
-        if blocks:
-            segments = (*snapshot.segments, *added)
-            version = msgspec.structs.replace(snapshot, segments=segments)
-            changed(scope, name, snapshot, version, operation="append")
         return Outcome(relation=name, affected=rows)
     kept = _kept(scope, snapshot, _replaced(scope, statement, snapshot, blocks))
     version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
@@ -88,11 +85,26 @@ def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
     repository = scope.overlay.repository
     fitted = fitted_rows(name, rows, snapshot.schema)
     blocks = arrow_blocks(repository, name, snapshot, [fitted])
-    if blocks:
-        segments = (*snapshot.segments, *put_segments(repository, blocks))
-        version = msgspec.structs.replace(snapshot, segments=segments)
-        changed(scope, name, snapshot, version, operation="append")
-    return Outcome(relation=name, affected=rows.num_rows)
+    return _appended(scope, name, snapshot, blocks)
+
+
+def append_query(scope: Scope, name: RelationName, query: str) -> Outcome:
+    """Write a query's rows as blocks, as INSERT BY NAME; what it reads is mounted already.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A column that can't be NULL gets a NULL.
+        EngineError: A value doesn't fit its column.
+    """
+    snapshot = scope.overlay.require_table(name)
+    blocks = _write(
+        scope,
+        name,
+        snapshot,
+        lambda stage: f"insert into {stage} by name {query}",
+        scope.mounts.steady,
+    )
+    return _appended(scope, name, snapshot, blocks)
 
 
 @handles(Truncate)
@@ -116,12 +128,16 @@ def truncate(scope: Scope, statement: Truncate) -> Outcome:
 
 
 def _write(
-    scope: Scope, name: RelationName, statement: Insert, snapshot: Snapshot
+    scope: Scope,
+    name: RelationName,
+    snapshot: Snapshot,
+    statement: Callable[[str], str],
+    analysing: Analysing,
 ) -> tuple[Block, ...]:
     fields = snapshot.schema.fields
     names = {field.id: field.name for field in fields}
     written = scope.session.insert(
-        statement.staged,
+        statement,
         Destination(
             folder=folder_of(snapshot.table),
             partition_by=[names[id] for id in snapshot.partition_by],
@@ -130,15 +146,22 @@ def _write(
         ),
         columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
         name=name,
-        analysing=lambda: scope.reading(statement.query),
+        analysing=analysing,
     )
-    return read_blocks(
-        scope.overlay.repository.blobs,
-        written.files,
-        snapshot.schema,
-        snapshot.partition_by,
-        written.footers,
-    )
+    blobs, by = scope.overlay.repository.blobs, snapshot.partition_by
+    blocks = read_blocks(blobs, written.files, snapshot.schema, by, written.footers)
+    refuse_null(blobs, blocks, snapshot.schema)
+    return blocks
+
+
+def _appended(
+    scope: Scope, name: RelationName, snapshot: Snapshot, blocks: Sequence[Block]
+) -> Outcome:
+    if blocks:
+        added = put_segments(scope.overlay.repository, blocks)
+        version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
+        changed(scope, name, snapshot, version, operation="append")
+    return Outcome(relation=name, affected=sum(block.rows for block in blocks))
 
 
 def has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Schema
-from dbt.adapters.vcs.rows.files.parquet import arrow_schema
+from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.rows.types import arrow_type
 
 if TYPE_CHECKING:
     import agate
@@ -29,43 +30,59 @@ _LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
 def seed_rows(table: agate.Table, schema: Schema, time_zone: str) -> pa.Table:
     """Return a seed's rows with the columns and types of its table, in the seed's order.
 
-    Text with another column type (`column_types`) is cast by Arrow, except that a date's time of
-    day is dropped, as in Spark; timestamps without a zone are in `time_zone`.
+    Text with another column type (`column_types`) is cast by Arrow where Arrow reads it as Spark
+    does: a date's time of day is dropped, and timestamps without a zone are in `time_zone`. A
+    column with a text that Arrow doesn't read stays text, for Spark to cast.
 
     Raises:
         InputError: A value doesn't fit its column's type.
     """
-    target = arrow_schema(schema)
     arrays = []
     names = []
     for name in table.column_names:
         field = schema.field(name)
         values = list(table.columns[name].values())
-        arrays.append(_array(values, field, target.field(field.id).type, time_zone))
+        arrays.append(_array(values, field, time_zone))
         names.append(field.name)
     return pa.table(arrays, names=names)
 
 
-def _array(values: Sequence[Any], field: Field, type: pa.DataType, time_zone: str) -> pa.Array:
+def _array(values: Sequence[Any], field: Field, time_zone: str) -> pa.Array:
+    is_text = any(isinstance(value, str) for value in values)
+    if is_text and not type_of(field.type).is_text:
+        texts = pa.array(values, pa.string())
+        # Spark reads many more spellings than Arrow: 12.0 as an int, Y, 2026-1-5, Europe/Berlin.
+        try:
+            return _of_text(texts, arrow_type(field.type), time_zone)
+        except (pa.ArrowException, ValueError, UnsupportedError):
+            return texts
     try:
-        if any(isinstance(value, str) for value in values):
-            return _of_text(pa.array(values, pa.string()), field, type, time_zone)
-        if pa.types.is_string(type):
-            texts = pa.array([None if v is None else str(v) for v in values], type)
-            return _of_length(texts, field)
-        if pa.types.is_floating(type):
-            return pa.array([None if v is None else float(v) for v in values], type)
-        if pa.types.is_integer(type):
-            return pa.array([None if v is None else _whole(v, type) for v in values], type)
-        if pa.types.is_timestamp(type):
-            return _of_times(values, type, time_zone)
-        return pa.array(values).cast(type)
+        return _of_values(values, field, time_zone)
     except (pa.ArrowException, ValueError, OverflowError, TypeError) as error:
-        raise InputError(
-            f"The column {field.name} of the seed has a value that is not a valid {field.type}: "
-            f"{error}. Fix the file, or give the column another type: column_types in "
-            "the seed's config."
-        ) from error
+        raise misfit(field, str(error)) from error
+
+
+def _of_values(values: Sequence[Any], field: Field, time_zone: str) -> pa.Array:
+    type = arrow_type(field.type)
+    if pa.types.is_string(type):
+        texts = pa.array([None if v is None else str(v) for v in values], type)
+        return _of_length(texts, field)
+    if pa.types.is_floating(type):
+        return pa.array([None if v is None else float(v) for v in values], type)
+    if pa.types.is_integer(type):
+        return pa.array([None if v is None else _whole(v, type) for v in values], type)
+    if pa.types.is_timestamp(type):
+        return _of_times(values, type, time_zone)
+    return pa.array(values).cast(type)
+
+
+def misfit(field: Field, found: str) -> InputError:
+    """Return the error for a column with a value that isn't one of its type."""
+    return InputError(
+        f"The column {field.name} of the seed has a value that is not a valid {field.type}: "
+        f"{found}. Fix the file, or give the column another type: column_types in the seed's "
+        "config."
+    )
 
 
 def _whole(value: Any, type: pa.DataType) -> int:
@@ -89,9 +106,7 @@ def _of_times(values: Sequence[Any], type: pa.DataType, time_zone: str) -> pa.Ar
     return pc.coalesce(zoned, _zoned(plain, type, time_zone).cast(zoned.type)).cast(type)
 
 
-def _of_text(array: pa.Array, field: Field, type: pa.DataType, time_zone: str) -> pa.Array:
-    if pa.types.is_string(type):
-        return _of_length(array, field)
+def _of_text(array: pa.Array, type: pa.DataType, time_zone: str) -> pa.Array:
     if pa.types.is_binary(type):
         return array.cast(type)
     trimmed = pc.utf8_trim_whitespace(array)

@@ -37,5 +37,9 @@ def test_each_type_is_of_one_kind(dtype: str, kind: str | None) -> None:
     assert column.is_number() == (kind in ("integer", "float", "numeric"))
 
 
+def test_a_backquote_in_a_name_is_doubled() -> None:
+    assert VcsColumn("a`b", "int").quoted == "`a``b`"
+
+
 def test_no_column_is_expanded() -> None:
     assert not VcsColumn("c", "varchar(5)").can_expand_to(VcsColumn("c", "varchar(9)"))

@@ -8,11 +8,17 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
 
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, first_word
+from dbt.adapters.vcs.statements.syntax.literals import quote_name
 
 
 @dataclass
 class VcsColumn(SparkColumn):
     """dbt-spark's column, which answers what kind of type it has; packages use this."""
+
+    @property
+    def quoted(self) -> str:
+        """The name in backticks; dbt-spark doesn't double those inside it."""
+        return quote_name(self.column)
 
     def is_string(self) -> bool:
         """Return whether it holds text, of any length or collation."""

@@ -53,6 +53,27 @@ MODELS = {
     "syncing": incremental(
         "append", ONE, "select 2 as id, 2.5D as price", on_schema_change="sync_all_columns"
     ),
+    "recased": incremental(
+        "append",
+        "select 1 as id, 'a' as Name, 1 as old",
+        "select 2L as ID, 'b' as nAME, 2.5D as price",
+        on_schema_change="sync_all_columns",
+    ),
+    "recased_adding": incremental(
+        "append",
+        "select 1 as id, 'a' as Name",
+        "select 2 as ID, 'b' as NAME, 2.5D as price",
+        on_schema_change="append_new_columns",
+    ),
+    "recased_failing": incremental(
+        "append", "select 1 as Id", "select 2 as ID", on_schema_change="fail"
+    ),
+    "ticked": incremental(
+        "merge",
+        "select 1 as `a``b`, 'a' as `n``` union all select 2, 'b'",
+        "select 2 as `a``b`, 'c' as `n``` union all select 3, 'd'",
+        unique_key="`a``b`",
+    ),
     "ignoring": incremental("append", ONE, TWO, on_schema_change="ignore"),
     "failing": incremental("append", ONE, TWO, on_schema_change="fail"),
 }
@@ -115,6 +136,20 @@ def test_columns_are_synced_without_touching_files(second):
     schema = second.snapshot("syncing").schema
     assert schema.names == ("id", "price")
     assert "name" in schema.retired
+
+
+def test_names_that_differ_only_in_case_are_one_column(second):
+    assert second.rows("recased") == [(1, "a", None), (2, "b", 2.5)]
+    fields = second.snapshot("recased").schema.fields
+    found = [(field.name, field.type) for field in fields]
+    assert found == [("id", "bigint"), ("Name", "string"), ("price", "double")]
+    assert second.rows("recased_adding") == [(1, "a", None), (2, "b", 2.5)]
+    assert second.rows("recased_failing") == [(1,), (2,)]
+
+
+def test_a_backquote_in_a_columns_name_is_part_of_it(second):
+    assert second.rows("ticked") == [(1, "a"), (2, "c"), (3, "d")]
+    assert second.snapshot("ticked").schema.names == ("a`b", "n`")
 
 
 def test_changed_schema_fails_where_asked_and_nothing_is_published(second):

@@ -7,6 +7,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.handlers.definitions import table_handler
+from dbt.adapters.vcs.statements.parser import parse
 from tests.unit.shelf import Shelf
 
 PRICE = pa.decimal128(5, 2)
@@ -31,6 +32,11 @@ def columns(shelf: Shelf, name: str = "t") -> list[tuple[str, str]]:
         ("add column x int first", "x id price name"),
         ("add column x int default NULL", "id price name x"),
         ("add columns (x int after id, y int after x)", "id x y price name"),
+        (
+            "add columns (x int default null after id, y int default null first)",
+            "y id x price name",
+        ),
+        ("rename column identifier('price') to `c``d`", "id c`d name"),
         ("drop column price", "id name"),
         ("drop columns if exists (nix, id)", "price name"),
         ("rename column price to cost", "id cost name"),
@@ -168,3 +174,23 @@ def test_what_changes_nothing_makes_no_version(shelf: Shelf) -> None:
     shelf.run("alter table t alter column id drop not null")
     shelf.run("alter table t alter column id first")
     assert shelf.line.head() == head
+
+
+def test_a_table_over_files_is_refused_with_the_way_to_copy_them(shelf: Shelf) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        shelf.run("create table u using csv options (header 'true') location '/x/it\\'s'")
+    view, table = str(caught.value).split("`")[1:4:2]
+    assert view == (
+        "create temporary view files using csv options ('header' 'true', 'path' '/x/it\\'s')"
+    )
+    assert table == "create table u as select * from files"
+    for step in (view, table):
+        parse(step)
+    with pytest.raises(UnsupportedError, match="create temporary view files using parquet"):
+        shelf.run("create table u location '/x'")
+
+
+def test_properties_of_a_schema_come_and_go(shelf: Shelf) -> None:
+    shelf.run("alter schema s set dbproperties ('a' = '1', 'b' = '2')")
+    shelf.run("alter schema s unset dbproperties ('a', 'nix')")
+    assert shelf.begin().schema_info("s").properties == {"b": "2"}

@@ -101,6 +101,19 @@ ALTERS: dict[str, tuple[str, Any]] = {
         "alter table t alter column a drop default",
         of("AlterColumn", target="t", column="a", default=""),
     ),
+    "a position after a default": (
+        "alter table t add columns (m int default 7 after k, n string default 'after' first)",
+        of(
+            "AddColumns",
+            target="t",
+            columns=(
+                column(
+                    "m", "int", default="7", position=of("Position", place="after", column="k")
+                ),
+                column("n", "string", default="'after'", position=of("Position", place="first")),
+            ),
+        ),
+    ),
     "move first": (
         "alter table t alter column a first",
         of(
@@ -153,6 +166,14 @@ ALTERS: dict[str, tuple[str, Any]] = {
     "set properties of a schema": (
         "alter schema s set dbproperties ('a' = 'b')",
         of("SetSchemaProperties", name="s", properties={"a": "b"}),
+    ),
+    "remove properties of a schema": (
+        "alter database s unset dbproperties ('a', b.c)",
+        of("SetSchemaProperties", name="s", properties={}, removed=("a", "b.c")),
+    ),
+    "identifier of a column": (
+        "alter table t rename column identifier('c') to identifier('`d e`')",
+        of("RenameColumn", target="t", column="c", new="d e"),
     ),
     "comment on table": (
         'comment on table s.t is "say ""hi"""',

@@ -75,14 +75,15 @@ def comment_on_schema(scope: Scope, statement: CommentOnSchema) -> Outcome:
 
 @handles(SetSchemaProperties)
 def set_schema_properties(scope: Scope, statement: SetSchemaProperties) -> Outcome:
-    """Set properties of a schema.
+    """Set or remove properties of a schema; to remove one that isn't set does nothing.
 
     Raises:
         NotFoundError: There is no such schema.
     """
     schema = statement.name.lower()
     info = scope.overlay.schema_info(schema)
-    properties = {**info.properties, **statement.properties}
+    kept = {k: v for k, v in info.properties.items() if k not in statement.removed}
+    properties = {**kept, **statement.properties}
     scope.overlay.put_schema(schema, comment=info.comment, properties=properties)
     return Outcome()
 

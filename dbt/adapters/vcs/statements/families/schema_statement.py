@@ -33,12 +33,13 @@ class DropSchema(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetSchemaProperties(Statement):
-    """`alter schema s set dbproperties (...)`."""
+    """`alter schema s set dbproperties (...)`, or `unset`, which names those to remove."""
 
     changes = True
 
     name: str
     properties: Mapping[str, str]
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

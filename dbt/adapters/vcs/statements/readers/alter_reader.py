@@ -290,7 +290,11 @@ def _alter_schema(cursor: TokenCursor) -> SetSchemaProperties:
         properties = read_properties(cursor)
         cursor.end()
         return SetSchemaProperties(name=name, properties=properties)
+    if cursor.take("unset", "dbproperties") or cursor.take("unset", "properties"):
+        keys = read_property_keys(cursor)
+        cursor.end()
+        return SetSchemaProperties(name=name, properties={}, removed=keys)
     raise UnsupportedError(
-        f"`alter schema {name}` can set properties only: a schema of a repository has no location "
-        "of its own. Write: alter schema ... set dbproperties (...)."
+        f"`alter schema {name}` can set and unset properties only: a schema of a repository has "
+        "no location of its own. Write: alter schema ... set dbproperties (...)."
     )

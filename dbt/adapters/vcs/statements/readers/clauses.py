@@ -146,7 +146,7 @@ def at_column_option(cursor: TokenCursor) -> bool:
     """Return whether a column option begins here, which ends a default expression."""
     if cursor.at("not", "null"):
         return cursor.last.word != "is"
-    return cursor.at("comment") or cursor.token.word in _CONSTRAINT_WORDS or cursor.at("generated")
+    return cursor.token.word in (*_CONSTRAINT_WORDS, "comment", "generated", "first", "after")
 
 
 _CONSTRAINT_WORDS = ("constraint", "primary", "unique", "references", "check")

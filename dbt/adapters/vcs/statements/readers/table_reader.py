@@ -19,7 +19,7 @@ from dbt.adapters.vcs.statements.readers.clauses import (
 from dbt.adapters.vcs.statements.readers.type_reader import read_type
 from dbt.adapters.vcs.statements.syntax.column_clauses import Check, ColumnDef
 from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.statements.syntax.literals import quote_name
+from dbt.adapters.vcs.statements.syntax.literals import quote_name, quote_text
 from dbt.adapters.vcs.statements.syntax.names import Target
 from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.statements.syntax.relations import is_name
@@ -67,8 +67,24 @@ def read_create_table(
         cursor.items(lambda: _element(cursor, draft))
     while _clause(cursor, draft):
         pass
+    if cursor.done and not draft.columns and (draft.location is not None or draft.options):
+        raise _outside(target, draft)
     query = _query(cursor, draft)
     return _finish(target, draft, query, replace, if_not_exists)
+
+
+def _outside(target: Target, draft: _Draft) -> UnsupportedError:
+    """Return the error for a table over files, whose columns Spark would take from them."""
+    options = dict(draft.options)
+    if draft.location is not None:
+        options["path"] = draft.location
+    given = ", ".join(f"{quote_text(key)} {quote_text(text)}" for key, text in options.items())
+    return UnsupportedError(
+        f"{target.name} would be files outside the repository, which aren't versioned. Copy their "
+        f"rows with `create temporary view files using {draft.provider or 'parquet'} options "
+        f"({given})` and `create table {target.name} as select * from files`, or declare a source "
+        "with the config external_location."
+    )
 
 
 def _query_in_parentheses(cursor: TokenCursor) -> bool:

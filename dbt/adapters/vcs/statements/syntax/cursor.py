@@ -113,13 +113,19 @@ class TokenCursor:
         return self.last.text
 
     def column(self) -> str:
-        """Read the name of a top-level column.
+        """Read the name of a top-level column, which may be in `identifier('...')`.
 
         Raises:
             UnsupportedError: It is a field inside a column.
         """
-        name = self.identifier("a column's name")
-        if self.token.word == ".":
+        if self.at("identifier", "("):
+            parts, self.index = read_name(self._padded, self.index)
+            name = parts[0]
+            is_nested = len(parts) > 1
+        else:
+            name = self.identifier("a column's name")
+            is_nested = self.token.word == "."
+        if is_nested:
             raise UnsupportedError(
                 f"Changing a field inside the column '{name}' is not supported on versioned "
                 f"tables. Rebuild the table: create or replace table ... as select ..., "

@@ -39,6 +39,9 @@ COLUMNS = (
     "temporary files",
     "catalog entries",
 )
+IDLE = 65
+"""Seconds after which the threads of Spark's pools that did nothing are gone: each statement gets
+new ones, up to a thousand, for a minute."""
 SLACK = {"heap MiB": 40, "threads": 8, "open files": 20, "temporary files": 250}
 """What may come and go: pools of threads, jars, and the versions that stay mounted for a while."""
 
@@ -158,6 +161,7 @@ def stated(client: Client, number: int) -> None:
 def figures(folder: Path) -> dict[str, int]:
     """Return what there is, after a collection on both sides."""
     context: Any = SparkContext._active_spark_context
+    time.sleep(IDLE)
     for _ in range(3):
         # What Python gives up, Java can collect; and Spark then drops the listeners of that.
         gc.collect()

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -63,7 +64,7 @@ def test_a_table_that_is_not_there_is_created_with_the_columns_of_the_rows(clien
             "at": pa.array([NOON, None], pa.timestamp("ms", "Europe/Berlin")),
             "tags": pa.array([["a"], None], pa.large_list(pa.large_string())),
             "kind": pa.array(["x", "x"]).dictionary_encode(),
-            "half": pa.array([0.5, None], pa.float16()),
+            "half": pa.array([np.float16(0.5), None], pa.float16()),
             "big": pa.array([2**64 - 1, 0], pa.uint64()),
         }
     )

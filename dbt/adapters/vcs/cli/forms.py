@@ -49,7 +49,9 @@ def check_before(ctx: click.Context, command: click.Command) -> None:
 
 def _given(ctx: click.Context) -> Iterator[click.Parameter]:
     for param in ctx.command.params:
-        if ctx.get_parameter_source(str(param.name)) in _SOURCES:
+        name = str(param.name)
+        # Click before 8.3 says of a list without words that it was given.
+        if ctx.get_parameter_source(name) in _SOURCES and ctx.params.get(name) != ():
             yield param
 
 

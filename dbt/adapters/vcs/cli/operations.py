@@ -147,12 +147,13 @@ def prepare_operation(
     given = {name: value for name, value in arguments.items() if value is not None}
     command, title = _command_of(verb, given)
     values = _values(command, title, FORMS.get(verb, Form()), given)
+    words = _words(command, values)
 
     def run() -> list[str]:
         session = OperationSession(caller, command)
         with (
             _failing_as_operation(session),
-            command.make_context(title, [], _ROOT, obj=session, default_map=values) as ctx,
+            command.make_context(title, words, _ROOT, obj=session, default_map=values) as ctx,
         ):
             command.invoke(ctx)
         return session.lines
@@ -195,6 +196,18 @@ def _values(
         elif param.required:
             raise InputError(f"{title} needs the argument {name!r}.")
     return values
+
+
+def _words(command: click.Command, values: dict[str, Any]) -> list[str]:
+    """Return the words of a command line that ends in a list; empty if no list is given.
+
+    Click before 8.3 takes lists of words from the command line only, and no default for them.
+    """
+    arguments = [param for param in command.params if isinstance(param, click.Argument)]
+    if not arguments or arguments[-1].nargs != -1 or arguments[-1].name not in values:
+        return []
+    *single, last = (values.pop(str(param.name)) for param in arguments)
+    return ["--", *single, *last]
 
 
 @contextmanager

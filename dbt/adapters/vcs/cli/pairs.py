@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 
-class Pair(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
+# Generic from click 8.5 on, which mypy then wants to see.
+class Pair(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """`NAME=VALUE` as a pair; if a name is repeated, the last value wins.
 
     A pair is accepted as it is, so that an operation can pass values that aren't text.
@@ -37,7 +38,7 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic in newer relea
         return name, text
 
 
-class NameList(click.ParamType):  # type: ignore[type-arg]  # as above
+class NameList(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """Names separated by commas, as a tuple of strings; a tuple is accepted as it is."""
 
     name = "names"
@@ -51,7 +52,7 @@ class NameList(click.ParamType):  # type: ignore[type-arg]  # as above
         return tuple(name.strip() for name in str(value).split(",") if name.strip())
 
 
-class Percent(click.ParamType):  # type: ignore[type-arg]  # as above
+class Percent(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """A share such as `1%` or `0.5%`, as a number of hundredths: more than 0%, at most 100%."""
 
     name = "percent"

@@ -226,6 +226,9 @@ class LazyTable:
             gone = files.deletions(stones.get(block.path, ()), [block.path]).get(block.path)
             for batch in files.batches(block, read, gone, batch_rows=batch_rows):
                 rows = batch.rename_columns(names)
-                rows = rows if self.filter is None else rows.filter(self.filter)
-                if rows.num_rows:
-                    yield rows.select(schema.names).cast(schema)
+                # A batch would do, but Arrow fails on one of which no row is left.
+                table = pa.Table.from_batches([rows])
+                found = [rows] if self.filter is None else table.filter(self.filter).to_batches()
+                for rows in found:
+                    if rows.num_rows:
+                        yield rows.select(schema.names).cast(schema)

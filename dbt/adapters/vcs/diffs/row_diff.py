@@ -191,7 +191,7 @@ def _named(codes: npt.NDArray[np.int64], names: pa.StringArray) -> pa.Array:
     return names.take(pa.array(codes))
 
 
-def _taken(rows: pa.Table, places: np.ndarray) -> pa.Table:
+def _taken(rows: pa.Table, places: npt.NDArray[np.int64]) -> pa.Table:
     """Return the rows with the given numbers, NULLs for -1."""
     return rows.take(pa.array(places, mask=places < 0))
 

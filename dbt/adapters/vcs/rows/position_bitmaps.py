@@ -162,6 +162,7 @@ def _read_runs(source: _Source) -> _Numbers:
     if np.any(first + more >= _CONTAINER) or np.any(first[1:] <= (first + more)[:-1]):
         raise ValueError("its runs are not in order")
     ends = np.cumsum(more + 1)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(
+    numbers: _Numbers = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
         first - np.concatenate(([0], ends[:-1])) if len(ends) else first, more + 1
     )
+    return numbers

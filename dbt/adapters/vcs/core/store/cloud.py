@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import cast
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
@@ -124,7 +123,7 @@ class CloudBlobs:
         with suppress(NotFoundError), translated_cloud("list", folder, self.uri):
             for chunk in obstore.list(self._store, folder):
                 for meta in chunk:
-                    modified = cast(datetime, meta["last_modified"])
+                    modified: datetime = meta["last_modified"]
                     yield BlobInfo(meta["path"], meta["size"], micros_of(modified))
 
     def next_after(self, path: str) -> str | None:

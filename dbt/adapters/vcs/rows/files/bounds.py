@@ -95,13 +95,21 @@ def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Any, Any]:
     if kind == "boolean":
         return bool(stats.min_raw), bool(stats.max_raw)
     if kind == "decimal":
-        return stats.min, stats.max
+        return _decimal_bounds(stats, leaf)
     if kind in TEXTS:
         try:
             return shortened(_text(stats.min_raw)), raised(_text(stats.max_raw))
         except UnicodeDecodeError:
             return None, None
     return None, None
+
+
+def _decimal_bounds(stats: Any, leaf: Any) -> tuple[Decimal, Decimal]:
+    if leaf.physical_type not in ("INT32", "INT64"):
+        return stats.min, stats.max
+    # Older releases of Arrow have bounds only of those stored as bytes.
+    least, most = Decimal(stats.min_raw), Decimal(stats.max_raw)
+    return least.scaleb(-leaf.scale), most.scaleb(-leaf.scale)
 
 
 def _timestamp_bounds(stats: Any, leaf: Any) -> tuple[int | None, int | None]:

@@ -53,3 +53,9 @@ def new_table_id() -> TableId:
 def new_write_id() -> WriteId:
     """Return an id that no other write has; never parsed as a number by a reader."""
     return WriteId("x" + uuid.uuid4().hex)
+
+
+def short_sha(sha: str) -> str:
+    """Return twelve digits of a git commit, and `-dirty` where it ends so."""
+    digits, dash, mark = sha.partition("-")
+    return f"{digits[:12]}{dash}{mark}"

@@ -99,10 +99,20 @@ class Invocation:
         return self.command == _FRESHNESS
 
     def git_sha(self) -> str | None:
-        """Return the commit of the project's git repository, or None if it has none."""
+        """Return the commit of the project's git repository, or None if it has none.
+
+        It ends in `-dirty`, as in `git describe --dirty`, if files of the project differ from
+        what is committed. New files that git doesn't ignore count: dbt runs them.
+        """
+        head = self._git("rev-parse", "HEAD")
+        changes = self._git("status", "--porcelain", "--", ".") if head else None
+        return f"{head}-dirty" if changes else head
+
+    def _git(self, *words: str) -> str | None:
+        """Return what git says in the project's folder; None if it fails or isn't there."""
         try:
             done = subprocess.run(
-                ["git", "rev-parse", "HEAD"],
+                ["git", "--no-optional-locks", *words],
                 cwd=self.project_root,
                 capture_output=True,
                 text=True,

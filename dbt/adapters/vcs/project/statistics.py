@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.ids import Micros, datetime_of
+from dbt.adapters.vcs.core.ids import Micros, datetime_of, short_sha
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.lineage import introductions
 from dbt.adapters.vcs.core.origins.staleness import stale_among
@@ -105,7 +105,7 @@ def _commit(id: str, commit: Commit, relation: str) -> Iterator[Statistic]:
     if run is not None:
         yield Statistic("invocation", "Run", run.invocation, "dbt's invocation id of the run")
     if run is not None and run.git_sha:
-        yield Statistic("git_sha", "Code", run.git_sha[:_SHOWN], "The project's git commit")
+        yield Statistic("git_sha", "Code", short_sha(run.git_sha), "The project's git commit")
     for node in () if run is None else run.nodes:
         if node.relation == relation and node.reused is not None:
             meaning = f"The branch that it was computed for; {node.saved:.1f} s saved"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from dbt.adapters.vcs.core.ids import short_sha
 from dbt.adapters.vcs.layout.styled import (
     Grid,
     Span,
@@ -154,7 +155,7 @@ def _node_text(node: LineageNode, now: datetime, indent: str) -> Iterator[Block]
         for fact in (
             node.node,
             f"sql {node.sql_sha256[:12]}" if node.sql_sha256 else "",
-            f"git {node.git_sha[:12]}" if node.git_sha else "",
+            f"git {short_sha(node.git_sha)}" if node.git_sha else "",
             f"run {node.invocation}" if node.invocation else "",
         )
         if fact

@@ -47,7 +47,8 @@ class Run(Value, frozen=True, kw_only=True):
         command: dbt's sub-command: `run`, `build`, `seed`, ...
         target: Name of the profile target.
         dbt_version: Version of dbt-core.
-        git_sha: Commit of the dbt project's own git repository, or None.
+        git_sha: Commit of the dbt project's own git repository, or None; it ends in `-dirty` if
+            files of the project differed from it.
         started_at: When the run began.
         seconds: Wall time until it was published.
         head: The run branch's last commit, which holds the single steps until retention ends.

@@ -191,11 +191,16 @@ def test_views(main: Client, spark: IcebergSpark) -> None:
     assert spark.sql("show views in main.s").column("viewName").to_pylist() == ["named"]
 
 
-def test_comments_and_identifier_fields(spark: IcebergSpark) -> None:
+def test_comments_and_identifier_fields(main: Client, spark: IcebergSpark) -> None:
     described = spark.sql("describe main.s.moved").to_pylist()
     assert {row["comment"] for row in described if row["col_name"] == "v"} == {"some"}
-    shown = spark.sql("show tblproperties main.s.merged").to_pylist()
+    main.sql(
+        "create table keyed (id bigint not null, primary key (id)) "
+        "tblproperties ('vcs.identifier_fields' = 'true')"
+    )
+    shown = spark.sql("show tblproperties main.s.keyed").to_pylist()
     assert {"key": "identifier-fields", "value": "[id]"} in shown
+    main.sql("drop table keyed")
 
 
 def test_what_can_not_go_over_is_named(main: Client, spark: IcebergSpark) -> None:

@@ -147,9 +147,13 @@ def test_what_is_no_table_is_refused(lake: Lake) -> None:
         lake.document("t", format_version=1)
 
 
-def test_a_primary_key_becomes_the_identifier_fields(lake: Lake, duck: Any) -> None:
+def test_a_primary_key_becomes_the_identifier_fields_where_asked(lake: Lake, duck: Any) -> None:
     lake.run("create table s.t (id bigint not null, v string, primary key (id))")
     lake.add("t", [(1, "a")])
+    schema = agree(lake, duck, "t").metadata["schemas"][-1]
+    assert "identifier-field-ids" not in schema
+    assert not any(field["required"] for field in schema["fields"])
+    lake.run("alter table s.t set tblproperties ('vcs.identifier_fields' = 'TRUE')")
     schema = agree(lake, duck, "t").metadata["schemas"][-1]
     (id, v) = schema["fields"]
     assert schema["identifier-field-ids"] == [id["id"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.rest import RestCatalog
@@ -218,6 +219,30 @@ def test_a_key_that_is_there_already_is_refused(main: RestCatalog, lake: Lake) -
     with pytest.raises(RESTError, match="primary key"):
         table.append(some(table, 1))
     assert head(lake) == before
+
+
+def test_a_frame_of_pandas_is_appended_to_a_table_with_a_key(
+    main: RestCatalog, lake: Lake
+) -> None:
+    lake.run("create table s.framed (id int not null, name string, primary key (id))")
+    lake.add("framed", [(1, "n1")])
+    table = main.load_table("s.framed")
+    schema = pa.schema([("id", pa.int32()), ("name", pa.string())])
+    # As pandas makes it, each column may be NULL.
+    frame = pa.Table.from_pandas(pd.DataFrame({"id": [2], "name": ["n2"]}), schema=schema)
+    table.append(frame)
+    assert rows(lake, "framed") == [(1, "n1"), (2, "n2")]
+    before = head(lake)
+    empty = pa.Table.from_pydict({"id": [3, None], "name": ["a", "b"]}, schema=schema)
+    with pytest.raises(RESTError, match="NULL"):
+        table.append(empty)
+    with pytest.raises(RESTError, match="primary key"):
+        table.append(frame)
+    assert head(lake) == before
+    with table.update_schema(allow_incompatible_changes=True) as update:
+        update.update_column("id", required=True)
+        update.set_identifier_fields("id")
+    assert main.load_table("s.framed").schema().identifier_field_names() == {"id"}
 
 
 def test_pyiceberg_writes_partitions(main: RestCatalog, lake: Lake) -> None:

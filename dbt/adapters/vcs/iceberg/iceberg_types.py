@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.model.data_type import FLOATS, Type, type_of
 from dbt.adapters.vcs.core.model.field_number import field_number
+from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 
 _PLAIN: Final = {
     "boolean": "boolean",
@@ -33,32 +34,42 @@ _PLAIN: Final = {
 def iceberg_schema(snapshot: Snapshot, number: int) -> dict[str, Any]:
     """Return the columns of a version as an Iceberg schema with an id.
 
-    A primary key becomes the identifier fields, whose columns are required; Iceberg allows none
-    with floating-point or nested columns. Other columns are optional, declared NOT NULL or not:
-    an old file may lack one all of whose rows there are deleted.
+    Columns are optional, declared NOT NULL or not: an old file may lack one all of whose rows
+    there are deleted, and clients refuse frames whose columns may be NULL, as those of pandas, for
+    required ones. Commits check for NULL. Only `shown_key` becomes the identifier fields, whose
+    columns are required.
 
     Raises:
         UnsupportedError: Iceberg has no type for a column; the message names it.
     """
-    return columns_schema(snapshot.schema.fields, number, snapshot.primary_key)
+    return columns_schema(snapshot.schema.fields, number, shown_key(snapshot))
+
+
+def shown_key(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return ids of the identifier fields: the primary key of a table whose property says so.
+
+    Iceberg allows none with floating-point or nested columns.
+    """
+    if snapshot.properties.get(IDENTIFIERS) != "true":
+        return ()
+    return _identifiers(snapshot.schema, snapshot.primary_key)
 
 
 def columns_schema(
-    columns: tuple[Field, ...], number: int, primary_key: tuple[str, ...] = ()
+    columns: tuple[Field, ...], number: int, key: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return columns as an Iceberg schema with an id; see `iceberg_schema`.
 
     Raises:
         UnsupportedError: Iceberg has no type for a column; the message names it.
     """
-    return {"type": "struct", "schema-id": number, **_described(columns, primary_key)}
+    return {"type": "struct", "schema-id": number, **_described(columns, key)}
 
 
 @lru_cache(maxsize=256)
-def _described(columns: tuple[Field, ...], primary_key: tuple[str, ...]) -> dict[str, Any]:
+def _described(columns: tuple[Field, ...], key: tuple[str, ...]) -> dict[str, Any]:
     """Return what a schema says besides its id; versions of a table mostly share it."""
     schema = Schema(fields=columns)
-    key = _identifiers(schema, primary_key)
     fields = [_field(field, is_required=field.id in key) for field in columns]
     _check_distinct(schema)
     found: dict[str, Any] = {"fields": fields}

@@ -16,7 +16,12 @@ from dbt.adapters.vcs.core.model import RelationName, Schema, Snapshot, TableEnt
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.iceberg.data_manifests import digest_of, folder_of_table
-from dbt.adapters.vcs.iceberg.iceberg_types import all_numbers, iceberg_schema, name_mapping
+from dbt.adapters.vcs.iceberg.iceberg_types import (
+    all_numbers,
+    iceberg_schema,
+    name_mapping,
+    shown_key,
+)
 from dbt.adapters.vcs.iceberg.listed_version import ListedVersion
 from dbt.adapters.vcs.iceberg.manifest_files import Spec, part_number
 from dbt.adapters.vcs.iceberg.manifest_lists import ManifestLists, number_of
@@ -342,7 +347,7 @@ class _Schemas:
     def number(self, snapshot: Snapshot) -> int:
         """Return the number of a version's schema."""
         # What was dropped before doesn't show.
-        key = Schema(fields=snapshot.schema.fields), snapshot.primary_key
+        key = Schema(fields=snapshot.schema.fields), shown_key(snapshot)
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self.all)

@@ -12,6 +12,9 @@ from dbt.adapters.vcs.core.model.value import Moment, Value
 ENFORCED: Final = "vcs.enforce_primary_key"
 """Table property: `false` turns off the check of the key; the default is `true`."""
 
+IDENTIFIERS: Final = "vcs.identifier_fields"
+"""Table property: `true` shows the primary key to Iceberg's clients as identifier fields."""
+
 
 class Input(Value, frozen=True, kw_only=True):
     """One relation that was read to make a snapshot.

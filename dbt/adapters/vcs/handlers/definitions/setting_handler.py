@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model.snapshot import ENFORCED
+from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS
 from dbt.adapters.vcs.merges.conflicts.policy import PROPERTY, Mode
 from dbt.adapters.vcs.writes.rebuild import REBUILD
 from dbt.adapters.vcs.writes.stage_write import MODES, WRITE_MODE
@@ -18,6 +18,7 @@ _TRUTHS: Final = ("true", "false")
 _KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     WRITE_MODE: MODES,
     ENFORCED: _TRUTHS,
+    IDENTIFIERS: _TRUTHS,
     REBUILD: ("full", "delta"),
     PROPERTY: tuple(mode.value for mode in Mode),
     AUTO_OPTIMIZE: _TRUTHS,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from dbt.adapters.vcs.core.model import RelationName, Schema
+from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.serve.writing.branch_writer import target
 from dbt.adapters.vcs.serve.writing.commit_request import bad_request
 from dbt.adapters.vcs.serve.writing.iceberg_columns import IcebergColumn, IcebergColumns
@@ -116,9 +117,11 @@ def _key_numbers(columns: IcebergColumns) -> tuple[int, ...]:
 def _key(relation: RelationName, key: Sequence[str]) -> Iterator[Statement]:
     if key:
         yield SetProperties(
-            kind="table", target=target(relation), properties={PRIMARY_KEY: ", ".join(key)}
+            kind="table",
+            target=target(relation),
+            # Who names identifier fields wants to see them.
+            properties={PRIMARY_KEY: ", ".join(key), IDENTIFIERS: "true"},
         )
     else:
-        yield UnsetProperties(
-            kind="table", target=target(relation), keys=(PRIMARY_KEY,), if_exists=True
-        )
+        keys = (PRIMARY_KEY, IDENTIFIERS)
+        yield UnsetProperties(kind="table", target=target(relation), keys=keys, if_exists=True)

@@ -14,6 +14,7 @@ import msgspec
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.field_number import field_number
+from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION
 from dbt.adapters.vcs.serve.name_errors import no_namespace
@@ -133,7 +134,8 @@ def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
         partition_by=new.partition_by,
         primary_key=new.columns.key,
         comment=stored.pop(COMMENT, None),
-        properties=stored,
+        # Who names identifier fields wants to see them.
+        properties={**({IDENTIFIERS: "true"} if new.columns.key else {}), **stored},
         replace=new.replaces,
     )
     writer.execute(overlay, statement)

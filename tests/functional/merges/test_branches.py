@@ -157,3 +157,14 @@ def test_a_run_waits_for_its_promotion(shop: Shop) -> None:
     report = promote(shop.repository, waiting.name, "main", author="ann")
     assert report.how == "fast_forward"
     assert table(shop, "apart")[700] == 7
+
+
+@pytest.mark.parametrize("macro", ["snapshot_merge", "snapshot_pick"])
+def test_a_dry_run_creates_no_branch(shop: Shop, macro: str) -> None:
+    shop.write_profile(branch="unmade")
+    before = [branch.name for branch in shop.repository.branches()]
+    given = {"target": "analytics.apart", "source": "analytics.apart@b1", "dry_run": True}
+    given |= {"where": "id > 0"} if macro == "snapshot_pick" else {}
+    told = shop.dbt("run-operation", macro, "--args", json.dumps(given))
+    assert told.success
+    assert [branch.name for branch in shop.repository.branches()] == before

@@ -22,6 +22,8 @@ _WRITING = frozenset(
     {"build", "clone", "run", "run-operation", "seed", "snapshot", "test", _FRESHNESS}
 )
 _TESTING = frozenset({"build", "test"})
+# Macros of this package whose statement changes nothing if it is asked for a dry run.
+_DRY = frozenset({"snapshot_merge", "snapshot_pick"})
 _COMPILING = frozenset({"compile", "docs generate"})
 _BUILDING = frozenset({"build", "run", "seed", "snapshot", "test"})
 _TYPED = {
@@ -48,6 +50,7 @@ class Invocation:
         runs_hooks: False if dbt's flag `source_freshness_run_project_hooks` is, for that command.
         refreshes: True with `--full-refresh`.
         is_empty: True with `--empty`.
+        is_dry: True for the dry run of a statement that an operation makes.
         reuse: What dbt's variable `vcs_reuse` says; None if it isn't set.
     """
 
@@ -61,6 +64,7 @@ class Invocation:
     runs_hooks: bool = True
     refreshes: bool = False
     is_empty: bool = False
+    is_dry: bool = False
     reuse: Any = None
 
     @property
@@ -70,8 +74,8 @@ class Invocation:
 
     @property
     def is_read_only(self) -> bool:
-        """True for the commands that only read: compile, show, list, docs, parse, debug."""
-        return not self.is_direct and self.command not in _WRITING
+        """True for the commands that only read: compile, show, list, docs, parse, dry runs."""
+        return not self.is_direct and (self.is_dry or self.command not in _WRITING)
 
     @property
     def is_compiling(self) -> bool:
@@ -151,8 +155,15 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         runs_hooks=bool(getattr(flags, "source_freshness_run_project_hooks", True)),
         refreshes=bool(getattr(flags, "FULL_REFRESH", False)),
         is_empty=bool(getattr(flags, "EMPTY", False)),
+        is_dry=_is_dry(flags),
         reuse=_variables(config).get("vcs_reuse"),
     )
+
+
+def _is_dry(flags: Any) -> bool:
+    macro, given = getattr(flags, "MACRO", None), getattr(flags, "ARGS", None)
+    is_known = isinstance(macro, str) and macro.rpartition(".")[2] in _DRY
+    return is_known and isinstance(given, Mapping) and bool(given.get("dry_run"))
 
 
 def _variables(config: AdapterRequiredConfig) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.handlers.versions import time_travel
 from dbt.adapters.vcs.reuse.attempt import Reusing
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.families.versioning import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.statements.parser import for_spark, read
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
@@ -59,7 +60,7 @@ def execute(
     if scope.temporaries.is_about(statement):
         outside_writes.check_target(statement, scope.schema)
         statement = for_spark(scope.text)
-    if read_only and statement.changes:
+    if read_only and _changes(statement):
         raise ReadOnlyError(
             "This dbt command only reads, and the statement would change the branch: "
             f"`{excerpt(scope.text)}`. Use dbt run-operation or dbt run for it."
@@ -90,7 +91,12 @@ def may_change(text: str) -> bool:
         statement, _ = read(text)
     except InputError:
         return True
-    return statement.changes
+    return _changes(statement)
+
+
+def _changes(statement: Statement) -> bool:
+    is_dry = isinstance(statement, SnapshotMerge | SnapshotPick) and statement.dry_run
+    return statement.changes and not is_dry
 
 
 def _handled(

@@ -38,7 +38,7 @@ def test_missing_is_not_found_when_read_and_no_bucket_when_written() -> None:
     ],
 )
 def test_denied_says_what_to_check(error: Exception) -> None:
-    assert translate(error).startswith("No permission to write a/b in s3://x")
+    assert translate(error).startswith("No permission to write in s3://x (a/b: ")
     assert "Check the rights" in translate(error)
 
 

@@ -1,8 +1,10 @@
 """What a folder on this machine does beyond the contract of every store."""
 
+import errno
 import os
 import stat
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -143,6 +145,24 @@ def test_a_folder_without_rights_is_told(root: Path) -> None:
     with pytest.raises(StorageError, match="No permission to write"):
         LocalBlobs(root).create("a/b", b"")
     root.chmod(0o700)
+
+
+def test_a_repository_that_can_only_be_read_says_so(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = Repository.create(LocalBlobs(root), author="ann")
+
+    head = repository.branch("main").head
+
+    def refuse(path: str, mode: str = "w") -> IO[bytes]:
+        if "r" in mode:
+            return open(path, mode)
+        raise OSError(errno.EROFS, "Read-only file system", path)
+
+    monkeypatch.setattr("dbt.adapters.vcs.core.store.local.open", refuse, raising=False)
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(StorageError, match=f"No permission to write in {root} .*Read-only"):
+        repository.create_branch("work", head, author="ann")
 
 
 def test_a_snapshot_id_is_no_path(root: Path) -> None:

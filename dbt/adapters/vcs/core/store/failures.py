@@ -47,7 +47,7 @@ def _storage_error(error: Exception, verb: str, path: str, uri: str) -> StorageE
     code = _os_code(error)
     if isinstance(error, PermissionError) or code in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StorageError(
-            f"No permission to {verb} {path} in {uri} ({plain(error)}). "
+            f"No permission to {verb} in {uri} ({path}: {plain(error)}). "
             "Check the rights of this user, or the credentials, on that location."
         )
     if _NO_CREDENTIALS.search(str(error)):

@@ -256,8 +256,9 @@ class LocalBlobs:
             self._sync_files(staged)
             yield staged
         finally:
-            for path, unfinished in staged.items():
-                with translated("delete", path, self.uri), suppress(FileNotFoundError):
+            for unfinished in staged.values():
+                # What failed before says more. A collection removes what is left.
+                with suppress(OSError):
                     os.unlink(unfinished)
 
     def _publish(self, path: str, staged: str) -> bool:

@@ -154,7 +154,7 @@ def test_a_repository_that_can_only_be_read_says_so(
 
     head = repository.branch("main").head
 
-    def refuse(path: str, mode: str = "w") -> IO[bytes]:
+    def refuse(path: str, mode: str = "w", *_: object) -> IO[bytes]:
         if "r" in mode:
             return open(path, mode)
         raise OSError(errno.EROFS, "Read-only file system", path)

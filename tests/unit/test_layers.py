@@ -82,8 +82,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     "statements.syntax": (
         {"column_clauses", "lexer", "literals"},
         {"excerpts", "names", "outside", "text_places"},
-        {"canonical", "diff_call", "relations"},
-        {"calls", "scan"},
+        {"diff_call", "relations"},
+        {"calls", "canonical", "scan"},
         {"mentions", "query"},
         {"computed", "conjuncts", "cursor"},
         {"expressions"},

@@ -248,6 +248,68 @@ def test_external_files_count_by_what_they_are(make_project):
     assert shop.rows("m") == [(1, "one"), (2, "two")]
 
 
+READERS = {
+    "pd": "pd.read_csv('ext/a.txt', header=None, names=['a'])",
+    "np": "pd.DataFrame({'a': np.loadtxt('ext/a.txt', ndmin=1)})",
+    "pa": "pyarrow.csv.read_csv('ext/headed.csv')",
+    "rdd": "session.createDataFrame("
+    "session.sparkContext.textFile('ext/a.txt').map(lambda x: (x,)), 'a string')",
+    "np_now": "pd.DataFrame({'a': [str(np.datetime64('now', 'us'))]})",
+    "pd_now": "pd.DataFrame({'a': [str(pd.Timestamp('now'))]})",
+    "java": "session.range(1).select("
+    "F.reflect(F.lit('java.lang.System'), F.lit('nanoTime')).alias('a'))",
+}
+FOLLOWING = {
+    "script": "select transform(id) using 'cat ext/a.txt; cat > /dev/null' as (t string)"
+    " from range(1)",
+    "java_sql": "select java_method('java.lang.System', 'nanoTime') as t",
+    "glob": "select * from csv.`ext/[^x]*.txt`",
+    "linked": "select * from csv.`ext/dir`",
+    "source_glob": "select * from {{ source('raw', 'g') }}",
+    "source_linked": "select * from {{ source('raw', 'd') }}",
+}
+
+
+def test_nothing_is_taken_whose_files_or_moment_changed(make_project, tmp_path):
+    """Python models only if somebody says so, and then `verify` finds each."""
+    python = {
+        f"{said}{name}": "import numpy as np\nimport pandas as pd\nimport pyarrow.csv\n"
+        "from pyspark.sql import functions as F\n\ndef model(dbt, session):\n"
+        f"    dbt.config(materialized='table'{config})\n    return {text}\n"
+        for name, text in READERS.items()
+        for said, config in (("", ""), ("said_", ", reuse=True"))
+    }
+    files = {"a.txt": "1\n", "headed.csv": "a\n1\n", "real/b.csv": "1\n", "dir/c.csv": "1\n"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "dir/p=1").symlink_to(tmp_path / "real")
+    models = {
+        **{f"models/{name}.py": text for name, text in python.items()},
+        **{f"models/{name}.sql": TABLE + text for name, text in FOLLOWING.items()},
+        "models/sources.yml": """
+            sources:
+              - name: raw
+                tables:
+                  - {name: g, meta: {external_location: "ext/[^x]*.txt", format: csv}}
+                  - {name: d, meta: {external_location: "ext/dir", format: csv}}
+        """,
+    }
+    shop = make_project(
+        {name: text.replace("ext/", f"{tmp_path}/") for name, text in models.items()}
+    )
+    shop.dbt("run")
+    said = {name for name in python if name.startswith("said_")}
+    for name in ("a.txt", "real/b.csv", "headed.csv"):
+        file = tmp_path / name
+        file.write_text(file.read_text().replace("1", "2"))
+    assert reused(shop.dbt("run")) == said
+    assert {shop.rows(name)[0][0] for name in ("script", "glob", "linked", "pd")} == {"2", 2}
+    assert "set the config reuse: true" in why(shop, "pd")[0]
+    ran = shop.dbt("run", "--vars", "{vcs_reuse: verify}", "--select", " ".join(said), ok=False)
+    assert {name for name in said if "remembered only: [(" in ran.nodes[name][1]} == said
+
+
 def test_settings_that_change_answers_count(make_project):
     shop = make_project(
         {"models/m.sql": TABLE + "select date_format(timestamp_seconds(0), 'HH') as hour"}

@@ -7,11 +7,11 @@ import pytest
 from dbt.adapters.vcs.statements.syntax.canonical import (
     Meant,
     canonical,
-    chance_in,
     filled_in,
     moment_in,
     names_place,
     names_user,
+    variation_in,
 )
 from dbt.adapters.vcs.statements.syntax.names import Name
 
@@ -131,10 +131,7 @@ def test_what_only_looks_like_a_moment_is_none(text: str) -> None:
     assert moment_in(text) is None
 
 
-def test_chance_users_and_places_are_found_by_quoted_names_too() -> None:
-    assert chance_in("select `rand`()") == "rand"
-    assert chance_in("select aes_encrypt(a, b)") == "aes_encrypt"
-    assert chance_in("select rand, `uuid`") is None
+def test_users_and_places_are_found_by_quoted_names_too() -> None:
     assert names_user("select `current_user`()") and not names_user("select `user`")
     assert names_place("select `current_schema`()") and not names_place("select `current_schema`")
 
@@ -143,3 +140,56 @@ def test_what_spark_fills_in_is_found() -> None:
     assert filled_in("select '${env:HOME}'") == "${env:HOME}"
     assert filled_in("select '${spark.app.name}'") == "${spark.app.name}"
     assert filled_in("select '$', '{}', '${}', '^a$'") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select `rand`()",
+        "select system.builtin.rand()",
+        "select aes_encrypt(a, b)",
+        "select x.array_agg(a) from t",
+        "select array_agg(a) from t",
+        "select reflect('java.lang.System', 'nanoTime')",
+        "select try_reflect ('java.lang.System', 'nanoTime')",
+        "select /*+ coalesce(1) */ java_method('java.lang.System', 'nanoTime')",
+        "select a, rand() as (b) from t",
+        "select function_of_a_later_spark(a) from t",
+        "select `identifier`('rand')()",
+        "select identifier('rand')()",
+        "select transform(a) using 'python3 x.py' as (b string) from t",
+        "from t select transform(*) row format delimited using r'/bin/date' as (b)",
+        "select a from t where b in (select curdate())",
+    ],
+)
+def test_what_may_vary_is_found(text: str) -> None:
+    assert variation_in(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select rand, `uuid`, 'rand()' from t",
+        "with q (a) as (select 1), r(b) as (select 2) select * from q join r using (a)",
+        "select * from (values (1), (2)) v(a) join (select 1) as w (b) on (a = b)",
+        "select cast(a as decimal(10, 2)), stack(1, 1, 2) as (x, y), a::varchar(3) from t",
+        "select sum(a) filter (where a in (1, 2)) over (partition by (b) order by c) from t",
+        "select transform(a, x -> (x + 1)), exists(b, x -> not (x)), if(c, 1, 2) from t",
+        "select a, count(*) from t group by grouping sets ((a), ()) having (count(*) > 1)",
+        "select * from t lateral view outer explode(m) k as a, b where exists (select 1)",
+        "select * from t pivot (sum(a) for b in (1, 2)) where a between (1) and (2)",
+        "select case when (a) then (b) else (c) end, current_user(), current_schema() from t",
+        "select builtin.abs(a), system.builtin.`abs`(a), interval (3) days from t",
+        "merge into t using (select 1 as a) s on (t.a = s.a) when not matched then insert (a)"
+        " values (s.a)",
+    ],
+)
+def test_what_gives_the_same_each_time_is_let_pass(text: str) -> None:
+    assert variation_in(text) is None
+
+
+def test_functions_of_the_branch_and_lists_of_columns_are_no_builtin() -> None:
+    assert variation_in("select tax(a)") == "tax"
+    assert variation_in("select shop.tax(a)", lambda name: str(name) == "shop.tax") is None
+    assert variation_in("insert into t (a) values (1)") == "t"
+    assert variation_in("insert into t (a) values (1)", places=[12]) is None

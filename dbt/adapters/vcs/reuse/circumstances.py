@@ -15,7 +15,7 @@ from typing import Final
 from dbt.adapters.vcs.engines.factory import answering_settings
 from dbt.adapters.vcs.engines.installed_spark import default_settings
 
-SEMANTICS: Final = 2
+SEMANTICS: Final = 3
 """Raised when a version of dbt-vcs computes something in another way than the one before."""
 
 _SQL: Final = "spark.sql."

@@ -57,6 +57,7 @@ class NameContents:
     Attributes:
         inputs: What was read on the way, as an engine's mounts would record it.
         texts: Texts of the views and functions on the way.
+        varying: What says that functions on the way may vary.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class NameContents:
         self._path: list[RelationName] = []
         self.inputs: dict[str, Input] = {}
         self.texts: list[str] = []
+        self.varying: list[str] = []
 
     def of(self, name: RelationName) -> str:
         """Return the digest of a relation or function.
@@ -162,6 +164,13 @@ class NameContents:
         self.inputs[str(name)] = Input(relation=str(name), function=id)
         function = self._overlay.function(id)
         pins: list[str] = []
+        # Of SQL the text shows it; a program can do anything.
+        if not (
+            function.language == "sql"
+            if function.deterministic is None
+            else function.deterministic
+        ):
+            self.varying.append(f"the function {name} isn't declared deterministic")
         if function.language == "sql":
             self.texts.append(function.text)
             body = query_of_body(function.text)

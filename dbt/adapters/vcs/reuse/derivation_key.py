@@ -6,7 +6,7 @@
 | what it reads        | columns and rows of tables, texts of views and what they read, |
 |                      | functions                                                      |
 | its target           | where it changes one: its rows, columns, keys and properties   |
-| files                | path, size and time of each                                    |
+| files                | path and content of each                                       |
 | settings             | those that change answers, and the versions of Spark and ours  |
 | user, current schema | only where a text may ask for them                             |
 """
@@ -36,11 +36,11 @@ from dbt.adapters.vcs.statements.syntax.calls import calls_of
 from dbt.adapters.vcs.statements.syntax.canonical import (
     Meant,
     canonical,
-    chance_in,
     filled_in,
     moment_in,
     names_place,
     names_user,
+    variation_in,
 )
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.statements.syntax.names import Name, Reference, TableAt, Target
@@ -119,6 +119,7 @@ class KeyMaker:
         )
         self._parts: list[Any] = []
         self._texts: list[str] = []
+        self._starts: dict[str, set[int]] = {}
         self._shown: dict[str, str] = {}
         self._plain: list[str] = []
 
@@ -144,6 +145,7 @@ class KeyMaker:
         if target is not None:
             places.append(Meant(target.start, target.end, target.name, "target"))
         self._texts.append(text)
+        self._starts[text] = {place.start for place in places}
         self._parts.append(canonical(text, {place.start: place for place in places}))
         blank = {place.start: place._replace(meaning="") for place in places}
         self._plain.append(canonical(text, blank))
@@ -242,9 +244,16 @@ class KeyMaker:
             word = moment_in(text)
             if word is not None:
                 raise NotReusableError(f"it depends on the moment: {word}")
-            word = chance_in(text)
+            word = variation_in(text, self._is_function, self._starts.get(text, ()))
             if word is not None:
                 raise NotReusableError(f"it may give another result each time: {word}")
+        for word in self._contents.varying:
+            raise NotReusableError(f"it may give another result each time: {word}")
+
+    def _is_function(self, name: Name) -> bool:
+        """Return whether a name is a function of the branch, which `calls` adds."""
+        entry = self._scope.overlay.entry(name.relation(self._scope.schema))
+        return isinstance(entry, FunctionEntry)
 
     def _place(self, read: Reference, shift: int) -> Meant:
         return Meant(read.start + shift, read.end + shift, read.name, self._meaning(read))

@@ -77,6 +77,7 @@ class Reuse:
         mode: Whether results are looked up.
         tally: What was taken and computed.
         own_text: The text of the node to search for moments; None for the statements' own.
+        is_declared: True if a person says that the node gives the same rows each time.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Reuse:
         own_text: str | None = None,
         branch: str = "",
         refusal: str | None = None,
+        is_declared: bool = False,
     ) -> None:
         """Take the repository's results and the branch that is worked for.
 
@@ -95,6 +97,7 @@ class Reuse:
         self.mode: ReuseMode = mode
         self.tally = Tally(refused=[] if refusal is None else [refusal])
         self.own_text = own_text
+        self.is_declared = is_declared or mode == "always"
         self._results = results
         self._branch = branch
         self._lock = threading.Lock()

@@ -14,11 +14,15 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class BlobInfo(NamedTuple):
-    """One stored blob: its path, its size in bytes, when it was written."""
+    """One stored blob: its path, its size in bytes, when it was written.
+
+    `tag` changes with the contents, where the store has such tags; else it is empty.
+    """
 
     path: str
     bytes: int
     modified_at: Micros
+    tag: str = ""
 
 
 class Blobs(Protocol):

@@ -124,7 +124,8 @@ class CloudBlobs:
             for chunk in obstore.list(self._store, folder):
                 for meta in chunk:
                     modified: datetime = meta["last_modified"]
-                    yield BlobInfo(meta["path"], meta["size"], micros_of(modified))
+                    tag: str = meta["e_tag"] or ""
+                    yield BlobInfo(meta["path"], meta["size"], micros_of(modified), tag)
 
     def next_after(self, path: str) -> str | None:
         """Return the first blob in the path's folder with a later name."""

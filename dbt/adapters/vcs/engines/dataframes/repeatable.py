@@ -8,7 +8,10 @@ from typing import Final
 _HARMLESS: Final = re.compile(r"[\s:+-]*(SubqueryAlias|View|Project)\b")
 """Nodes that don't select rows, so the current time in them can't change which rows come out."""
 
-_CHOOSES_ANY: Final = re.compile(r"\b(GlobalLimit|LocalLimit|Tail|Offset|Sample)\b")
+_CHOOSES_ANY: Final = re.compile(
+    r"\b(GlobalLimit|LocalLimit|Tail|Offset|Sample|ScriptTransformation)\b"
+)
+"""Nodes that pick among rows in any order, or run a program."""
 _MOMENT: Final = re.compile(
     r"\b(current_date|current_time|current_timestamp|localtimestamp|now)\b"
 )

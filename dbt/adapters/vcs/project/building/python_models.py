@@ -57,8 +57,8 @@ def run_python_model(
 ) -> Outcome:
     """Take what a compiled model gave before for what it reads, or run it.
 
-    A model may be taken if its text shows nothing that depends on the moment, on chance, or on
-    what dbt doesn't know of (`python_purity`). `reads` begins with its own relation; the other
+    A model may be taken if its config says so, or if its text does nothing but what is known to
+    give the same rows each time (`python_purity`). `reads` begins with its own relation; the other
     arguments and the errors are those of `_run`.
     """
     reusing = connection.reusing(reuse)
@@ -79,9 +79,10 @@ def run_python_model(
         return compute()
     target = _target_of(code, connection.schema)
     own = code.partition(MODEL)[2].partition(_POSTFIX)[0]
-    why = None if reusing.reuse.is_always else unrepeatable(own)
+    why = None if reusing.reuse.is_declared else unrepeatable(own)
     if why is not None:
-        return reusing.anew(scope, target, compute, why=f"Python: {why}")
+        why = f"Python: {why}. If it gives the same rows each time, set the config reuse: true"
+        return reusing.anew(scope, target, compute, why=why)
     needed = [*others, itself] if reads_itself(own) else others
     outcome = reusing.made(
         scope,

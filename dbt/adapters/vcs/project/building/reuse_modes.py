@@ -63,15 +63,21 @@ class ReuseModes:
         kind = str(getattr(node, "resource_type", "")) if node is not None else ""
         own_text = getattr(node, "compiled_code", None) if kind == "snapshot" else None
         mode, refusal = self._mode(node, name)
-        return Reuse(self._results, mode=mode, own_text=own_text, branch=branch, refusal=refusal)
+        return Reuse(
+            self._results,
+            mode=mode,
+            own_text=own_text,
+            branch=branch,
+            refusal=refusal,
+            is_declared=self._own_mode(node, name) in ("auto", "always"),
+        )
 
     def _mode(self, node: Any, name: str) -> tuple[ReuseMode, str | None]:
         """Return a node's mode, and what says so if it takes nothing."""
-        config = getattr(node, "config", None)
-        asked = config.get("reuse") if config is not None else None
-        own = None if asked is None else mode_of(asked, f"reuse of {name}")
+        config: Any = getattr(node, "config", None)
+        own = self._own_mode(node, name)
         if own == "never":
-            return "never", f"it has the config reuse: {str(asked).lower()}"
+            return "never", f"it has the config reuse: {str(config.get('reuse')).lower()}"
         if self._refreshes:
             return "never", "dbt was run with --full-refresh"
         if getattr(config, "full_refresh", None):
@@ -79,6 +85,12 @@ class ReuseModes:
         if self._said in ("never", "verify"):
             return self._said, f"dbt was run with the variable {VARIABLE}: {self._told}"
         return self._said or own or "auto", None
+
+    def _own_mode(self, node: Any, name: str) -> ReuseMode | None:
+        """Return the mode that a node's config says."""
+        config = getattr(node, "config", None)
+        asked = config.get("reuse") if config is not None else None
+        return None if asked is None else mode_of(asked, f"reuse of {name}")
 
 
 def is_declared_repeatable(parsed_model: Mapping[str, Any]) -> bool:

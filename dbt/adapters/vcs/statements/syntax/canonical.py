@@ -7,12 +7,14 @@ so that one query in two schemas, or on two branches, has one canonical text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.statements.syntax.relations import is_name
 
 _BETWEEN: Final = "\x1f"
 _MEANT: Final = "\x1e"
@@ -31,44 +33,78 @@ _USERS: Final = frozenset({"current_user", "session_user", "user"})
 _PLACES: Final = frozenset(
     {"current_catalog", "current_database", "current_path", "current_schema"}
 )
-_CHANCE: Final = frozenset(
-    {
-        "aes_encrypt",
-        "any_value",
-        "approx_percentile",
-        "array_agg",
-        "collect_list",
-        "collect_set",
-        "first",
-        "first_value",
-        "histogram_numeric",
-        "input_file_block_length",
-        "input_file_block_start",
-        "input_file_name",
-        "java_method",
-        "kll_sketch_agg_bigint",
-        "kll_sketch_agg_double",
-        "kll_sketch_agg_float",
-        "last",
-        "last_value",
-        "listagg",
-        "mode",
-        "monotonically_increasing_id",
-        "percentile_approx",
-        "python_worker_logs",
-        "rand",
-        "randn",
-        "random",
-        "randstr",
-        "reflect",
-        "shuffle",
-        "spark_partition_id",
-        "string_agg",
-        "try_reflect",
-        "uniform",
-        "uuid",
-    }
-)
+_REPEATABLE_NAMES: Final = """
+    abs acos acosh add_months aes_decrypt aggregate any approx_count_distinct array
+    array_append array_compact array_contains array_distinct array_except array_insert
+    array_intersect array_join array_max array_min array_position array_prepend array_remove
+    array_repeat array_size array_sort array_union arrays_overlap arrays_zip ascii asin asinh
+    assert_true atan atan2 atanh avg base64 bigint bin binary bit_and bit_count bit_get
+    bit_length bit_or bit_xor bitmap_and_agg bitmap_bit_position bitmap_bucket_number
+    bitmap_construct_agg bitmap_count bitmap_or_agg bool_and bool_or boolean bround btrim
+    cardinality cast cbrt ceil ceiling char char_length character_length chr coalesce collate
+    collation concat concat_ws contains conv convert_timezone corr cos cosh cot count count_if
+    count_min_sketch covar_pop covar_samp crc32 csc cume_dist date date_add date_diff
+    date_format date_from_unix_date date_part date_sub date_trunc dateadd datediff datepart day
+    dayname dayofmonth dayofweek dayofyear decimal decode degrees dense_rank double e
+    element_at elt encode endswith equal_null every exp explode explode_outer expm1 extract
+    factorial filter find_in_set flatten float floor forall format_number format_string
+    from_base32 from_csv from_json from_unixtime from_utc_timestamp get get_json_object getbit
+    greatest grouping grouping_id hash hex hmac hour hypot if ifnull initcap inline
+    inline_outer instr int is_valid_utf8 is_valid_variant is_variant_null isnan isnotnull
+    isnull jaro_winkler_similarity json_array_length json_object_keys json_tuple kurtosis lag
+    last_day lcase lead least left len length levenshtein ln locate log log10 log1p log2 lower
+    lpad ltrim luhn_check make_date make_dt_interval make_interval make_time make_timestamp
+    make_timestamp_ltz make_timestamp_ntz make_valid_utf8 make_ym_interval map map_concat
+    map_contains_key map_entries map_filter map_from_arrays map_from_entries map_keys
+    map_values map_zip_with mask max max_by md5 mean median min min_by minute mod month
+    monthname months_between named_struct nanvl negative next_day nth_value ntile nullif
+    nullifzero nvl nvl2 octet_length overlay parse_json parse_url percent_rank percentile
+    percentile_cont percentile_disc pi pmod posexplode posexplode_outer position positive pow
+    power printf quarter quote radians raise_error range rank reduce regexp_count
+    regexp_extract regexp_extract_all regexp_instr regexp_like regexp_replace regexp_substr
+    regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
+    repeat replace reverse right rint round row_number rpad rtrim schema_of_csv schema_of_json
+    schema_of_variant schema_of_variant_agg sec second sentences sequence session_window sha
+    sha1 sha2 shiftleft shiftright shiftrightunsigned sign signum sin sinh size skewness slice
+    smallint some sort_array soundex space split split_part sqrt stack startswith std stddev
+    stddev_pop stddev_samp str_to_map string struct substr substring substring_index sum tan
+    tanh time time_bucket time_diff time_from_micros time_from_millis time_from_seconds
+    time_to_micros time_to_millis time_to_seconds time_trunc timestamp timestamp_micros
+    timestamp_millis timestamp_nanos timestamp_seconds timestampadd timestampdiff tinyint
+    to_base32 to_binary to_char to_csv to_date to_json to_number to_time to_timestamp
+    to_timestamp_ltz to_timestamp_ntz to_unix_timestamp to_utc_timestamp to_varchar
+    to_variant_object to_xml transform transform_keys transform_values translate trim trunc
+    try_add try_aes_decrypt try_avg try_cast try_divide try_element_at try_make_interval
+    try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz try_mod try_multiply
+    try_parse_json try_parse_url try_subtract try_sum try_to_binary try_to_date try_to_number
+    try_to_time try_to_timestamp try_url_decode try_validate_utf8 try_variant_get typeof ucase
+    unbase64 unhex unix_date unix_micros unix_millis unix_nanos unix_seconds unix_timestamp
+    upper url_decode url_encode validate_utf8 var_pop var_samp variance variant_explode
+    variant_explode_outer variant_get weekday weekofyear width_bucket window window_time xpath
+    xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short
+    xpath_string xxhash64 year zeroifnull zip_with
+"""
+REPEATABLE: Final = frozenset(_REPEATABLE_NAMES.split())
+"""Spark's functions that give the same result each time for the same rows, in whichever order the
+rows come, and that ask for nothing but their arguments and the session's settings. A function that
+isn't named here is taken for one that varies."""
+
+_SYNTAX: Final = """
+    all and anti any array as bernoulli between by case character check cluster columns cross
+    cube dec default delete distinct distribute div drop else end escape except exists extend
+    filter for from full function group having ilike in inner insert intersect interval into is
+    join key lateral left like limit map matched minus natural not numeric offset on options or
+    order outer over partition partitioned pivot qualify recursive regexp return returns right
+    rlike rollup row rows select semi set sets some sort struct table tablesample tblproperties
+    then to union unpivot update using values varchar void when where with within
+"""
+_BEFORE_PARENTHESES: Final = frozenset(_SYNTAX.split())
+"""Words that are followed by a parenthesis without being a call."""
+
+_CALLABLE: Final = REPEATABLE | _USERS | _PLACES | {"current_timezone"}
+"""What a text may call: what it says about the user and the place is counted."""
+
+_QUERIES: Final = frozenset({"(", "from", "map", "reduce", "select", "table", "values", "with"})
 _CHOICE: Final = frozenset({"limit", "offset", "tablesample"})
 _FILLED_IN: Final = re.compile(r"\$\{(?:\w+:)?\S+?\}")
 _EXPONENT: Final = re.compile(r"\d+[eE]")
@@ -157,14 +193,33 @@ def moment_in(text: str) -> str | None:
     return None
 
 
-def chance_in(text: str) -> str | None:
-    """Return a function called in a text that may give another result each time; None without.
+def variation_in(
+    text: str, is_known: Callable[[Name], bool] = lambda _: False, places: Container[int] = ()
+) -> str | None:
+    """Return what a text calls that may give another result each time; None without any.
 
-    It errs on the safe side: `first(c)` gives one result where the rows have an order.
+    It errs on the safe side: whatever is neither among `REPEATABLE` nor known may vary, and
+    `first(c)` gives one result where the rows have an order.
+
+    Args:
+        text: The text.
+        is_known: Returns whether a name is a function of the branch, whose own text counts.
+        places: Offsets of the names of relations, which a list of columns may follow.
     """
     tokens = tokenize(text)
-    calls = (_called(tokens, index) for index in range(len(tokens) - 1))
-    return next((name for name in calls if name in _CHANCE), None)
+    for index, (token, after) in enumerate(pairwise(tokens)):
+        if token.word == "using" and after.kind is Kind.STRING:
+            return f"using {after.text}"
+        if after.word != "(" or not is_name(token):
+            continue
+        parts = _name_before(tokens, index)
+        if _is_harmless_call(tokens, index, parts):
+            continue
+        name = Name.of(parts)
+        start = tokens[index - 2 * len(parts) + 2].start
+        if start not in places and not (name is not None and is_known(name)):
+            return ".".join(parts)
+    return None
 
 
 def choice_in(text: str) -> str | None:
@@ -195,6 +250,44 @@ def names_place(text: str) -> bool:
         token.word in _PLACES or _called(tokens, index) in _PLACES
         for index, token in enumerate(tokens[:-1])
     )
+
+
+def _name_before(tokens: Sequence[Token], index: int) -> list[str]:
+    """Return the parts, in lower case, of the name whose last part is a token."""
+    parts = [tokens[index].text.lower()]
+    while index > 1 and tokens[index - 1].word == "." and is_name(tokens[index - 2]):
+        index -= 2
+        parts.insert(0, tokens[index].text.lower())
+    return parts
+
+
+def _is_harmless_call(tokens: Sequence[Token], index: int, parts: list[str]) -> bool:
+    """Return whether what is before a parenthesis always gives the same, or is no call."""
+    if len(parts) == 1 and (
+        tokens[index].word in _BEFORE_PARENTHESES or _names_columns(tokens, index)
+    ):
+        return True
+    return parts[-1] in _CALLABLE and parts[:-1] in ([], ["builtin"], ["system", "builtin"])
+
+
+def _names_columns(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether a name before a parenthesis is an alias or a common table expression's.
+
+    No call follows `as` or a closing parenthesis. `with t (a) as (select` and
+    `select stack(2, 1, 2) as (a, b)` differ only in what follows.
+    """
+    before = tokens[index - 1].word if index else ""
+    if before in ("as", ")"):
+        return True
+    if before not in ("with", "recursive", ","):
+        return False
+    depth = 0
+    for place in range(index + 1, len(tokens) - 3):
+        depth += {"(": 1, ")": -1}.get(tokens[place].word, 0)
+        if not depth:
+            words = [token.word for token in tokens[place + 1 : place + 4]]
+            return words[:2] == ["as", "("] and words[2] in _QUERIES
+    return False
 
 
 def _called(tokens: Sequence[Token], index: int) -> str | None:

@@ -213,6 +213,10 @@ def test_rows_of_both_sides_are_there_after_schemas_merged(
     sides = Sides(ours, theirs)
     sides.ours = sides.update(sides.ours, 1, b="ours")
     sides.theirs = sides.update(sides.theirs, 2, b="theirs")
+    if not (sides.ours.schema.by_id("b") and sides.theirs.schema.by_id("b")):
+        with pytest.raises(SchemaConflictError, match="b: b string in the base"):
+            sides.merged()
+        return
     merged = sides.merged()
     rows = sides.rows(merged)
     assert [row["k"] for row in rows] == [1, 2, 3]
@@ -279,6 +283,30 @@ def test_values_are_compared_at_the_wider_type() -> None:
     sides.theirs = sides.update(sides.theirs, 2, a=2**40)
     merged = sides.merged()
     assert [row["a"] for row in sides.rows(merged)] == [10, 2**40, 30]
+
+
+@pytest.mark.parametrize("is_keyed", [True, False])
+def test_an_edit_of_a_column_that_the_other_side_dropped_is_a_conflict(is_keyed: bool) -> None:
+    sides = Sides(same, drop("a"))
+    if not is_keyed:
+        for name in ("base", "ours", "theirs"):
+            setattr(sides, name, sides.world.alter(getattr(sides, name), primary_key=()))
+    untouched = sides.ours
+    sides.ours = sides.update(untouched, 1, a=11)
+    with pytest.raises(
+        SchemaConflictError,
+        match="drop of a: a int in the base, a int with other values in ours, nothing in theirs",
+    ):
+        sides.merged()
+    versions = (sides.base, sides.ours, sides.theirs)
+    kept = merge(sides.world.repository, *versions, policy=RowPolicy(mode="skip"))
+    assert [row["a"] for row in sides.rows(result_of(sides.world, kept))] == [11, 20, 30]
+    gone = merge(sides.world.repository, *versions, policy=RowPolicy(mode="accept"))
+    assert shown(result_of(sides.world, gone).schema) == "k bigint, b string"
+    # Rows that come, go or change elsewhere are no edits of it.
+    sides.ours = sides.update(untouched, 1, b="ours")
+    sides.ours = sides.world.append(sides.ours, [{"k": 8, "a": 1, "b": "new"}])
+    assert shown(sides.merged().schema) == "k bigint, b string"
 
 
 def test_not_null_of_one_side_and_null_of_the_other() -> None:

@@ -1,5 +1,6 @@
 """Diff and merge of versions whose columns changed at random, against the oracle."""
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -11,13 +12,14 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import merge_definitions
 from dbt.adapters.vcs.diffs.row_diff import diff
+from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.merges.rowwise.side_fitting import MisfitError
 from tests.property import oracle
 from tests.property.histories import PARTITION_TYPES, VALUES, Shape, Writer, shapes
 from tests.property.merging import drawn_mode, result_of
-from tests.property.oracle import Row, Table, counts_of, signed_diff, value_of
+from tests.property.oracle import Row, Table, counts_of, signed_diff, value_of, wide_diff
 from tests.property.world import World
 
 WIDER = {
@@ -127,6 +129,32 @@ def check_rows_of_one_side(sides: Sides, result: Snapshot) -> None:
                 assert is_same({"c": shown.get(field.id)}, {"c": merged[key][field.id]}), field
 
 
+def edited_in(sides: Sides, side: Snapshot) -> set[str]:
+    """Return the columns that the other side dropped and in which this one changed a value."""
+    other = sides.theirs if side is sides.ours else sides.ours
+    before, after = touched(sides, side), sides.world.rows(side)
+    dropped = [
+        field.id
+        for field in sides.base.schema.fields
+        if side.schema.by_id(field.id) and not other.schema.by_id(field.id)
+    ]
+
+    def is_edited(id: str) -> bool:
+        key = side.primary_key if side.primary_key == sides.base.primary_key else ()
+        if key:
+            columns = list(dict.fromkeys([*key, id]))
+            return id not in key and bool(wide_diff(before, after, columns, key).modified)
+        every = [field.id for field in side.schema.fields]
+        rest = [column for column in every if column != id]
+        added = [
+            sum(max(count, 0) for count in signed_diff(before, after, columns).values())
+            for columns in (every, rest)
+        ]
+        return bool(rest) and added[1] < added[0]
+
+    return {id for id in dropped if is_edited(id)}
+
+
 def is_same(one: Row | None, other: Row | None) -> bool:
     if one is None or other is None:
         return one is other
@@ -146,15 +174,17 @@ def test_merge_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObjec
     sides = Sides(data, keyed=keyed)
     mode, cells = drawn_mode(data)
     versions = (sides.base, sides.ours, sides.theirs)
+    edited = {*edited_in(sides, sides.ours), *edited_in(sides, sides.theirs)}
     merged = merge_definitions(
         *versions,
         prefer={"skip": "ours", "accept": "theirs"}.get(mode),  # type: ignore[arg-type]
+        edited=edited,
     )
     if merged.conflicts:
         with pytest.raises(SchemaConflictError):
             merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode, cells=cells))
         return
-    if merge_definitions(*versions).conflicts:
+    if merge_definitions(*versions, edited=edited).conflicts:
         return  # What the mode decided is held to a law of its own below.
     columns = [field.id for field in merged.definition.schema.fields]
     tables = [sides.world.rows(version) for version in versions]
@@ -165,6 +195,28 @@ def test_merge_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObjec
         result = result_of(sides.world, outcome)
         assert result.schema == merged.definition.schema
         assert counts_of(sides.world.rows(result), columns) == expected.rows
+
+
+@given(data=st.data())
+def test_no_edit_of_a_column_that_the_other_side_dropped_vanishes(data: st.DataObject) -> None:
+    sides = Sides(data, keyed=data.draw(st.booleans()))
+    versions = (sides.base, sides.ours, sides.theirs)
+    for name, side, other in (("ours", *versions[1:]), ("theirs", *versions[:0:-1])):
+        edited = edited_in(sides, side)
+        if not edited or merge_definitions(*versions).conflicts:
+            continue
+        with pytest.raises(SchemaConflictError):
+            merge(sides.world.repository, *versions)
+        mode: RowMode = "skip" if name == "ours" else "accept"
+        with suppress(MisfitError):
+            outcome = merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode))
+            kept = {field.id for field in result_of(sides.world, outcome).schema.fields}
+            assert edited <= kept
+        opposite: RowMode = "accept" if mode == "skip" else "skip"
+        if not edited_in(sides, other):
+            outcome = merge(sides.world.repository, *versions, policy=RowPolicy(mode=opposite))
+            kept = {field.id for field in result_of(sides.world, outcome).schema.fields}
+            assert not edited & kept
 
 
 @keyed_or_not

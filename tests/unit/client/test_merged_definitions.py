@@ -103,6 +103,31 @@ def test_columns_then_rows_are_resolved_by_hand(main: Client) -> None:
     assert sorted((row["id"], row["z"]) for row in rows(left)) == [(1, 20), (2, 2), (3, 3), (4, 4)]
 
 
+def test_an_edit_of_a_column_that_the_other_side_dropped_is_decided_by_mode_or_hand(
+    main: Client,
+) -> None:
+    main.sql(KEY)
+    left, right = main.create("ours"), main.create("theirs")
+    left.write("t", ints(id=[1], a=[10]), mode="merge")
+    right.sql("alter table t drop column a")
+    main.create("edits", at="ours")
+    repository, said = left.repository, "drop of a: .* with other values in ours"
+    dry = merge(repository, "theirs", "ours", author="ann", request=MergeRequest(dry_run=True))
+    assert dry.how == "conflict"
+    assert re.search(said, dry.conflicts[0])
+    with pytest.raises(ConflictError, match=said):
+        left.merge("theirs")
+    resolve(repository, "ours", "analytics.t", RowChoice(choice=Choice.OURS), author="ann")
+    continue_merge(repository, "ours", author="ann")
+    assert rows(left)[0] == {"id": 1, "a": 10, "z": 1}
+    # The other way round, with a mode.
+    other = main.create("other", at="theirs")
+    with pytest.raises(ConflictError, match="nothing in ours, a int with other values in theirs"):
+        other.merge("edits")
+    other.merge("edits", on_conflict="skip")
+    assert list(rows(other)[0]) == ["id", "z"]
+
+
 OFF = "alter table t set tblproperties (primary_key = 'id', 'vcs.enforce_primary_key' = 'false')"
 ON = "alter table t unset tblproperties ('vcs.enforce_primary_key')"
 WIDE = "alter table t set tblproperties (primary_key = 'id, a')"

@@ -19,6 +19,7 @@ from dbt.adapters.vcs.diffs.matched_columns import matched, needs_names
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.diffs.scanned_changes import Scan, known_counts, scan_query, scannable
 from dbt.adapters.vcs.diffs.shapes import ShapedRows, shaped
+from dbt.adapters.vcs.engines.port import Rewriter
 from dbt.adapters.vcs.engines.version_mounts import TableParts, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
@@ -122,6 +123,12 @@ class Difference:
             change = delta(before, after, self.repository.objects.segment)
             parts = delta_parts(session, change, comparison)
         return diff_query(parts, comparison, shape)
+
+    def counts_by_engine(self, session: Rewriter) -> Counts:
+        """Return the numbers of rows added, removed and modified; raises as `by_engine` does."""
+        kinds = ", ".join(f"count_if(diff_type = '{kind}')" for kind in Counts._fields)
+        text = f"select {kinds} from ({self.by_engine(session, 'wide')})"
+        return Counts(*session.query(text).fetch()[0])
 
     def scanned(self, session: VersionMounts, shape: TwoWayShape, *, over: int = -1) -> str | None:
         """Return the query that only scans files, and mount what it reads; None if there is none.

@@ -36,7 +36,6 @@ from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.rows.types import plain_type_text
 from dbt.adapters.vcs.writes.checks import check_merged, is_checked_when_merged
 
-_KINDS = ("added", "removed", "modified")
 _SIDES = ("base", "our", "their")
 _MODES: Mapping[Mode, RowMode] = {
     Mode.FAIL: "fail",
@@ -268,7 +267,8 @@ def _merged(
     if counts is None:
         assert sessions is not None
         before = msgspec.structs.replace(outcome.ours, schema=version.schema)
-        counts = _counted(repository, before, version, sessions)
+        changed = Difference(repository=repository, before=before, after=version)
+        counts = changed.counts_by_engine(sessions())
     if work.dry_run:
         outcome.forget(write)
     return TableMerged(
@@ -299,17 +299,6 @@ def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
     others = (Choice.BASE, Choice.CUSTOM)
     is_mixed = work.mode.is_by_cell or any(item.choice in others for item in work.decisions)
     return not is_mixed or (outcome.repair is None and outcome.large is None)
-
-
-def _counted(
-    repository: Repository, before: Snapshot, after: Snapshot, sessions: Rewriters
-) -> Counts:
-    """Count the changed rows with the engine."""
-    session = sessions()
-    difference = Difference(repository=repository, before=before, after=after)
-    kinds = ", ".join(f"count_if(diff_type = '{kind}')" for kind in _KINDS)
-    text = f"select {kinds} from ({difference.by_engine(session, 'wide')})"
-    return Counts(*session.query(text).fetch()[0])
 
 
 def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:

@@ -14,7 +14,7 @@ value in base, ours, theirs, Absent if there is none:
 
 A type must hold every value of the base unchanged, and those of both sides unless a side is
 preferred. A column that one side dropped is dropped, unless the other side changed its name, type,
-default or nullability, or made it part of the key or the partitioning.
+default, nullability or values, or made it part of the key or the partitioning.
 
 Preferring a side decides about the definition only. Its name for a column wins, so two columns
 that would share a name keep the names that side has. A conflict is left where no choice fits: the
@@ -23,7 +23,7 @@ base's values don't fit the preferred type, or a name, key or partitioning needs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -108,7 +108,12 @@ class SchemaMerge(NamedTuple):
 
 
 def merge_definitions(
-    base: Snapshot | None, ours: Snapshot, theirs: Snapshot, *, prefer: Side | None = None
+    base: Snapshot | None,
+    ours: Snapshot,
+    theirs: Snapshot,
+    *,
+    prefer: Side | None = None,
+    edited: Collection[str] = (),
 ) -> SchemaMerge:
     """Merge theirs' definition into ours by the table above.
 
@@ -118,20 +123,27 @@ def merge_definitions(
         theirs: The version whose changes are wanted.
         prefer: The side that is right about what both changed differently; None makes each of
             these a conflict.
+        edited: Ids of columns that one side dropped and in which the other changed values.
     """
-    return _Merger(base, ours, theirs, prefer).merge()
+    return _Merger(base, ours, theirs, prefer, edited).merge()
 
 
 class _Merger:
     """One merge, which collects its conflicts."""
 
     def __init__(
-        self, base: Snapshot | None, ours: Snapshot, theirs: Snapshot, prefer: Side | None
+        self,
+        base: Snapshot | None,
+        ours: Snapshot,
+        theirs: Snapshot,
+        prefer: Side | None,
+        edited: Collection[str],
     ) -> None:
         self._base = base
         self._ours = ours
         self._theirs = theirs
         self._prefer = prefer
+        self._edited = edited
         self._conflicts: list[SchemaConflict] = []
 
     def merge(self) -> SchemaMerge:
@@ -244,14 +256,14 @@ class _Merger:
                 )
             return left
         is_changed = _essence(left) != _essence(old) or self._has_new_use(id, is_ours=bool(our))
-        if is_changed and self._prefer is not None:
+        if not is_changed and id not in self._edited:
+            return None
+        if self._prefer is not None:
             return self._preferred(our, their)
-        if is_changed:
-            self._conflicts.append(
-                SchemaConflict("drop", left.name, _shown(old), _shown(our), _shown(their))
-            )
-            return left
-        return None
+        values = "" if is_changed else " with other values"
+        shown = [None if field is None else f"{_shown(field)}{values}" for field in (our, their)]
+        self._conflicts.append(SchemaConflict("drop", left.name, _shown(old), *shown))
+        return left
 
     def _has_new_use(self, id: str, *, is_ours: bool) -> bool:
         """Return whether a side made a column part of the key or the partitioning."""

@@ -16,7 +16,7 @@ The further steps are in `core/plan/states.py` (graft), `decide.py` (which row s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -37,6 +37,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.merges.rowwise.edited_columns import edited_columns
 from dbt.adapters.vcs.merges.rowwise.repair import Question, Repair, repair
 from dbt.adapters.vcs.merges.rowwise.row_outcome import (
     ConflictRows,
@@ -171,7 +172,9 @@ def merge(
         InputError: A decision or a picked key doesn't fit the key's columns, or a value given by
             hand is NULL where none may be.
     """
-    definition = _definition(base, ours, theirs, policy)
+    sessions = engine.sessions if engine else None
+    edited = edited_columns(repository, base, ours, theirs, limits=limits, sessions=sessions)
+    definition = _definition(base, ours, theirs, policy, edited)
     policy.check(_key(definition))
     merging = _Merging(
         repository=repository,
@@ -343,12 +346,16 @@ def _check_given(policy: RowPolicy, mend: Repair | LargeRepair | None) -> None:
 
 
 def _definition(
-    base: Snapshot | None, ours: Snapshot, theirs: Snapshot, policy: RowPolicy
+    base: Snapshot | None,
+    ours: Snapshot,
+    theirs: Snapshot,
+    policy: RowPolicy,
+    edited: Collection[str],
 ) -> Definition:
     if policy.only is not None:
         return Definition.of(ours)
     prefer = policy.prefer or _PREFERRED.get(policy.mode)
-    merged = merge_definitions(base, ours, theirs, prefer=prefer)
+    merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
     if merged.conflicts:
         raise SchemaConflictError(merged.conflicts)
     return merged.definition

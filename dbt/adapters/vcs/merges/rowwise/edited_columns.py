@@ -1,0 +1,74 @@
+"""Which columns, of those that one side of a merge dropped, the other side changed values in.
+
+An update of a column that is gone would vanish without a word. With a key, a value is changed if a
+row with the same key has another one. Without a key an update can't be told from a deletion beside
+an insertion, unless all that it changed is the column: then fewer rows differ without the column
+than with it.
+"""
+
+from __future__ import annotations
+
+from dbt.adapters.vcs.core.model import Field, Snapshot
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.diffs.difference import Difference
+from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
+from dbt.adapters.vcs.rows.in_process import in_process_first
+from dbt.adapters.vcs.rows.limits import Limits
+
+
+def edited_columns(
+    repository: Repository,
+    base: Snapshot | None,
+    ours: Snapshot,
+    theirs: Snapshot,
+    *,
+    limits: Limits,
+    sessions: Rewriters | None,
+) -> frozenset[str]:
+    """Return the ids of columns that one side dropped and in which the other changed values.
+
+    Reads the rows that a side changed, and only if the other dropped a column that it has.
+
+    Raises:
+        TooLargeError: There are too many rows to compare, and there is no engine.
+        UnsupportedError: Arrow can't read a column, and there is no engine.
+    """
+    found: set[str] = set()
+    for side, other in ((ours, theirs), (theirs, ours)):
+        if base is None or side.segments == base.segments:
+            continue
+        for field in base.schema.fields:
+            kept = side.schema.by_id(field.id)
+            if kept is None or other.schema.by_id(field.id) is not None:
+                continue
+            if _is_edited(repository, base, side, kept, limits, sessions):
+                found.add(field.id)
+    return frozenset(found)
+
+
+def _is_edited(
+    repository: Repository,
+    base: Snapshot,
+    side: Snapshot,
+    column: Field,
+    limits: Limits,
+    sessions: Rewriters | None,
+) -> bool:
+    def counts(*names: str) -> Counts:
+        compared = Difference(repository=repository, before=base, after=side, columns=names)
+        return _counts(compared, limits, sessions)
+
+    if side.primary_key and side.primary_key == base.primary_key:
+        return column.id not in side.primary_key and counts(column.name).modified > 0
+    rest = [field.name for field in side.schema.fields if field.id != column.id]
+    return bool(rest) and counts(*rest).added < counts().added
+
+
+def _counts(compared: Difference, limits: Limits, sessions: Rewriters | None) -> Counts:
+    if sessions is None:
+        return compared.counts(limits=limits)
+
+    return in_process_first(
+        lambda: compared.counts(limits=limits), lambda: compared.counts_by_engine(sessions())
+    )

@@ -132,6 +132,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "partition_values",
             "position_bitmaps",
             "positions",
+            "python_values",
             "quoting",
             "sorted_numbers",
         },

@@ -222,3 +222,34 @@ def test_metadata_of_files_is_refused_with_the_way_round(shop: Shop) -> None:
             shop.sql(text)
     [(file,)] = shop.rows(f"select input_file_name() from {table}")
     assert file.endswith(".parquet")
+
+
+def test_rows_of_years_that_python_lacks_change_as_others_do(shop: Shop) -> None:
+    far, old = "cast('+12345-06-07' as date)", "cast('-0044-03-15' as date)"
+    values = f"values (1, 'a', {far}), (2, 'b', {old}), (3, 'c', date'2026-01-01')"
+    parts = shop.make("id int, v string, d date", values, by="d")
+    keyed = shop.make("id int, v string, d date, primary key (d)", values)
+    shop.sql(f"alter table {keyed} add constraint good check (v <> 'bad')")
+    for table in (parts, keyed):
+        assert shop.change(f"update {table} set v = 'x' where d = {far}") == 1
+        source = f"(select 9 as id, 'y' as v, {old} as d)"
+        matched = (
+            f"merge into {table} t using {source} s on t.d = s.d when matched then update set *"
+        )
+        assert shop.change(matched) == 1
+        found = shop.rows(f"select id, v, cast(d as string) from {table}")
+        assert sorted(found) == [
+            (1, "x", "+12345-06-07"),
+            (3, "c", "2026-01-01"),
+            (9, "y", "-0044-03-15"),
+        ]
+    shop.sql(f"insert into {keyed} values (4, 'd', {far} + interval 1 day)")
+    shop.sql(f"optimize {keyed}")
+    shown = dict(shop.rows(f"describe extended {keyed} d"))
+    assert (shown["min"], shown["max"]) == ("-0044-03-15", "+12345-06-08")
+    for change, words in (
+        (f"insert into {keyed} values (5, 'e', {far})", r"already have: \+12345-06-07\."),
+        (f"update {keyed} set v = 'bad' where d = {old}", r"is false for .*d: -0044-03-15"),
+    ):
+        with pytest.raises(InputError, match=words):
+            shop.sql(change)

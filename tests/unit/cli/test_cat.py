@@ -46,6 +46,14 @@ def test_cat_writes_arrow_and_parquet(cat: Call, folder: Path) -> None:
     assert pq.read_table(folder / "none.parquet").schema.equals(rows.schema)
 
 
+def test_cat_writes_dates_that_python_lacks_as_spark_spells_them(call: Call, folder: Path) -> None:
+    lake = Lake(folder / "warehouse")
+    lake.run("create table s.t (d date, at timestamp, far array<date>)")
+    lake.add("t", [(35804357, None, None), (0, None, None)])
+    done = call("cat", "s.t", "-r", "warehouse", "--columns", "d, at")
+    assert done.stdout == '"d","at"\n"+99999-01-01",\n"1970-01-01",\n'
+
+
 def test_cat_that_fails_leaves_no_file(cat: Call, folder: Path) -> None:
     done = cat("s.t", "-o", "t.csv", code=2)
     assert "CSV can't hold nested and binary values: tags" in done.stderr

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import NoReturn
 
+import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.api import Client
 from tests.unit.cli.conftest import Call
+from tests.unit.iceberg.lake import Lake
 from tests.unit.warehouse import Warehouse
+
+DAY = 86_400_000_000
+
+
+def no_engine(branch: str) -> NoReturn:
+    pytest.fail("Small merges start no engine.")
 
 
 @pytest.fixture
@@ -94,3 +105,37 @@ def test_what_can_not_be_chosen_is_one_sentence(
     waiting: Call, arguments: tuple[str, ...], words: str
 ) -> None:
     assert words in " ".join(waiting("resolve", "shop.a", *arguments, code=2).stderr.split())
+
+
+def test_rows_with_dates_that_python_lacks_are_compared_merged_and_resolved(
+    call: Call, folder: Path
+) -> None:
+    lake = Lake(folder / "warehouse")
+    lake.run("create table s.t (d date, at timestamp, v string, primary key (d))")
+    far, before_christ = 3_789_548, -735_525
+    lake.add("t", [(far, far * DAY + 1, "a"), (before_christ, None, "b")])
+    at = lake.repository.branch("main").head
+    lake.repository.create_branch("dev", at=at, author="ann")
+    for branch, text in (("main", "ours"), ("dev", "theirs")):
+        client = Client.on(lake.repository, branch, no_engine, schema="s", author="ann")
+        days = pa.array([far, before_christ], pa.date32())
+        moments = pa.array([far * DAY, None], pa.timestamp("us", "UTC"))
+        client.write("t", pa.table({"d": days, "at": moments, "v": [text, "b"]}), mode="merge")
+
+    def vcs(*arguments: str, code: int = 0) -> str:
+        return call(arguments[0], "-r", "warehouse", *arguments[1:], code=code).stdout
+
+    said = vcs("diff", "main", "dev", "s.t", code=1)
+    assert "+12345-06-07  +12345-06-07 00:00:00+00:00  ours" in said
+    assert '"d": "+12345-06-07"' in vcs("diff", "main", "dev", "s.t", "--json", code=1)
+    assert "+12345-06-07" in vcs("blame", "s.t", "--key", "d=+12345-06-07")
+    vcs("merge", "dev", "main", code=1)
+    assert "+12345-06-07" in vcs("conflicts", "main", "--relation", "s.t")
+    key = ("resolve", "s.t", "--into", "main", "--key", "d=+12345-06-07")
+    vcs(*key, "--set", "at=-0044-03-15 12:00:00", "--set", "v=mine")
+    vcs("merge", "--continue", "main")
+    rows = [json.loads(line) for line in vcs("cat", "s.t", "--format", "json").splitlines()]
+    assert sorted(rows, key=str) == [
+        {"d": "+12345-06-07", "at": "-0044-03-15 12:00:00+00:00", "v": "mine"},
+        {"d": "-0044-03-15", "at": None, "v": "b"},
+    ]

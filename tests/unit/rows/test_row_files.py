@@ -97,3 +97,11 @@ def test_partitions_whose_text_is_known(type_: str, expected: bool) -> None:
 @pytest.mark.parametrize("type_", ["variant", "interval day to second", "array<variant>"])
 def test_types_that_arrow_lacks(type_: str) -> None:
     assert not can_write(schema(k=type_), [])
+
+
+def test_a_date_that_python_lacks_has_a_folder_as_spark_names_it(blobs: LocalBlobs) -> None:
+    rows = pa.table({"p": pa.array([3_789_548, -735_525, 0], pa.date32()), "k": [1, 2, 3]})
+    files = write_rows(blobs, rows, folder=FOLDER, partition_by=["p"])
+    blocks = read_blocks(blobs, files, schema(k="bigint", p="date"), ["p"])
+    texts = [block.partition["p"] for block in blocks]
+    assert sorted(map(str, texts)) == ["+12345-06-07", "-0044-03-15", "1970-01-01"]

@@ -22,7 +22,7 @@ def print_json(value: Any) -> None:
 
 def print_jsonl(items: Iterable[Any]) -> None:
     """Print values as JSON, one per line."""
-    print_lines(msgspec.json.encode(item, enc_hook=list).decode() for item in items)
+    print_lines(msgspec.json.encode(item, enc_hook=_plain).decode() for item in items)
 
 
 def json_lines(value: Any) -> Iterator[str]:
@@ -63,9 +63,14 @@ def _listed(head: str, items: Iterable[Any], comma: str, indent: str = "") -> It
 
 
 def _indented(value: Any, indent: str) -> str:
-    data = msgspec.json.encode(value, enc_hook=list)
+    data = msgspec.json.encode(value, enc_hook=_plain)
     # Line breaks inside text are escaped, so any that occur come from the layout.
     return msgspec.json.format(data, indent=2).decode().replace("\n", f"\n{indent}")
+
+
+def _plain(value: Any) -> Any:
+    # msgspec takes no subclass of str, such as the text of a date that Python can't hold.
+    return str(value) if isinstance(value, str) else list(value)
 
 
 def _reads(value: Any) -> bool:

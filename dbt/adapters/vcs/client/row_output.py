@@ -8,11 +8,18 @@ from typing import IO, Any, Final
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.client.lazy_table import LazyTable
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.rows.python_values import (
+    FarMoment,
+    python_rows,
+    python_value,
+    python_values,
+)
 
 _Write = Callable[[pa.RecordBatch], Any]
 
@@ -69,15 +76,38 @@ def _check_flat(schema: pa.Schema) -> None:
 @contextmanager
 def _csv(sink: IO[bytes], schema: pa.Schema) -> Iterator[_Write]:
     with pa_csv.CSVWriter(sink, schema) as writer:
-        yield writer.write_batch
+
+        def write(batch: pa.RecordBatch) -> None:
+            told = _told(batch)
+            if told.schema == batch.schema:
+                writer.write_batch(batch)
+            else:
+                options = pa_csv.WriteOptions(include_header=False)
+                pa_csv.write_csv(told, sink, options)
+
+        yield write
+
+
+def _told(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with text in place of dates that Python can't hold: Arrow spells some wrong."""
+    for place, field in enumerate(batch.schema):
+        if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type):
+            column = batch.column(place)
+            bounds = python_value(pc.min_max(column)).values()
+            if any(isinstance(bound, FarMoment) for bound in bounds):
+                near = column.cast(pa.string()).to_pylist()
+                pairs = zip(python_values(column), near, strict=True)
+                texts = [str(v) if isinstance(v, FarMoment) else text for v, text in pairs]
+                batch = batch.set_column(place, field.name, pa.array(texts, pa.string()))
+    return batch
 
 
 @contextmanager
 def _json(sink: IO[bytes], schema: pa.Schema) -> Iterator[_Write]:
-    encoder = msgspec.json.Encoder()
+    encoder = msgspec.json.Encoder(enc_hook=str)
 
     def write(batch: pa.RecordBatch) -> None:
-        sink.write(encoder.encode_lines(batch.to_pylist()))
+        sink.write(encoder.encode_lines(python_rows(batch)))
 
     yield write
 

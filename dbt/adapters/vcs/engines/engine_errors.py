@@ -47,12 +47,14 @@ def sending(text: str) -> Iterator[None]:
         raise
 
 
-def unfit(error: Exception) -> EngineError:
-    """Return the error for values that Python can't represent."""
-    return EngineError(
-        f"A date or timestamp of the result does not fit Python's years 1 to 9999 ({error}). "
-        "Cast the column to string."
-    )
+class UnfitError(EngineError):
+    """A result has a date or timestamp that Python can't represent."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(
+            f"A date or timestamp of the result does not fit Python's years 1 to 9999 ({error}). "
+            "Cast the column to string."
+        )
 
 
 def trace_of(error: BaseException) -> str:

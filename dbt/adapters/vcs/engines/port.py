@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from dbt.adapters.vcs.core.model import Function, RelationName
+from dbt.adapters.vcs.engines.engine_errors import UnfitError
 from dbt.adapters.vcs.engines.model_frames import Frames
 from dbt.adapters.vcs.engines.temporaries import SessionTemporaries
 from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
+from dbt.adapters.vcs.rows.python_values import python_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,6 +137,15 @@ class Rows(Protocol):
         `timestamp` has a time zone; year-month intervals are text, VARIANT its JSON text unless
         it lies inside another type.
         """
+
+
+def told_rows(rows: Rows) -> list[tuple[Any, ...]]:
+    """Return rows as `Rows.fetch` does, with dates that Python can't hold as `FarMoment`."""
+    try:
+        return rows.fetch()
+    except UnfitError:
+        columns = rows.arrow().columns
+        return list(zip(*(python_values(column) for column in columns), strict=True))
 
 
 class Queries(Protocol):

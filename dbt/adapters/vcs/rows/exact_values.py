@@ -10,7 +10,7 @@ only if it comes back unchanged from the type:
 | decimal(p,s)             | a number with at most s digits after the point and p - s before it   |
 | float, double            | a number that the type shows as it was given; `nan`, `inf`, `-inf`   |
 | string, varchar, char    | any text that is not too long; char(n) is padded with spaces         |
-| date                     | `2026-11-20`; a time only if it is midnight                          |
+| date                     | `2026-11-20`, `+12026-11-20`; a time only if it is midnight          |
 | timestamp, timestamp_ntz | `2026-11-20 12:00:00.123456`, or with T; the date alone for midnight |
 | binary                   | hex digits, two a byte                                               |
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime, time, timezone, tzinfo
+from datetime import datetime, time, timezone, tzinfo
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.rows.python_values import FarMoment, near_year, number_of, python_value
 from dbt.adapters.vcs.rows.types import arrow_type
 
 Given: TypeAlias = str | pa.Scalar
@@ -39,7 +40,7 @@ Given: TypeAlias = str | pa.Scalar
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _NO_NUMBER: Final = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
 _MOMENT: Final = re.compile(
-    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?P<year>[+-]?[0-9]{4,7})(?P<day>-[0-9]{2}-[0-9]{2})"
     r"([T ](?P<time>[0-9]{2}:[0-9]{2}(:[0-9]{2})?)(\.(?P<fraction>[0-9]+))?"
     r" ?(?P<zone>[zZ]|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
 )
@@ -120,10 +121,9 @@ def _floating(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
 
 def _date_or_time(given: pa.Scalar, wanted: pa.DataType, zone: tzinfo) -> str:
     """Convert a date or time to the wanted type: an instant in UTC, else in the zone."""
-    try:
-        moment = given.as_py()
-    except (ValueError, OverflowError) as error:
-        raise ValueError("a date has a year from 1 to 9999") from error
+    moment = python_value(given)
+    if isinstance(moment, FarMoment) and given.type != wanted:
+        raise ValueError("a date of another type has a year from 1 to 9999")
     if isinstance(moment, datetime) and moment.tzinfo is not None:
         is_instant = pa.types.is_timestamp(wanted) and wanted.tz is not None
         moment = moment.astimezone(timezone.utc if is_instant else zone)
@@ -231,24 +231,26 @@ def _limited(text: str, type_: str) -> str:
     return text if declared.kind == "varchar" else text.ljust(declared.length)
 
 
-def _time(text: str, wanted: pa.DataType, zone: tzinfo) -> date | datetime:
+def _time(text: str, wanted: pa.DataType, zone: tzinfo) -> int:
+    """Parse a date or time as Arrow's number: days or microseconds since 1970."""
     found = _MOMENT.fullmatch(text)
     if found is None:
         raise ValueError("expected a date or time such as 2026-11-20 or 2026-11-20 12:00:00")
     fraction = found["fraction"] or ""
     if fraction[_MICROS:].strip("0"):
         raise ValueError("expected at most 6 digits of a second")
-    moment = datetime.fromisoformat(f"{found['day']} {found['time'] or '00:00'}")
+    year, later = near_year(int(found["year"]))
+    moment = datetime.fromisoformat(f"{year:04}{found['day']} {found['time'] or '00:00'}")
     moment = moment.replace(microsecond=int(fraction[:_MICROS].ljust(_MICROS, "0")))
     if pa.types.is_timestamp(wanted) and wanted.tz is not None:
-        return _instant(moment, found["zone"], zone)
+        return number_of(_instant(moment, found["zone"], zone), later)
     if found["zone"]:
         raise ValueError("the type has no time zone; leave the offset out")
     if pa.types.is_timestamp(wanted):
-        return moment
+        return number_of(moment, later)
     if moment.time() != time():
         raise ValueError("expected a date without a time")
-    return moment.date()
+    return number_of(moment.date(), later)
 
 
 def _instant(moment: datetime, offset: str | None, zone: tzinfo) -> datetime:

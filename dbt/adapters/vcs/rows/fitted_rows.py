@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.rows.python_values import python_values
 from dbt.adapters.vcs.rows.types import arrow_type
 
 _SHOWN: Final = 3
@@ -139,7 +140,7 @@ def _same_back(column: Any, found: Any) -> Any:
     back = found.cast(column.type, safe=False)
     differs = pc.fill_null(pc.not_equal(back, column), pa.scalar(False))
     if pc.any(differs).as_py():
-        some = column.filter(differs).slice(0, _SHOWN).to_pylist()
+        some = python_values(column.filter(differs).slice(0, _SHOWN))
         raise ValueError(f"{', '.join(map(str, some))} would be rounded")
     return found
 

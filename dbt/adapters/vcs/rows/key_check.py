@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.rows.equality import plain
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
+from dbt.adapters.vcs.rows.python_values import python_values
 
 Deleted = Mapping[str, Positions]
 """Positions of deleted rows, by path of the block."""
@@ -116,4 +117,4 @@ def _plain(rows: pa.Table) -> pa.Table:
 def _keys(rows: pa.Table) -> tuple[tuple[Any, ...], ...]:
     rows = rows.sort_by([(name, "ascending") for name in rows.column_names])
     shown = rows.slice(0, SHOWN)
-    return tuple(zip(*(column.to_pylist() for column in shown.columns), strict=True))
+    return tuple(zip(*(python_values(column) for column in shown.columns), strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Input, RelationName
-from dbt.adapters.vcs.engines.engine_errors import unfit
+from dbt.adapters.vcs.engines.engine_errors import UnfitError
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.rows.types import plain_type_text
 
@@ -85,7 +85,7 @@ class ArrowRows:
         try:
             values = [column.to_pylist() for column in table.columns]
         except (ValueError, OverflowError) as error:
-            raise unfit(error) from error
+            raise UnfitError(error) from error
         return list(zip(*values, strict=True))
 
     def run(self) -> None:

@@ -48,6 +48,9 @@ class RowSet(Sequence[Mapping[str, Any]]):
 
     def values(self) -> Iterator[tuple[Any, ...]]:
         """Yield the values of each row, in the order of the columns."""
+        # A command that shows no rows doesn't load what reads them.
+        from dbt.adapters.vcs.rows.python_values import python_values
+
         left = self._count
         parts = iter(self._parts())
         while left > 0 and (part := next(parts, None)) is not None:
@@ -55,7 +58,7 @@ class RowSet(Sequence[Mapping[str, Any]]):
             left -= chosen.num_rows
             for start in range(0, chosen.num_rows, _AT_ONCE):
                 columns = chosen.slice(start, _AT_ONCE).columns
-                yield from zip(*(column.to_pylist() for column in columns), strict=True)
+                yield from zip(*(python_values(column) for column in columns), strict=True)
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table; one without columns if there are no rows to have."""

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.python_values import python_values
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.row_filters import filter_of, named_by
 
@@ -56,7 +57,7 @@ def false_rows(
         for batch in files.batches(block, fields, deleted):
             rows = pa.Table.from_batches([batch]).rename_columns([f.name for f in fields])
             broken = rows.filter(~holds).slice(0, most - len(found))
-            found += zip(*(column.to_pylist() for column in broken.columns), strict=True)
+            found += zip(*(python_values(column) for column in broken.columns), strict=True)
             if len(found) >= most:
                 return found
     return found

@@ -13,10 +13,11 @@ from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedErr
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Queries, Readers, VersionReader
+from dbt.adapters.vcs.engines.port import Queries, Readers, VersionReader, told_rows
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.rows.key_check import SHOWN
 from dbt.adapters.vcs.rows.positions import placeless
+from dbt.adapters.vcs.rows.python_values import python_values
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.readers.check_reader import CHECK
@@ -333,7 +334,7 @@ def _null_rows(
 def _rows_of_nulls(batch: pa.RecordBatch, telling: Sequence[Field]) -> list[str]:
     """Return a few rows that are NULL in the last column, as errors show them."""
     nulls = batch.filter(batch.column(batch.num_columns - 1).is_null()).slice(0, SHOWN)
-    columns = [column.to_pylist() for column in nulls.columns]
+    columns = [python_values(column) for column in nulls.columns]
     return [_row(telling, row) for row in zip(*columns, strict=True)]
 
 
@@ -406,7 +407,7 @@ def _broken(
     broken = " or ".join(f"not {condition}" for condition in conditions)
     text = f"select {columns} from {relation} {where_clause(broken)} limit {SHOWN}"
     try:
-        found = session.query(text).fetch()
+        found = told_rows(session.query(text))
     except EngineError as error:
         raise EngineError(
             f"The check constraints of {name} ({', '.join(checks)}) can't be computed for the "

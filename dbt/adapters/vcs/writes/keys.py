@@ -17,12 +17,13 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Readers, VersionReader
+from dbt.adapters.vcs.engines.port import Readers, VersionReader, told_rows
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.key_check import SHOWN, Clashes, find_clashes
 from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.rows.python_values import FarMoment
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
@@ -229,7 +230,7 @@ class _Check:
 
 
 def _fetch(session: VersionReader, query: str) -> tuple[tuple[Any, ...], ...]:
-    return tuple(session.query(f"{query} limit {SHOWN}").fetch())
+    return tuple(told_rows(session.query(f"{query} limit {SHOWN}")))
 
 
 def _rows(blocks: Sequence[Block]) -> int:
@@ -278,5 +279,6 @@ def shown(value: Any) -> str:
     """Return a value as errors show it, shortened."""
     if value is None:
         return "NULL"
-    text = repr(value) if isinstance(value, str | bytes) else str(value)
+    is_text = isinstance(value, str | bytes) and not isinstance(value, FarMoment)
+    text = repr(value) if is_text else str(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from dbt.adapters.vcs.core.ids import micros_of
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TIMESTAMPS, type_of
+from dbt.adapters.vcs.rows.python_values import FarMoment
 from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant
 
 _ORDERED: Final = (*INTEGERS, "date", "decimal")
@@ -154,5 +155,5 @@ def _instants(text: str) -> Interval | None:
 
 def _scalar_of_value(type_: str, value: Any) -> Any:
     if type_ == "date":
-        return value.toordinal() - _EPOCH_DAY
+        return value.number if isinstance(value, FarMoment) else value.toordinal() - _EPOCH_DAY
     return value if is_ordered(type_) else None

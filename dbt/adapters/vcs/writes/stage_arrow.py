@@ -21,6 +21,7 @@ from dbt.adapters.vcs.rows.files.parquet import arrow_schema
 from dbt.adapters.vcs.rows.files.row_files import write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.rows.python_values import python_value
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes.stage import Stage
@@ -67,7 +68,7 @@ class SmallChanges:
                 pc.equal(matched.column(POSITION_COLUMN), position),
             )
             row = matched.filter(is_row).slice(0, 1)
-            found.append(tuple(row.column(self._stage.old[n])[0].as_py() for n in places))
+            found.append(tuple(python_value(row.column(self._stage.old[n])[0]) for n in places))
         return found
 
     def inserted(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.port import Destination, Rewriter
+from dbt.adapters.vcs.engines.port import Destination, Rewriter, told_rows
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.equality_sql import differs
 from dbt.adapters.vcs.rows.files.footers import WrittenFiles
@@ -58,10 +58,11 @@ class LargeChanges:
     def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
         """Return values of some rows that matched several times."""
         columns = ", ".join(f"first({self._stage.old[place]}) c{place}" for place in places)
-        return self._session.query(
+        rows = self._session.query(
             f"select {columns} from {self._table} {where_clause(MATCHED)} "
             f"group by {_PLACE} having count(*) > 1 order by {_PLACE} limit {limit}"
-        ).fetch()
+        )
+        return told_rows(rows)
 
     def inserted(self) -> int:
         """Return how many new rows are to be written, updated ones included."""

@@ -12,6 +12,7 @@ from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.rows.files.row_files import can_write
 from dbt.adapters.vcs.rows.limits import TooLargeError
 from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.writes.keys import shown
 from dbt.adapters.vcs.writes.nullability import refuse_null
 from dbt.adapters.vcs.writes.stage import Stage
 from dbt.adapters.vcs.writes.stage_arrow import SmallChanges
@@ -210,8 +211,7 @@ def _refuse_repeated(target: RowTarget, changes: Changes, key: Sequence[int]) ->
     fields = target.snapshot.schema.fields
     listed = "; ".join(
         ", ".join(
-            f"{fields[place].name} = {'NULL' if value is None else value!r}"
-            for place, value in zip(key, row, strict=True)
+            f"{fields[place].name} = {shown(value)}" for place, value in zip(key, row, strict=True)
         )
         for row in rows
     )

@@ -17,9 +17,11 @@ from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.rows.equality import group_ids, plain
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, write_table
+from dbt.adapters.vcs.rows.python_values import python_rows, python_value
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes import pruning
+from dbt.adapters.vcs.writes.keys import shown
 from dbt.adapters.vcs.writes.stage import Stage, stage_fields
 from dbt.adapters.vcs.writes.stage_write import (
     MAX_BYTES_IN_PROCESS,
@@ -109,11 +111,12 @@ def _check(target: RowTarget, rows: pa.Table, key: Sequence[Field]) -> None:
     several = counted.filter(pc.greater(counted.column("count_all"), 1)).slice(0, _SHOWN)
     if several.num_rows:
         names = {field.id: field.name for field in key}
-        shown = "; ".join(
-            ", ".join(f"{names[id]} = {row[id]!r}" for id in ids) for row in several.to_pylist()
+        listed = "; ".join(
+            ", ".join(f"{names[id]} = {shown(row[id])}" for id in ids)
+            for row in python_rows(several)
         )
         raise InputError(
-            f"Several of the new rows of {target.name} have one key: {shown}. Nothing was "
+            f"Several of the new rows of {target.name} have one key: {listed}. Nothing was "
             "changed; leave one row for each."
         )
 
@@ -197,6 +200,6 @@ def _near(blocks: Sequence[Block], key: Sequence[Field], new: Sequence[Any]) -> 
     """Return the blocks whose bounds reach the new keys."""
     for field, column in zip(key, new, strict=True):
         if pruning.is_ordered(field.type):
-            span = pc.min_max(column).as_py()
+            span = python_value(pc.min_max(column))
             blocks = pruning.within(blocks, field, span["min"], span["max"])
     return blocks

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.vcs.engines.dataframes.frame_api import functions_for
-from dbt.adapters.vcs.engines.engine_errors import sending, unfit
+from dbt.adapters.vcs.engines.engine_errors import UnfitError, sending
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.rows.types import field_type_text
 
@@ -74,7 +74,7 @@ class SparkRows:
             try:
                 rows = frame.collect()
             except (ValueError, OverflowError) as error:
-                raise unfit(error) from error
+                raise UnfitError(error) from error
             return [tuple(_plain(value) for value in row) for row in rows]
 
     def run(self) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
-from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Scalar, Snapshot
 from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.rows.python_values import date_text, moment_text
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.table_version import Version
 
@@ -89,9 +88,9 @@ def _shown(value: Decimal | int, type_: str) -> str:
     if kind == "boolean":
         return str(bool(value)).lower()
     if kind == "date":
-        return (date(1970, 1, 1) + timedelta(days=int(value))).isoformat()
+        return date_text(int(value))
     if kind in ("timestamp", "timestamp_ntz"):
-        text = datetime_of(Micros(int(value))).strftime("%Y-%m-%d %H:%M:%S.%f")
+        text = moment_text(int(value), fraction=True)
         return f"{text} +0000" if kind == "timestamp" else text
     return str(value)
 

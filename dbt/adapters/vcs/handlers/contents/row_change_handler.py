@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
 from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.engines.port import told_rows
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Outcome
@@ -195,7 +196,7 @@ def _reached(scope: Scope, target: RowTarget, statement: Merge) -> Sequence[Bloc
             return target.blocks
         rows = scope.session.query(query)
     blocks: Sequence[Block] = target.blocks
-    values = rows.fetch()[0]
+    values = told_rows(rows)[0]
     for place, (field, _) in enumerate(pairs):
         low, high = 2 * place, 2 * place + 1
         if _compares_as_itself(rows.columns[low].type, field):

@@ -19,6 +19,7 @@ from dbt.adapters.vcs.merges.table_merge import (
     TableMerged,
     merge_tables,
 )
+from dbt.adapters.vcs.rows.python_values import python_rows
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.versioning import SnapshotMerge, SnapshotPick
@@ -134,7 +135,7 @@ def _error(name: RelationName, clash: Clash) -> ConflictError:
             f"{name} can't be merged: {clash.message}. Nothing was changed. Make the definitions "
             "agree on one side (alter table), then merge again."
         )
-    rows = clash.rows.slice(0, _SHOWN).to_pylist()
+    rows = python_rows(clash.rows.slice(0, _SHOWN))
     shown = "; ".join(_brief(str(row)) for row in rows)
     more = f" and {clash.count - len(rows)} more" if clash.count > len(rows) else ""
     return ConflictError(

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.handlers.versions.time_travel import settled_text
 from dbt.adapters.vcs.merges.rowwise.row_policy import Keys, Pick
 from dbt.adapters.vcs.merges.table_merge import TableMerge, base_of, key_of
 from dbt.adapters.vcs.rows.key_values import key_value
+from dbt.adapters.vcs.rows.python_values import python_value
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.scope.statement_scope import Scope
@@ -118,7 +119,7 @@ def _exactly(
                 f"The column {column.name} is in the primary key of {work.name} and is never "
                 "NULL. Leave this key out."
             )
-        yield key_value(work.name, column.name, column.type, value, zone).as_py()
+        yield python_value(key_value(work.name, column.name, column.type, value, zone))
 
 
 def _zone(scope: Scope, column: Field) -> tzinfo:

@@ -28,6 +28,7 @@ from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, RowPolicy, key_t
 from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.equality_sql import equals
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
+from dbt.adapters.vcs.rows.python_values import arrow_array
 from dbt.adapters.vcs.writes.stage import unlimited
 
 _NAME: Final = "__vcs_choices"
@@ -139,7 +140,7 @@ def _last_of_each(keys: pa.Table) -> Positions:
 def _values(rows: Sequence[Mapping[str, Any] | None], field: Field) -> pa.Array | None:
     """Return a column of some rows; None if their values are of another type."""
     try:
-        return pa.array([(row or {}).get(field.name) for row in rows], shown_type(field))
+        return arrow_array([(row or {}).get(field.name) for row in rows], shown_type(field))
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return None
 

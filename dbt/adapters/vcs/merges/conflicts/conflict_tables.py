@@ -34,6 +34,7 @@ from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, write_table
+from dbt.adapters.vcs.rows.python_values import arrow_array, python_value, python_values
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.versions import folder_of, put_segments
@@ -194,7 +195,7 @@ class ConflictTable:
         columns = [
             [_first(values) for values in zip(*sides, strict=True)]
             for name in names
-            for sides in [[self.side(choice, name).to_pylist() for choice in SIDES]]
+            for sides in [[python_values(self.side(choice, name)) for choice in SIDES]]
         ]
         return list(zip(*columns, strict=True)) if columns else []
 
@@ -205,7 +206,7 @@ class ConflictTable:
             return frozenset()
         columns = [
             pa.chunked_array(
-                [pa.array([key[n] for key in self.keys], self.side(Choice.OURS, name).type)]
+                [arrow_array([key[n] for key in self.keys], self.side(Choice.OURS, name).type)]
             )
             for n, name in enumerate(self.key)
         ]
@@ -227,14 +228,16 @@ class ConflictTable:
         for name, field in self.results.items():
             type_ = table.column(field.name).type
             values = [rows[place][name] if place in rows else None for place in range(len(table))]
-            new = pa.chunked_array([pa.array(values, type_)])
+            new = pa.chunked_array([arrow_array(values, type_)])
             table = _with(table, field.name, places, new)
         words = _words(Choice.CUSTOM, len(table))
         return replace(self, rows=_with(table, RESOLUTION, places, words))
 
     def result(self, row: int) -> dict[str, Any]:
         """Return the result of a row, by column of the relation."""
-        return {name: self.rows.column(f.name)[row].as_py() for name, f in self.results.items()}
+        return {
+            name: python_value(self.rows.column(f.name)[row]) for name, f in self.results.items()
+        }
 
     def shown_key(self, row: int) -> str:
         """Return the key of a row for messages."""

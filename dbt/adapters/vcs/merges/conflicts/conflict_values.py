@@ -14,6 +14,7 @@ from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.rows.equality import codes_of
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.key_values import key_value
+from dbt.adapters.vcs.rows.python_values import python_value
 
 
 def exact_values(
@@ -45,7 +46,7 @@ def exact_values(
                 f"{', '.join(columns.values()) or 'no column'}."
             )
         type_ = table.results[column].type
-        found[column] = key_value(table.name, column, type_, value, zone).as_py()
+        found[column] = python_value(key_value(table.name, column, type_, value, zone))
     return found
 
 
@@ -104,7 +105,7 @@ def _others(
         return table.result(row)
     others = [name for name in table.results if name not in values]
     if start is not None:
-        return {name: table.side(start, name)[row].as_py() for name in others}
+        return {name: python_value(table.side(start, name)[row]) for name in others}
     present = [side for side in (Choice.OURS, Choice.THEIRS) if table.has_row(side, row)]
     found: dict[str, Any] = {}
     open_: list[str] = []
@@ -113,7 +114,7 @@ def _others(
         if side is None:
             open_.append(name)
         else:
-            found[name] = table.side(side, name)[row].as_py()
+            found[name] = python_value(table.side(side, name)[row])
     if open_:
         raise InputError(
             f"Both sides changed {', '.join(open_)} of the row {table.shown_key(row)} of "

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.merges.conflicts.conflict_tables import ConflictTable
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Seen
 from dbt.adapters.vcs.rows.exact_values import Given
+from dbt.adapters.vcs.rows.python_values import python_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def decided_rows(table: ConflictTable) -> tuple[Decided, ...]:
             f"Choose for them: dbt-vcs resolve {table.name} --with ours|theirs|base|delete [--key "
             "column=value], or --key column=value --set column=value"
         )
-    ours = {name: table.side(Choice.OURS, name).to_pylist() for name in table.columns}
+    ours = {name: python_values(table.side(Choice.OURS, name)) for name in table.columns}
 
     def seen(row: int) -> Seen | None:
         if not table.key or row in table.repeated:

@@ -25,6 +25,7 @@ from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.key_values import key_value
+from dbt.adapters.vcs.rows.python_values import python_rows
 
 _SHOWN: Final = 100
 _LONGEST: Final = 500
@@ -150,7 +151,7 @@ def keep(
 def _refuse_many(clash: Clash) -> None:
     if clash.rows is None or not clash.more:
         return
-    shown = "; ".join(str(row)[:_LONGEST] for row in clash.rows.slice(0, _SHOWN).to_pylist())
+    shown = "; ".join(str(row)[:_LONGEST] for row in python_rows(clash.rows.slice(0, _SHOWN)))
     raise ConflictError(
         f"{clash}, too many to be decided one by one, such as: {shown}. Nothing was changed. "
         "Merge with a mode for all of them: --on-conflict skip, accept or cell."

@@ -19,6 +19,7 @@ from dbt.adapters.vcs.rows.compare.located import Mask
 from dbt.adapters.vcs.rows.compare.matching import hits
 from dbt.adapters.vcs.rows.equality import Codes, equal_rows, group_ids
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
+from dbt.adapters.vcs.rows.python_values import arrow_array
 from dbt.adapters.vcs.rows.types import arrow_type
 
 Keys: TypeAlias = Sequence[tuple[Any, ...]] | pa.Table
@@ -202,7 +203,7 @@ class RowPolicy:
                     f"{now}. Begin again: dbt-vcs merge --abort, then merge, and choose."
                 )
             rows.append({**known, **{field.id: given[field.name] for field in others}})
-        columns = [pa.array([row[f.id] for row in rows], shown_type(f)) for f in fields]
+        columns = [arrow_array([row[f.id] for row in rows], shown_type(f)) for f in fields]
         return pa.table(columns, names=[field.id for field in fields])
 
 
@@ -214,7 +215,7 @@ def _are_equal(
     for field in fields:
         column = table.column(field.id)
         try:
-            old = pa.array([row.get(field.name) for row in rows], column.type)
+            old = arrow_array([row.get(field.name) for row in rows], column.type)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             # The column had another type at that time.
             return np.zeros(len(rows), np.bool_)
@@ -239,7 +240,7 @@ def key_table(keys: Keys, fields: Sequence[Field]) -> pa.Table:
     for place, item in enumerate(fields):
         type_ = arrow_type(item.type)
         try:
-            columns.append(pa.array([key[place] for key in keys], type_))
+            columns.append(arrow_array([key[place] for key in keys], type_))
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 f"The values of column '{item.name}' in a key must be {item.type}: {error}."

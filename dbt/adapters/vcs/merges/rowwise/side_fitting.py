@@ -50,7 +50,7 @@ from dbt.adapters.vcs.core.plan.schema_merge import Definition, Side
 from dbt.adapters.vcs.core.plan.states import DeletionKey
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.diff_query import files_mount, image_relations
-from dbt.adapters.vcs.engines.port import Destination, Rewriter, Rewriters
+from dbt.adapters.vcs.engines.port import Destination, Rewriter, Rewriters, told_rows
 from dbt.adapters.vcs.rows.compare.located import locate
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_blocks
@@ -59,6 +59,7 @@ from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.rows.manifests import put_segments
+from dbt.adapters.vcs.rows.python_values import python_rows
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
@@ -282,7 +283,7 @@ class Fitting:
         for own, new in self._fields:
             column, misfits = _converted(rows.column(own.id), own, new)
             some = rows.filter(misfits).select([f.id for f in self._telling(own)])
-            self._refuse(own, new, some.slice(0, _SHOWN).to_pylist(), some.num_rows)
+            self._refuse(own, new, python_rows(some.slice(0, _SHOWN)), some.num_rows)
             columns.append(column)
         rows = pa.table(columns, names=schema.names)
         return write_rows(
@@ -321,9 +322,10 @@ class Fitting:
         where = where_clause(misfits)
         [[count]] = session.query(f"select count(*) from {relation} {where}").fetch()
         listed = ", ".join(quoted(field.id) for field in told)
-        found = session.query(f"select {listed} from {relation} {where} limit {_SHOWN}").fetch()
+        rows = session.query(f"select {listed} from {relation} {where} limit {_SHOWN}")
         ids = [field.id for field in told]
-        self._refuse(own, new, [dict(zip(ids, row, strict=True)) for row in found], int(count))
+        found = [dict(zip(ids, row, strict=True)) for row in told_rows(rows)]
+        self._refuse(own, new, found, int(count))
 
     def _with_images(self, images: Sequence[Deletion], folder: str) -> tuple[Tombstone, ...]:
         """Write tombstones again, with images as the merged definition reads the rows."""

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.files.footers import Footer, write_file
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, parquet_bytes
 from dbt.adapters.vcs.rows.partition_values import is_spelled, partition_folder
+from dbt.adapters.vcs.rows.python_values import python_values
 
 _ROW_GROUPS: Final = 8
 """In a file of many rows. Changed rows are in the order of the table: bounds tell groups apart."""
@@ -84,7 +85,7 @@ def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Tab
 def _spelled(column: pa.ChunkedArray, id: str) -> pa.Array:
     """Return the names of the folders for a column's values."""
     codes = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    names = [partition_folder(id, value) for value in codes.dictionary.to_pylist()]
+    names = [partition_folder(id, value) for value in python_values(codes.dictionary)]
     return pa.array(names, pa.string()).take(codes.indices)
 
 

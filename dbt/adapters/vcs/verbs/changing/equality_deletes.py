@@ -18,6 +18,7 @@ from dbt.adapters.vcs.iceberg.client_manifests import EqualityFile
 from dbt.adapters.vcs.rows.equality import group_ids, plain
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
+from dbt.adapters.vcs.rows.python_values import python_value
 from dbt.adapters.vcs.verbs.changing.client_blocks import check_type, number_of
 from dbt.adapters.vcs.verbs.changing.client_deletes import Deletions, joined
 from dbt.adapters.vcs.writes import pruning
@@ -129,7 +130,7 @@ def _near(blocks: Sequence[Block], fields: Sequence[Field], values: pa.Table) ->
     for field in fields:
         column = values.column(field.id)
         if pruning.is_ordered(field.type) and not column.null_count:
-            span = pc.min_max(column).as_py()
+            span = python_value(pc.min_max(column))
             blocks = pruning.within(blocks, field, span["min"], span["max"])
     return blocks
 

@@ -19,6 +19,7 @@ from dbt.adapters.vcs.rows.compare.signed import signed_files
 from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.key_values import key_value
+from dbt.adapters.vcs.rows.python_values import python_rows
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
 
 
@@ -164,7 +165,7 @@ def _changed(
         if mask.any():
             chosen = rows.located.take(mask).read(rows.files, new.schema.fields)
             named = chosen.rename_columns([names[id] for id in chosen.column_names])
-            found += zip(rows.sign[mask].tolist(), named.to_pylist(), strict=True)
+            found += zip(rows.sign[mask].tolist(), python_rows(named), strict=True)
     return _net(found)
 
 

@@ -107,7 +107,7 @@ def test_it_sees_the_relations_of_the_branch(shop):
 def test_a_run_adds_to_what_its_hooks_made(shop):
     shop.dbt("run", "--vars", "{audit_messages: true, audit_after: [orders, totals, dialects]}")
     invocation = last_invocation(shop)
-    assert nodes(shop, "message", invocation)["orders"].startswith("REUSED from main, ")
+    assert nodes(shop, "message", invocation)["orders"].startswith("REUSED from a run for main, ")
     fields = shop.snapshot("analytics_audit.results").schema.fields
     assert [field.name for field in fields][-1] == "message"
     assert shop.snapshot("analytics_audit.invocations").rows == 2

@@ -7,6 +7,8 @@ import pytest
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.verbs.reading.log import read_log
+from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
 from dbt.adapters.vcs.verbs.reusing.reuse_reasons import reuse_reasons
 from tests.functional.daily.models import TABLE, VIEW, config, incremental
 
@@ -308,6 +310,60 @@ def test_nothing_is_taken_whose_files_or_moment_changed(make_project, tmp_path):
     assert "set the config reuse: true" in why(shop, "pd")[0]
     ran = shop.dbt("run", "--vars", "{vcs_reuse: verify}", "--select", " ".join(said), ok=False)
     assert {name for name in said if "remembered only: [(" in ran.nodes[name][1]} == said
+
+
+COUNTED = {
+    "seeds/rates.csv": "id,at\n1,2026-01-01\n",
+    "models/one.sql": TABLE + "select id, cast(at as timestamp) as at from {{ ref('rates') }}",
+    "models/one.yml": """
+        models:
+          - {name: one, config: {event_time: at}}
+          - name: days
+            time_spine: {standard_granularity_column: day}
+            columns: [{name: day, granularity: day}]
+        semantic_models:
+          - name: ones
+            model: ref('one')
+            defaults: {agg_time_dimension: at}
+            entities: [{name: id, type: primary}]
+            dimensions: [{name: at, type: time, type_params: {time_granularity: day}}]
+            measures: [{name: number, agg: count, expr: id}]
+        metrics:
+          - {name: number_of, label: N, type: simple, type_params: {measure: number}}
+        saved_queries:
+          - name: asked
+            query_params: {metrics: [number_of], group_by: ["TimeDimension('id__at', 'day')"]}
+        exposures:
+          - {name: board, type: dashboard, owner: {email: a@b.c}, depends_on: [ref('one')]}
+    """,
+    "models/days.sql": TABLE + "select cast('2026-01-01' as date) as day",
+    "models/twin.sql": TABLE + "select id, cast(at as timestamp) as at from {{ ref('rates') }}",
+    "models/daily.sql": config(
+        materialized="incremental",
+        incremental_strategy="microbatch",
+        event_time="at",
+        batch_size="day",
+        begin="2026-01-01",
+    )
+    + "select * from {{ ref('one') }}",
+}
+
+
+def test_run_log_and_show_count_the_same(make_project):
+    shop = make_project(COUNTED)
+    window = ["--event-time-start", "2026-01-01", "--event-time-end", "2026-01-05"]
+    ran = shop.dbt("build", "--threads", "1", *window)
+    assert "Reused: 1 of 5 nodes, " in ran.said
+    assert ran.nodes["twin"][1].startswith("REUSED from this run, ")
+    first = read_log(shop.repository, "main")[0]
+    assert (first.nodes, first.reused) == (5, 1)
+    nodes = {node.id: node for node in show_commit(shop.repository, "main").run.nodes}
+    assert nodes["model.shop.twin"].reused == "this run"
+    assert nodes["model.shop.daily"].rows == 1
+    assert len(nodes) == 7
+    ran = shop.dbt("build", "--threads", "1", "--exclude", "daily")
+    assert "Reused: 4 of 4 nodes, " in ran.said
+    assert ran.nodes["one"][1].startswith("REUSED from a run for main, ")
 
 
 def test_settings_that_change_answers_count(make_project):

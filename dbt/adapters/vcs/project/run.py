@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
 from dbt.adapters.vcs.project.building.consumed_changes import record_consumed
 from dbt.adapters.vcs.project.building.node_step import NodeStep, Sent, Work
-from dbt.adapters.vcs.project.building.savings import Savings
+from dbt.adapters.vcs.project.building.savings import savings_line, with_savings
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
@@ -76,14 +76,13 @@ class RunLife:
         self._upkeep = means.upkeep
         self._modes = means.modes
         self._time_zone = means.time_zone
-        self._saved = Savings()
         self._say = say
         self._lock = threading.Lock()
         self._landing = threading.Lock()
         self._is_interrupted = False
         self._steps: dict[str, NodeStep] = {}
         self._outside: list[Reuse] = []
-        self._nodes: list[NodeRun] = []
+        self._ended: dict[str, NodeRun] = {}
         self._failed_hooks: list[str] = []
         self._log = RunLog()
         self.postponed = PostponedOperations(say)
@@ -97,6 +96,11 @@ class RunLife:
     def seconds(self) -> float:
         """Wall time in seconds since the run started."""
         return (self.repository.clock() - self.line.run.started_at) / 1_000_000
+
+    @property
+    def _nodes(self) -> list[NodeRun]:
+        """The nodes that have ended, each once."""
+        return list(self._ended.values())
 
     @property
     def has_failed(self) -> bool:
@@ -176,11 +180,17 @@ class RunLife:
             overlay = step.take()
             if self._is_interrupted:
                 return
-            node = self._saved.noted(node, step.reuse.tally)
+            node = with_savings(node, step.reuse.tally, self.invocation.id)
+            # Each batch of a microbatch model ends like a node, and then the model as a whole.
+            if (batch := self._ended.get(node.id)) is not None:
+                node = msgspec.structs.replace(
+                    node, rows=batch.rows, file_checksum=batch.file_checksum
+                )
             if overlay is not None and node.status not in UNDONE:
+                rows = _rows(overlay, node.relation)
                 node = msgspec.structs.replace(
                     node,
-                    rows=_rows(overlay, node.relation),
+                    rows=node.rows if rows is None else rows,
                     file_checksum=self._project.digest(node.id),
                 )
                 record_consumed(
@@ -199,7 +209,7 @@ class RunLife:
                 self.postponed.drop(node.id)
             if node.id.startswith("test."):
                 node = msgspec.structs.replace(node, inputs=step.read())
-            self._nodes.append(node)
+            self._ended[node.id] = node
             if node.status not in UNDONE or node.id.startswith("test."):
                 self._remember(step.reuse)
         if overlay is not None and node.status not in UNDONE:
@@ -221,11 +231,12 @@ class RunLife:
             self._remember(reuse)
         self._upkeep.tell()
         try:
+            nodes = self._all_nodes()
             if self._end(success, seconds):
                 self.postponed.carry_out()
         finally:
             self.postponed.leave_out()
-        if (line := self._saved.line()) is not None:
+        if (line := savings_line(nodes)) is not None:
             self._say(line)
 
     def _end(self, success: bool, seconds: float) -> bool:
@@ -378,14 +389,13 @@ class RunLife:
 
     def _published(self, seconds: float) -> Run:
         """Return the record of the whole run, including the nodes of the run that it resumed."""
-        run = self.line.run
-        nodes = {node.id: node for node in steps_of(self.repository, run)}
-        nodes.update((node.id, node) for node in self._nodes)
-        return self._record(
-            [msgspec.structs.replace(node, file_checksum=None) for node in nodes.values()],
-            seconds=round(seconds, 3),
-            head=run.head,
-        )
+        nodes = [msgspec.structs.replace(node, file_checksum=None) for node in self._all_nodes()]
+        return self._record(nodes, seconds=round(seconds, 3), head=self.line.run.head)
+
+    def _all_nodes(self) -> list[NodeRun]:
+        """Return each node that ended in this run, or in the one that it resumed."""
+        nodes = {node.id: node for node in steps_of(self.repository, self.line.run)}
+        return list((nodes | self._ended).values())
 
     def _remember(self, reuse: Reuse) -> None:
         """Remember what was computed, now that it has landed; without it, it's computed again."""

@@ -196,18 +196,30 @@ class Reuse:
                 if result.rows is None
                 else KeptRows(columns, decoded_rows(result.rows), again)
             )
-            return Outcome(rows=rows, reused=_told(result))
+            return Outcome(rows=rows, reused=_told(scope, result))
         if key.kind == "columns":
-            return Outcome(reused=_told(result))
+            return Outcome(reused=_told(scope, result))
         scope.derivation = key.id
         put_taken(scope, key, result)
-        return Outcome(relation=key.target, affected=result.affected, reused=_told(result))
+        return Outcome(relation=key.target, affected=result.affected, reused=_told(scope, result))
 
 
-def _told(result: Result) -> str:
+def told_source(result: Result, invocation: str | None) -> str:
+    """Return where an invocation took a result from: itself, or a branch that was built for.
+
+    That branch may not show it yet: a run leaves results before it is published, or if it fails.
+    """
+    if invocation and result.invocation == invocation:
+        return "this run"
+    return result.branch or "an earlier statement"
+
+
+def _told(scope: Scope, result: Result) -> str:
     """Return where a result comes from, and what it saves."""
-    where = f"from {result.branch}" if result.branch else "from an earlier statement"
-    return f"{where}, {result.seconds:.1f} s saved"
+    where = told_source(result, scope.origin.invocation)
+    if where == result.branch:
+        where = f"a run for {where}"
+    return f"from {where}, {result.seconds:.1f} s saved"
 
 
 def columns_of_result(result: Result) -> tuple[Column, ...]:

@@ -59,6 +59,8 @@ _CHANGES: Final = (Insert, Update, Delete, Merge)
 
 def has_key(statement: Statement) -> bool:
     """Return whether there are keys for statements of its kind: those that may need an engine."""
+    if isinstance(statement, CreateTable) and statement.query is None:
+        return False  # It computes no rows.
     return type(statement) in _MAKERS
 
 
@@ -114,8 +116,7 @@ def _properties(
 
 
 def _table(scope: Scope, statement: CreateTable, around: Surroundings) -> DerivationKey:
-    if statement.query is None:
-        raise NotReusableError("it computes no rows")
+    assert statement.query is not None
     name = scope.name(statement.target.name)
     existing = scope.overlay.entry(name)
     if existing is not None and not (statement.replace and isinstance(existing, TableEntry)):

@@ -94,11 +94,11 @@ def _run_text(run: RunDetail) -> Iterator[Block]:
         yield line("Git:     ", run.git_sha)
     if not run.nodes:
         return
-    reused, saved = reused_nodes(run.nodes)
+    reused, total, saved = reused_nodes(run.nodes)
     if reused:
         yield line(
             "Reused:  ",
-            f"{reused:,} of {counted(len(run.nodes), 'node')}, {saved:.1f} s of work saved",
+            f"{reused:,} of {counted(total, 'node')}, {saved:.1f} s of work saved",
         )
     yield Grid(
         heads=("", "NODE", "STATUS", "SECONDS", "ROWS", *(("REUSED FROM",) if reused else ())),

@@ -22,7 +22,8 @@ class NodeRun(Value, frozen=True, kw_only=True):
             snapshots tell.
         file_checksum: dbt's checksum of the file that says what it is, on a run's own branch: a
             retry knows by it what changed since; None where it is published.
-        reused: Where all of its results were computed before; None if it computed any.
+        reused: The branch that all of its results were computed for, or `this run`; None if it
+            computed any.
         saved: Seconds that those results took when they were computed.
         refused: Why a result of it could not be looked up; None if all could.
     """
@@ -93,7 +94,11 @@ class Commit(Value, frozen=True, kw_only=True):
         return self.message.partition("\n")[0]
 
 
-def reused_nodes(nodes: Iterable[NodeRun]) -> tuple[int, float]:
-    """Return of how many nodes nothing was computed, and the seconds that this saved."""
-    saved = [node.saved for node in nodes if node.reused is not None]
-    return len(saved), round(sum(saved), 3)
+def reused_nodes(nodes: Iterable[NodeRun]) -> tuple[int, int, float]:
+    """Return of how many nodes nothing was computed, of how many, and the seconds it saved.
+
+    What dbt does nothing for, such as saved queries and exposures, is not counted.
+    """
+    counted = [node for node in nodes if node.status != "no-op"]
+    saved = [node.saved for node in counted if node.reused is not None]
+    return len(saved), len(counted), round(sum(saved), 3)

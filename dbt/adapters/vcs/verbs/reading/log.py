@@ -122,7 +122,7 @@ def _changed(repository: Repository, id: CommitId, commit: Commit, name: Relatio
 
 def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
     nodes = commit.run.nodes if commit.run else ()
-    reused, saved = reused_nodes(nodes)
+    reused, total, saved = reused_nodes(nodes)
     return LogEntry(
         id=id,
         parents=commit.parents,
@@ -131,7 +131,7 @@ def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
         committed_at=datetime_of(commit.committed_at),
         message=commit.message,
         invocation=commit.run.invocation if commit.run else None,
-        nodes=len(nodes),
+        nodes=total,
         reused=reused,
         saved=saved,
     )

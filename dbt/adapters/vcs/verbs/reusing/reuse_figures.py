@@ -68,7 +68,7 @@ def reuse_figures(repository: Repository, branch: str, *, days: float) -> ReuseF
     stored = list(Results(repository.blobs).all())
     since = Micros(repository.clock() - round(days * _DAY))
     ended = list(recorded_nodes(repository, branch, since=since))
-    reused, saved = reused_nodes(item.node for item in ended)
+    reused, total, saved = reused_nodes(item.node for item in ended)
     oldest = min((result.made_at for result in known), default=None)
     return ReuseFigures(
         results=len(stored),
@@ -79,7 +79,7 @@ def reuse_figures(repository: Repository, branch: str, *, days: float) -> ReuseF
         oldest=None if oldest is None else datetime_of(oldest),
         days=days,
         runs=len({item.invocation for item in ended}),
-        ended=len(ended),
+        ended=total,
         reused=reused,
         saved=saved,
     )

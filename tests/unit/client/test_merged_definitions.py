@@ -128,6 +128,19 @@ def test_an_edit_of_a_column_that_the_other_side_dropped_is_decided_by_mode_or_h
     assert list(rows(other)[0]) == ["id", "z"]
 
 
+@pytest.mark.parametrize("key", [KEY, ""], ids=["key", "no_key"])
+def test_rows_without_a_value_for_a_column_are_not_picked(main: Client, key: str) -> None:
+    if key:
+        main.sql(key)
+    other = main.create("other")
+    other.sql("alter table t drop column a")
+    other.write("t", ints(id=[1], z=[10]), mode="merge" if key else "append")
+    before = rows(main)
+    with pytest.raises(ConflictError, match="drop of a: a in the base, a in ours, nothing in th"):
+        main.sql("snapshot pick table t from t{snapshot='other'} where id = 1")
+    assert rows(main) == before
+
+
 OFF = "alter table t set tblproperties (primary_key = 'id', 'vcs.enforce_primary_key' = 'false')"
 ON = "alter table t unset tblproperties ('vcs.enforce_primary_key')"
 WIDE = "alter table t set tblproperties (primary_key = 'id, a')"

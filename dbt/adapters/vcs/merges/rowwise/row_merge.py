@@ -353,12 +353,32 @@ def _definition(
     edited: Collection[str],
 ) -> Definition:
     if policy.only is not None:
+        _check_picked(base, ours, theirs)
         return Definition.of(ours)
     prefer = policy.prefer or _PREFERRED.get(policy.mode)
     merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
     if merged.conflicts:
         raise SchemaConflictError(merged.conflicts)
     return merged.definition
+
+
+def _check_picked(base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> None:
+    """Refuse to pick rows from a version that dropped a column: they have no value for it.
+
+    Raises:
+        SchemaConflictError: It did, and the table still has the column.
+    """
+    lost = [field for field in ours.schema.fields if theirs.schema.by_id(field.id) is None]
+    known = set(theirs.schema.retired)
+    if base is not None:
+        known |= {field.id for field in base.schema.fields}
+    conflicts = [
+        SchemaConflict("drop", field.name, field.name, field.name, None)
+        for field in lost
+        if field.id in known
+    ]
+    if conflicts:
+        raise SchemaConflictError(conflicts)
 
 
 def _is_same(base: Snapshot, ours: Snapshot) -> bool:

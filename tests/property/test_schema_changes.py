@@ -114,6 +114,11 @@ MERGES: dict[str, tuple[Change, Change, str]] = {
         add("n", "int"),
         "k bigint, a int, b string, n int",
     ),
+    "added_in_both_in_another_case": (
+        add("N", "int"),
+        add("n", "int"),
+        "k bigint, a int, b string, N int",
+    ),
     "added_in_both_of_types_that_widen": (
         add("n", "int"),
         add("n", "bigint"),
@@ -173,7 +178,6 @@ MERGES: dict[str, tuple[Change, Change, str]] = {
 # name: ours, theirs, kinds of conflict
 CONFLICTS: dict[str, tuple[Change, Change, set[str]]] = {
     "added_in_both_of_other_types": (add("n", "int"), add("n", "string"), {"type"}),
-    "added_in_both_in_another_case": (add("n", "int"), add("N", "int"), {"name"}),
     "dropped_and_renamed": (drop("a"), rename("a", "z"), {"drop"}),
     "renamed_and_dropped": (rename("a", "z"), drop("a"), {"drop"}),
     "dropped_and_retyped": (drop("a"), put("a", type="bigint"), {"drop"}),

@@ -221,3 +221,20 @@ def test_a_revert_meets_the_key_that_it_brings_back(main: Client) -> None:
     with pytest.raises(ConflictError, match=r"Theirs declares a primary key .* have: 1"):
         revert(main.repository, commit, branch="main", author="ann")
     assert ids(main) == [1, 1, 2]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_column_that_both_add_in_another_case_is_one(main: Client, mode: Mode) -> None:
+    main.sql(KEY)
+    left, right = forked(
+        main, ["alter table t add column W int"], ["alter table t add column w int"]
+    )
+    left.write("t", ints(id=[5, 1], a=[5, 1], z=[5, 1], W=[5, 10]), mode="merge")
+    right.write("t", ints(id=[6, 2], a=[6, 2], z=[6, 2], w=[6, 20]), mode="merge")
+    assert left.merge("theirs", on_conflict=mode.value).how == "merge"
+    table = left.table("t").to_arrow()
+    assert table.column_names == ["id", "a", "z", "W"]
+    found = {row["id"]: row["W"] for row in table.to_pylist()}
+    assert found == {1: 10, 2: 20, 3: None, 4: None, 5: 5, 6: 6}
+    left.write("t", ints(id=[7], a=[7], z=[7], w=[7]))
+    assert left.table("t").count() == 7

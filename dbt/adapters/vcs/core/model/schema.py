@@ -90,7 +90,8 @@ class Schema(Value, frozen=True, kw_only=True):
         """Return the schema with more columns at the end; their `id` is handed out here.
 
         A name that another column had before gets a new id (`x__2`), so that old files never show
-        through a new column. The id of a name that files have for something else has a prefix.
+        through a new column. Ids of columns that are added to others are in lower case. The id of
+        a name that files have for something else has a prefix.
 
         Raises:
             InputError: A name already exists.
@@ -102,7 +103,10 @@ class Schema(Value, frozen=True, kw_only=True):
                 raise InputError(
                     f"The column '{column.name}' already exists; choose another name."
                 )
-            fields.append(msgspec.structs.replace(column, id=_free_id(column.name, taken)))
+            # Two sides that add `W` and `w` to a table add one column: Spark ignores the case of
+            # names. A new table's ids keep it, as its files were perhaps written by others.
+            wanted = column.name.lower() if self.fields else column.name
+            fields.append(msgspec.structs.replace(column, id=_free_id(wanted, taken)))
             taken.add(fields[-1].id.lower())
         return Schema(fields=tuple(fields), retired=self.retired)
 

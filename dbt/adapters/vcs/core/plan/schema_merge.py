@@ -218,9 +218,11 @@ class _Merger:
                 )
             return self._preferred(our, their)
         name = our.name
+        # A column that both added has one name, perhaps in another case: ours is kept.
+        both = name if old is None else their.name
         return Field(
             id=id,
-            name=self.value("name", name, old.name if old else name, name, their.name),
+            name=self.value("name", name, old.name if old else name, name, both),
             type=self._type(old, our, their),
             nullable=_nullable(old, our, their),
             comment=self.value(

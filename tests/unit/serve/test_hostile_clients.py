@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
+from starlette.testclient import TestClient
 
+from dbt.adapters.vcs.iceberg import client_manifests
 from dbt.adapters.vcs.serve.bearer import Bearer, Grant
+from dbt.adapters.vcs.serve.documents import Documents
+from dbt.adapters.vcs.serve.iceberg_documents import IcebergDocuments
+from dbt.adapters.vcs.serve.rest_app import rest_app
 from dbt.adapters.vcs.serve.token_file import TokenList
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.hand_writer import Record, Writer
@@ -128,3 +137,94 @@ def test_a_token_for_some_branches_learns_no_names_of_tags(hidden: Hidden) -> No
     assert changed.is_success
     assert b"merger" not in changed.content
     assert b"merger" in every.get(path).content
+
+
+def test_a_body_is_read_only_of_who_may_write_and_only_up_to_its_bound(
+    hidden: Hidden,
+) -> None:
+    documents = Documents(IcebergDocuments(hidden.lake.repository), {})
+    app = rest_app(hidden.lake.repository, documents, tokens=TOKENS, max_body=1_000)
+    read = 0
+
+    def body(parts: int) -> Iterator[bytes]:
+        nonlocal read
+        for _ in range(parts):
+            read += 100
+            yield b" " * 100
+
+    for token, branch, parts, expected in (
+        ("dev", "secret", 50, 403),
+        ("dev", "dev", 50, 413),
+        ("dev", "dev", 5, 400),
+    ):
+        client = TestClient(app, headers={"Authorization": f"Bearer {token}"})
+        path = f"/v1/{branch}/namespaces/s/tables"
+        found = client.post(path, content=body(parts))
+        assert (found.status_code, refusal(found)[0]) == (expected, expected)
+        told = client.post(path, content=b"{}", headers={"Content-Length": "9999"})
+        assert told.status_code == (403 if branch == "secret" else 413)
+    closed = client.post(path, content=body(50))
+    assert (closed.status_code, closed.headers["Connection"]) == (413, "close")
+
+
+def avro(schema: Record, records: list[Record], codec: str = "deflate") -> bytes:
+    out = io.BytesIO()
+    fastavro.writer(
+        out, fastavro.parse_schema(schema), records, codec=codec, sync_interval=1 << 24
+    )
+    return out.getvalue()
+
+
+def listing(*more: Record) -> Record:
+    fields = [{"name": "manifest_path", "type": "string"}, {"name": "content", "type": "int"}]
+    return {"type": "record", "name": "manifest_file", "fields": [*fields, *more]}
+
+
+LISTED: Record = {"manifest_path": "x", "content": 0}
+ITEMS: Record = {"name": "items", "type": {"type": "array", "items": "null"}}
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            avro(listing({"name": "x", "type": "bytes"}), [LISTED | {"x": bytes(30 << 20)}]),
+            "a block of more than 16 MiB",
+        ),
+        (avro(listing(), [LISTED], "bzip2"), "write.avro.compression-codec"),
+        # 10^9 items that take no bytes.
+        (
+            avro(listing(ITEMS), [LISTED | {"items": []}], "null").replace(
+                b"\x02x\x00\x00", b"\x02x\x00\x80\xa8\xd6\xb9\x07\x00"
+            ),
+            "items",
+        ),
+        (b"Obj\x01" + b"\xff" * 100, "not a file of Avro records"),
+        (b"", "not a file of Avro records"),
+    ],
+    ids=["block", "codec", "nothings", "damaged", "empty"],
+)
+def test_a_list_that_would_expand_too_far_is_refused(
+    hidden: Hidden, data: bytes, said: str
+) -> None:
+    base = hidden.load("main", "t")
+    request = hidden.writer.snapshot(base, [])
+    uri = request["updates"][0]["snapshot"]["manifest-list"]
+    Path(uri.removeprefix("file://")).write_bytes(data)
+    start = time.monotonic()
+    status, _, message = refusal(hidden.writer.send(request))
+    assert (status, said in message) == (400, True), message
+    assert time.monotonic() - start < 20
+
+
+def test_the_entries_of_a_commit_are_bounded(
+    hidden: Hidden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = hidden.load("main", "t")
+    files = [hidden.writer.write(base, [(key, "a")]) for key in range(3)]
+    request = hidden.writer.snapshot(base, files)
+    monkeypatch.setattr(client_manifests, "_UNPACKED", 1_000)
+    status, _, message = refusal(hidden.writer.send(request))
+    assert (status, "commit fewer files at once" in message) == (400, True)
+    monkeypatch.setattr(client_manifests, "_UNPACKED", 2_000)
+    assert hidden.writer.send(request).is_success

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
@@ -18,6 +18,15 @@ _SYNC: Final = b"dbt-vcs manifest"
 NULL: Final = b"\0"
 SOME: Final = b"\2"
 """What an optional value begins with: the first of two types, null, or the second."""
+_BLOCK: Final = 16 * 2**20
+"""Bytes of one unpacked block of a client's file; clients write some 64 KB."""
+
+_RECORD: Final = 256
+"""Bytes that a record takes here, if fewer in the file."""
+
+_PRIMITIVES: Final = frozenset(
+    {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
+)
 _BYTES: Final = tuple(bytes([number]) for number in range(0x80))
 
 
@@ -88,6 +97,122 @@ class AvroSchema:
 def read_avro(data: bytes) -> list[Record]:
     """Return the records of a file that anybody wrote."""
     return list(fastavro().reader(io.BytesIO(data)))
+
+
+def client_records(data: bytes, wanted: Collection[str]) -> Iterator[tuple[Record, int]]:
+    """Yield the records of a file that a client wrote, which may be meant to do harm.
+
+    A few bytes can be packed that expand a thousand times, or that say of a list that it has a
+    billion items. So blocks are unpacked one by one up to a bound, only fields of plain types are
+    read, and the schema may have no lists of what takes no bytes.
+
+    Args:
+        data: The file.
+        wanted: Names of the fields to read, at both levels of a manifest's entries; others are
+            passed over.
+
+    Yields:
+        Each record, with the bytes that it takes unpacked, 256 at least.
+
+    Raises:
+        ValueError: The file is none of Avro's, or is one that isn't read; the message says why.
+    """
+    try:
+        file = open_avro(data)
+    except DamagedError:
+        raise ValueError("it begins otherwise") from None
+    written = json.loads(file.meta.get("avro.schema", b"null"))
+    read = fastavro().schemaless_reader
+    schema, projected = (
+        fastavro().parse_schema(item) for item in (written, _pruned(written, wanted))
+    )
+    _check_items(schema)
+    codec = file.meta.get("avro.codec", b"null")
+    place = file.start
+    while place < len(data):
+        count, place = _long(data, place)
+        packed, place = _text(data, place)
+        body = _unpacked(packed, codec)
+        source, place, end = io.BytesIO(body), place + len(_SYNC), 0
+        for _ in range(count):
+            record = read(source, schema, projected)
+            start, end = end, source.tell()
+            if start == end:
+                raise ValueError("it has records without bytes")
+            yield record, max(end - start, _RECORD)
+
+
+def _unpacked(packed: bytes, codec: bytes) -> bytes:
+    if codec not in (b"null", b"deflate"):
+        raise ValueError(
+            f"it is packed as {codec.decode(errors='replace')!r}. Set the table's property "
+            "write.avro.compression-codec to gzip or uncompressed"
+        )
+    body = packed
+    if codec == b"deflate":
+        try:
+            body = zlib.decompressobj(-15).decompress(packed, _BLOCK + 1)
+        except zlib.error as error:
+            raise ValueError(str(error)) from None
+    if len(body) > _BLOCK:
+        raise ValueError(f"it has a block of more than {_BLOCK >> 20} MiB")
+    return body
+
+
+def _pruned(schema: Any, wanted: Collection[str]) -> Record:
+    """Return the schema of a record with the fields that are read."""
+    fields = schema.get("fields") if isinstance(schema, dict) else None
+    if not isinstance(fields, list) or schema.get("type") != "record":
+        raise ValueError("its schema is no record")
+    kept = [
+        {**field, "type": _pruned(field["type"], wanted)}
+        if field["name"] == "data_file"
+        else field
+        for field in fields
+        if isinstance(field, dict) and field.get("name") in wanted
+    ]
+    for field in kept:
+        if field["name"] != "data_file" and not _is_plain(field["type"]):
+            raise ValueError(f"its field {field['name']} has the type {field['type']!r}")
+    return {**schema, "fields": kept}
+
+
+def _is_plain(type_: Any) -> bool:
+    """Return whether values of a type are no larger than a few times their bytes."""
+    if isinstance(type_, list):
+        return all(map(_is_plain, type_))
+    if isinstance(type_, dict):
+        items = type_.get("items") if type_.get("type") == "array" else type_.get("type")
+        while isinstance(items, dict):
+            items = items.get("type")
+        return isinstance(items, str) and items in _PRIMITIVES
+    return isinstance(type_, str) and type_ in _PRIMITIVES
+
+
+def _check_items(type_: Any) -> None:
+    """Check that no list in a schema has items that take no bytes."""
+    if isinstance(type_, list):
+        for item in type_:
+            _check_items(item)
+    elif isinstance(type_, dict):
+        kind = type_.get("type")
+        if kind == "array" and not _has_bytes(type_["items"]):
+            raise ValueError("it has a list of items without bytes")
+        for part in (kind, type_.get("items"), type_.get("values")):
+            if isinstance(part, dict | list):
+                _check_items(part)
+        for field in type_.get("fields", ()):
+            _check_items(field["type"])
+
+
+def _has_bytes(type_: Any) -> bool:
+    if isinstance(type_, dict):
+        kind = type_.get("type")
+        if kind == "record":
+            return any(_has_bytes(field["type"]) for field in type_["fields"])
+        return bool(type_.get("size")) if kind == "fixed" else _has_bytes(kind)
+    # A union says which it is. A name of another type may be that of nothing.
+    return isinstance(type_, list) or type_ in _PRIMITIVES - {"null"} | {"array", "map", "enum"}
 
 
 class AvroFile(NamedTuple):

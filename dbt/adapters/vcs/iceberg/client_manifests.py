@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.iceberg.avro_files import read_avro
+from dbt.adapters.vcs.iceberg.avro_files import client_records, read_avro
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
 from dbt.adapters.vcs.iceberg.puffin_files import VectorPlace
 from dbt.adapters.vcs.rows.partition_values import CLIENT_FOLDER
@@ -23,6 +23,18 @@ _POSITIONS: Final = 1
 _VALUES: Final = 2
 _OURS: Final = f"{FOLDER}/tables/"
 _LOCAL: Final = "file://"
+_NEEDED: Final = frozenset(
+    {"manifest_path", "content", "sequence_number", "status", "data_file", "file_path"}
+    | {"file_format", "record_count", "equality_ids", "referenced_data_file"}
+    | {"content_offset", "content_size_in_bytes"}
+)
+_PACKED: Final = 64 * 2**20
+"""Bytes of one of a client's files."""
+
+_UNPACKED: Final = 256 * 2**20
+"""Bytes of the entries in all files of one commit: of a million data files, or of 40,000 with
+bounds of a hundred columns."""
+
 _PUFFIN: Final = "PUFFIN"
 _PLACE: Final = ("referenced_data_file", "content_offset", "content_size_in_bytes")
 
@@ -109,8 +121,24 @@ def client_files(
         InputError: A file isn't there, or is outside of the folder handed out.
         UnsupportedError: A file is of another format than Parquet.
     """
+    try:
+        return _client_files(repository, table, manifest_list, folder, beside)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"The manifests of {manifest_list} lack something that they need: "
+            f"{type(error).__name__}: {error}. Nothing was changed; write them again."
+        ) from error
+
+
+def _client_files(
+    repository: Repository,
+    table: TableId,
+    manifest_list: str,
+    folder: str,
+    beside: Collection[str],
+) -> ClientFiles:
     ours = f"{_OURS}{table}/"
-    reader = _Reader(repository, (f"{folder}/", ours))
+    reader = _Reader(repository, folder, ours)
     paths: dict[str, int] = {}
     deletes: dict[DeleteFile, None] = {}
     equality: dict[str, EqualityFile] = {}
@@ -173,24 +201,47 @@ class ClientPaths:
 class _Reader(ClientPaths):
     """Reads the Avro files of one snapshot."""
 
-    def __init__(self, repository: Repository, folders: tuple[str, ...]) -> None:
+    def __init__(self, repository: Repository, folder: str, ours: str) -> None:
         super().__init__(repository)
-        self._repository = repository
-        self._folders = folders
+        self._blobs = repository.blobs
+        self._folder = folder
+        self._ours = ours
+        self._left = _UNPACKED
 
-    def records(self, uri: str) -> list[dict[str, Any]]:
-        """Return the records of an Avro file, which is ours or the client's."""
+    def records(self, uri: str) -> Iterator[dict[str, Any]]:
+        """Yield the records of an Avro file, which is ours or the client's."""
         path = self.path(uri)
-        if not path.startswith(self._folders):
+        is_ours = path.startswith(self._ours)
+        if not is_ours and not path.startswith(f"{self._folder}/"):
             raise InputError(
                 f"{uri} is outside of the folders that the table's clients were given. Write it "
                 "to the table's property write.metadata.path; load the table again to see it."
             )
         try:
-            return read_avro(self._repository.blobs.get(path))
+            if is_ours:
+                yield from read_avro(self._blobs.get(path))
+                return
+            if self._blobs.size(path) > _PACKED:
+                raise ValueError(f"it has more than {_PACKED >> 20} MiB")
+            for record, size in client_records(self._blobs.get(path), _NEEDED):
+                self._left -= size
+                if self._left < 0:
+                    raise InputError(
+                        f"The files that {uri} belongs to have more than {_UNPACKED >> 20} MiB "
+                        "of entries, unpacked. Nothing was changed; commit fewer files at once."
+                    )
+                yield record
         except NotFoundError:
             raise InputError(f"{uri} is not there. Nothing was changed; write it again.") from None
-        except (ValueError, EOFError, KeyError, IndexError, TypeError) as error:
+        except (
+            ValueError,
+            EOFError,
+            KeyError,
+            IndexError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             raise InputError(f"{uri} is not a file of Avro records: {error}.") from error
 
 

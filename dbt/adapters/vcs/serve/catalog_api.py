@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, cast
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -40,11 +39,12 @@ from dbt.adapters.vcs.serve.rest_answers import (
 )
 from dbt.adapters.vcs.serve.rest_error import RestError, rest_error
 from dbt.adapters.vcs.serve.writing.write_api import (
+    MAX_BODY,
     REFUSED,
     ROUTES,
     WriteApi,
     WriteHandler,
-    body_of,
+    answer_write,
 )
 
 _METRICS: Final = f"{TABLE}/metrics"
@@ -69,10 +69,12 @@ Handler = Callable[["CatalogApi", Request], Response]
 class CatalogApi:
     """Answers the requests of Iceberg's clients, each in a thread of its own."""
 
-    def __init__(self, repository: Repository, documents: Documents) -> None:
+    def __init__(
+        self, repository: Repository, documents: Documents, *, max_body: int = MAX_BODY
+    ) -> None:
         self.repository = repository
         self.documents = documents
-        self.writes = WriteApi(repository, documents)
+        self.writes = WriteApi(repository, documents, max_body=max_body)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, with a prefix for a revision and without one for all branches."""
@@ -109,8 +111,7 @@ class CatalogApi:
         async def run(request: Request) -> Response:
             request.scope[ROUTE] = start + path
             try:
-                body = await body_of(request)
-                return await run_in_threadpool(handler, self.writes, request, body)
+                return await answer_write(self.writes, handler, request)
             except Exception as error:
                 return failure(rest_error(error))
 

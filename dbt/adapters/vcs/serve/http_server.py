@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import logging
+import resource
 import signal
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dbt.adapters.vcs.core.errors import InputError
 
@@ -23,6 +30,8 @@ _GRACE: Final = 30
 
 _ANY: Final = frozenset({"", "0.0.0.0", "::"})
 _BACKLOG: Final = 1_024
+_FILES: Final = 128
+"""Files that the server may have open besides connections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +99,60 @@ def url_of(host: str, port: int, *, is_secure: bool) -> str:
     return f"{'https' if is_secure else 'http'}://{shown}:{port}"
 
 
-def run(app: ASGIApp, listener: socket.socket, certificate: Certificate | None = None) -> None:
-    """Answer requests until SIGTERM or SIGINT, and finish those at work then."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerLimits:
+    """How much of a server others can take, with a token or without.
+
+    Attributes:
+        connections: Connections at once, from everywhere. The files that the process may open
+            can make it fewer.
+        per_address: Connections at once from one address; half of all at most. A proxy before
+            the server is one address.
+        head_seconds: Until the head of a request has arrived whole.
+        body_seconds: Until its body has, and for which a client may leave an answer unread.
+    """
+
+    connections: int = 1_000
+    per_address: int = 250
+    head_seconds: float = 10
+    body_seconds: float = 60
+
+    def fitted(self) -> ServerLimits:
+        """Return them with as many connections as the process may have open."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = self.connections + _FILES
+        if 0 <= soft < wanted:
+            soft = wanted if hard < 0 else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        most = self.connections if soft < 0 else min(self.connections, max(soft - _FILES, 2))
+        return replace(
+            self, connections=most, per_address=min(self.per_address, max(most // 2, 1))
+        )
+
+
+def run(
+    app: ASGIApp,
+    listener: socket.socket,
+    certificate: Certificate | None = None,
+    *,
+    limits: ServerLimits | None = None,
+    log: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Answer requests until SIGTERM or SIGINT, and finish those at work then.
+
+    Args:
+        app: Answers them.
+        listener: A socket that listens, which is closed then.
+        certificate: What the server shows for TLS; None for plain HTTP.
+        limits: How many may connect, and for how long they may keep it waiting.
+        log: Takes lines about connections, of which strangers may cause many.
+    """
+    limits = (limits or ServerLimits()).fitted()
     config = uvicorn.Config(
         app,
+        # These are the ones that the limits below are made for.
+        loop="asyncio",
+        http=partial(_Connection, limits=limits),  # type: ignore[arg-type]
         lifespan="off",
         ws="none",
         log_config=None,
@@ -106,8 +165,149 @@ def run(app: ASGIApp, listener: socket.socket, certificate: Certificate | None =
         ssl_keyfile=None if certificate is None else str(certificate.key),
     )
     server = uvicorn.Server(config)
-    with _stopping(server):
-        server.run(sockets=[listener])
+    with _logging(log), _stopping(server):
+        server.run(sockets=[_Listener(listener, limits, log)])
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed if its client keeps the server waiting.
+
+    Uvicorn limits the time between requests, and none within one.
+    """
+
+    def __init__(self, *args: Any, limits: ServerLimits, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._limits = limits
+        self._waits_for: str | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for timer in (self._timer, self._unread):
+            if timer is not None:
+                timer.cancel()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._limits.body_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+
+    def _watch(self) -> None:
+        """Give the client time for what is to arrive next, once for each head and body."""
+        state = self.conn.their_state
+        wanted = {h11.IDLE: "head", h11.SEND_BODY: "body"}.get(state)
+        if wanted == self._waits_for:
+            return
+        self._waits_for = wanted
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if wanted is not None:
+            limits = self._limits
+            seconds = limits.head_seconds if wanted == "head" else limits.body_seconds
+            self._timer = self.loop.call_later(seconds, self.transport.abort)
+
+
+class _Listener(socket.socket):
+    """A socket that listens, and refuses connections beyond the limits.
+
+    They are counted here, before TLS, so that they take no files from others. Files that have run
+    out would stop everybody, and asyncio would log it a thousand times a second.
+    """
+
+    def __init__(
+        self, listener: socket.socket, limits: ServerLimits, log: Callable[[str], None]
+    ) -> None:
+        super().__init__(fileno=listener.detach())
+        self._limits = limits
+        self._log = log
+        self._open: Counter[str] = Counter()
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Return the next connection.
+
+        Raises:
+            ConnectionAbortedError: It is one too many. The caller goes on.
+        """
+        found, address = super().accept()
+        client = _network(address[0])
+        limits = self._limits
+        if self._open[client] >= limits.per_address:
+            refused = f"{address[0]} has {limits.per_address} connections, the most that it may"
+        elif self._open.total() >= limits.connections:
+            refused = f"there are {limits.connections} connections, the most that there may be"
+        else:
+            self._open[client] += 1
+            return _Counted(found, partial(self._ended, client)), address
+        found.close()
+        self._log(f"Refused a connection: {refused}.")
+        raise ConnectionAbortedError(refused)
+
+    def _ended(self, client: str) -> None:
+        self._open[client] -= 1
+        if not self._open[client]:
+            del self._open[client]
+
+
+class _Counted(socket.socket):
+    """A connection that tells once when it is closed."""
+
+    def __init__(self, found: socket.socket, ended: Callable[[], None]) -> None:
+        super().__init__(fileno=found.detach())
+        self._ended: Callable[[], None] | None = ended
+
+    def close(self) -> None:
+        super().close()
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended()
+
+
+def _network(address: str) -> str:
+    """Return who has an address; of IPv6 a client has 2^64 of them."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if found.version == 4 or found.ipv4_mapped:
+        return str(found)
+    return str(ipaddress.ip_network((found, 64), strict=False))
+
+
+@contextmanager
+def _logging(log: Callable[[str], None]) -> Iterator[None]:
+    """Let what the server's libraries have to say go to the log, of which strangers cause much."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            log(self.format(record))
+
+    handler = Handler(logging.WARNING)
+    loggers = [logging.getLogger(name) for name in ("asyncio", "uvicorn.error")]
+    before = [logger.propagate for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.propagate = False
+    try:
+        yield
+    finally:
+        for logger, propagates in zip(loggers, before, strict=True):
+            logger.removeHandler(handler)
+            logger.propagate = propagates
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from dbt.adapters.vcs.serve.rest_error import RestError
 N = TypeVar("N")
 
 _JSON: Final = "application/json"
+_UNREAD: Final = frozenset({408, 413})
+"""Answers after which more of a body could arrive, which nobody reads."""
 
 
 def answer(value: Any, status: int = 200) -> Response:
@@ -30,6 +32,8 @@ def failure(error: RestError) -> Response:
     response = answer(error.body, error.status)
     if error.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
+    if error.status in _UNREAD:
+        response.headers["Connection"] = "close"
     return response
 
 

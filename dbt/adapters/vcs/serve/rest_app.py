@@ -18,6 +18,7 @@ from dbt.adapters.vcs.serve.gate import LOOPBACK, Gate, check_method
 from dbt.adapters.vcs.serve.observed import CONTENT_TYPE, ROUTE, Figures, Observed
 from dbt.adapters.vcs.serve.rest_answers import failure
 from dbt.adapters.vcs.serve.token_file import TokenList
+from dbt.adapters.vcs.serve.writing.write_api import MAX_BODY
 
 
 def rest_app(
@@ -26,7 +27,9 @@ def rest_app(
     *,
     tokens: TokenList | None = None,
     hosts: Collection[str] = LOOPBACK,
+    max_body: int = MAX_BODY,
     log: Callable[[str], None] = lambda _: None,
+    stranger: Callable[[str], None] | None = None,
 ) -> ASGIApp:
     """Return the application of a server.
 
@@ -35,7 +38,9 @@ def rest_app(
         documents: Its tables and views as Iceberg's documents.
         tokens: Who may use it; None for anybody on this machine.
         hosts: Names under which it answers without tokens.
+        max_body: Bytes of the body of a request that changes something.
         log: Takes the access log's lines.
+        stranger: Takes those about somebody without a token; None for `log`.
     """
     figures = Figures(documents)
 
@@ -53,12 +58,12 @@ def rest_app(
     routes = [
         Route("/health", health, methods=["GET"]),
         Route("/metrics", metrics, methods=["GET"]),
-        *CatalogApi(repository, documents).routes(),
+        *CatalogApi(repository, documents, max_body=max_body).routes(),
     ]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: unrouted})
     # A path with a slash too many is wrong, too, and is no reason to redirect.
     inner.router.redirect_slashes = False
-    return Observed(_escaped(Gate(inner, tokens, hosts)), figures, log)
+    return Observed(_escaped(Gate(inner, tokens, hosts)), figures, log, stranger or log)
 
 
 def _escaped(app: ASGIApp) -> ASGIApp:

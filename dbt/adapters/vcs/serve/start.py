@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
@@ -13,8 +14,16 @@ from dbt.adapters.vcs.core.secrets import shown_location
 from dbt.adapters.vcs.serve.client_help import ClientHelp, Served, client_help
 from dbt.adapters.vcs.serve.documents import Documents
 from dbt.adapters.vcs.serve.gate import LOOPBACK
-from dbt.adapters.vcs.serve.http_server import Certificate, is_loopback, listen, run, url_of
+from dbt.adapters.vcs.serve.http_server import (
+    Certificate,
+    ServerLimits,
+    is_loopback,
+    listen,
+    run,
+    url_of,
+)
 from dbt.adapters.vcs.serve.iceberg_documents import IcebergDocuments
+from dbt.adapters.vcs.serve.observed import ServerLog
 from dbt.adapters.vcs.serve.rest_app import rest_app
 from dbt.adapters.vcs.serve.store_properties import store_properties
 from dbt.adapters.vcs.serve.token_file import TokenList, read_tokens
@@ -53,6 +62,7 @@ class Serving:
         properties: What clients are told of the object store.
         vended: True if credentials are among these.
         format_version: Format version of the tables whose properties say none.
+        limits: How many may connect, and for how long they may keep it waiting.
     """
 
     repository: Repository
@@ -62,6 +72,7 @@ class Serving:
     properties: Mapping[str, str]
     vended: bool
     format_version: int
+    limits: ServerLimits
 
     @classmethod
     def of(
@@ -73,6 +84,7 @@ class Serving:
         environment: Mapping[str, str],
         vended: bool = False,
         format_version: int = 2,
+        limits: ServerLimits | None = None,
     ) -> Serving:
         """Return a server, all of whose settings were checked.
 
@@ -95,14 +107,22 @@ class Serving:
             ),
             vended=vended,
             format_version=format_version,
+            limits=limits or ServerLimits(),
         )
 
-    def run(self, tell: Callable[[str], None]) -> None:
-        """Answer requests until SIGTERM or SIGINT; `tell` takes the log.
+    def run(self, stream: TextIO) -> None:
+        """Answer requests until SIGTERM or SIGINT, with a log on a stream.
 
         Raises:
             InputError: The address can't be used.
         """
+        log = ServerLog(stream)
+        try:
+            self._run(log)
+        finally:
+            log.end()
+
+    def _run(self, log: ServerLog) -> None:
         maker = IcebergDocuments(self.repository, self.format_version)
         documents = Documents(maker, self.properties)
         app = rest_app(
@@ -110,18 +130,19 @@ class Serving:
             documents,
             tokens=self.tokens,
             hosts=LOOPBACK | {self.listening.host.lower()},
-            log=tell,
+            log=log,
+            stranger=log.stranger,
         )
         with listen(self.listening.host, self.listening.port) as listener:
             url = self._url(listener.getsockname()[1])
-            tell(f"Serving {shown_location(self.repository.uri)} at {url}")
+            log(f"Serving {shown_location(self.repository.uri)} at {url}")
             if self.certificate is None and not is_loopback(self.listening.host):
-                tell(
+                log(
                     "Tokens are sent without TLS. Give --certificate and --key, unless a proxy "
                     "before this server has them."
                 )
-            run(app, listener, self.certificate)
-        tell("Stopped.")
+            run(app, listener, self.certificate, limits=self.limits, log=log.stranger)
+        log("Stopped.")
 
     def help(self, branch: str) -> list[ClientHelp]:
         """Return what clients need to type to read a branch, and to write to it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +31,8 @@ class ServeOptions:
     key: Path | None
     vended: bool
     format_version: str
+    max_connections: int
+    max_per_address: int
     check: bool
 
 
@@ -55,6 +58,20 @@ class ServeOptions:
     show_default=True,
     help="Iceberg's format version of tables whose property format-version is not set.",
 )
+@click.option(
+    "--max-connections",
+    type=click.IntRange(2),
+    default=1_000,
+    show_default=True,
+    help="Connections at once.",
+)
+@click.option(
+    "--max-per-address",
+    type=click.IntRange(1),
+    default=250,
+    show_default=True,
+    help="Connections at once from one address; half of all at most.",
+)
 @click.option("--check", is_flag=True, help="Show what clients need to type, and stop.")
 @json_option
 @with_session
@@ -73,6 +90,7 @@ def serve(session: CommandSession, options: ServeOptions) -> None:
             f"dbt-vcs serve needs packages that are not installed: {', '.join(missing)}. Install "
             "them: pip install 'dbt-vcs[serve]'"
         )
+    from dbt.adapters.vcs.serve.http_server import ServerLimits
     from dbt.adapters.vcs.serve.start import Listening, Serving
 
     serving = Serving.of(
@@ -88,10 +106,13 @@ def serve(session: CommandSession, options: ServeOptions) -> None:
         format_version=int(options.format_version),
         storage_options=session.storage_options,
         environment=os.environ,
+        limits=ServerLimits(
+            connections=options.max_connections, per_address=options.max_per_address
+        ),
     )
     if not options.check:
         session.progress.end()
-        serving.run(lambda text: click.echo(text, err=True))
+        serving.run(sys.stderr)
         return
     found = serving.help(session.branch)
     blocks = [

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from starlette.requests import Request
+from anyio import CapacityLimiter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
@@ -53,14 +55,24 @@ from dbt.adapters.vcs.serve.writing.table_commits import TableCommits
 from dbt.adapters.vcs.serve.writing.table_definitions import new_table
 from dbt.adapters.vcs.serve.writing.view_commits import ViewCommits
 
+MAX_BODY: Final = 8 * 2**20
+"""Bytes of a request's body: a thousand columns take some 100 KB."""
+
+_AT_WORK: Final = 8
+"""Writes whose bodies are held at once. Others wait, and reads go on meanwhile."""
+
 WriteHandler = Callable[["WriteApi", Request, Record], Response]
 
 
 class WriteApi:
     """Answers the requests of Iceberg's clients that change a branch."""
 
-    def __init__(self, repository: Repository, documents: Documents) -> None:
+    def __init__(
+        self, repository: Repository, documents: Documents, *, max_body: int = MAX_BODY
+    ) -> None:
         self.repository = repository
+        self.max_body = max_body
+        self.at_work = CapacityLimiter(_AT_WORK)
         self.format_version = documents.format_version
         self.commits = TableCommits(repository, documents)
         self.views = ViewCommits(repository, documents)
@@ -87,10 +99,56 @@ class WriteApi:
         return writer, namespace
 
 
-async def body_of(request: Request) -> Record:
-    """Return a request's JSON object; empty for a request without a body."""
-    data = await request.body()
-    return read_body(data) if data else {}
+async def answer_write(api: WriteApi, handler: WriteHandler, request: Request) -> Response:
+    """Answer a request that changes a branch.
+
+    Its body is read only if the bearer may write there, and only so much of it.
+
+    Raises:
+        RestError: The bearer may not write, or the body is too large, or doesn't arrive.
+    """
+    _check_writes(request)
+    async with api.at_work:
+        data = await _body_of(request, api.max_body)
+        body = read_body(data) if data else {}
+        return await run_in_threadpool(handler, api, request, body)
+
+
+def _check_writes(request: Request) -> None:
+    """Check what of a role is known before a body is."""
+    bearer, prefix = bearer_of(request), request.path_params.get("prefix")
+    revision = None if prefix is None else revision_of(prefix)
+    if not (bearer.is_writer if revision is None else bearer.writes(revision)):
+        where = "any branch" if revision is None else f"the branch {revision!r}"
+        raise RestError(
+            403,
+            "ForbiddenException",
+            f"The token {bearer.name!r} has no role writer on {where}; a role reader doesn't "
+            "change anything. Ask whoever runs the server for the role writer there.",
+        )
+
+
+async def _body_of(request: Request, most: int) -> bytes:
+    too_large = RestError(
+        413,
+        "BadRequestException",
+        f"The request's body has more than {most:,} bytes. Nothing was changed. Commit fewer "
+        "tables or columns at once; rows are no part of a request.",
+    )
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and int(told) > most:
+        raise too_large
+    found = bytearray()
+    try:
+        async for part in request.stream():
+            found += part
+            if len(found) > most:
+                raise too_large
+    except ClientDisconnect:
+        raise RestError(
+            408, "BadRequestException", "The request's body didn't arrive. Send it again."
+        ) from None
+    return bytes(found)
 
 
 def make_namespace(api: WriteApi, request: Request, body: Record) -> Response:

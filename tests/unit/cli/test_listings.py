@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import tracemalloc
 from collections.abc import Iterator
+from datetime import date, datetime, timezone
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -18,6 +22,8 @@ from dbt.adapters.vcs.cli.output import print_lines
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.layout.styled import fitted_lines, plain_text
+from dbt.adapters.vcs.rows.exact_values import exact_value
+from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.text.diff_text import diff_text
 from dbt.adapters.vcs.verbs.reading.diff import read_diff
 from dbt.adapters.vcs.verbs.reading.diff_report import DiffReport
@@ -202,3 +208,33 @@ def begin(*output: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "type"),
+    [
+        (math.nan, "double"),
+        (math.inf, "float"),
+        (-math.inf, "double"),
+        (-0.0, "double"),
+        (0.1, "double"),
+        (1e300, "double"),
+        (b"\x00\xff>", "binary"),
+        (b"", "binary"),
+        (2**63 - 1, "bigint"),
+        (Decimal("1.50"), "decimal(5,2)"),
+        (date(2026, 11, 20), "date"),
+        (datetime(2026, 11, 20, 12, 0, 0, 1), "timestamp_ntz"),
+        (datetime(2026, 11, 20, 12, 0, 0, 1, tzinfo=timezone.utc), "timestamp"),
+        ("a=b 'c'", "string"),
+    ],
+)
+def test_a_value_in_json_is_one_that_a_key_takes(value: Any, type: str) -> None:
+    """As `jq -r` prints it, in a row and in a list of rows."""
+    column = pa.array([value], arrow_type(type))
+    table = pa.table({"our_id": column, "in": pa.array([[value]], pa.list_(column.type))})
+    rows = RowSet(table.schema, 1, lambda: [table])
+    [row] = json.loads("\n".join(json_lines(rows)))
+    text = row["our_id"] if isinstance(row["our_id"], str) else json.dumps(row["our_id"])
+    assert str(exact_value(text, type)) == str(column[0])
+    assert row["in"] == [row["our_id"]]

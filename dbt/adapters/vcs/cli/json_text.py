@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
@@ -16,13 +17,16 @@ _HELD: Final = (str, bytes, Mapping, list, tuple, set, frozenset)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON: objects by field name, times in UTC."""
+    """Print a value as JSON: objects by field name, times in UTC.
+
+    Binary is hex digits, and numbers that JSON lacks are `"nan"`, `"inf"` and `"-inf"`.
+    """
     print_lines(json_lines(value))
 
 
 def print_jsonl(items: Iterable[Any]) -> None:
     """Print values as JSON, one per line."""
-    print_lines(msgspec.json.encode(item, enc_hook=_plain).decode() for item in items)
+    print_lines(_encoded(item).decode() for item in items)
 
 
 def json_lines(value: Any) -> Iterator[str]:
@@ -63,9 +67,28 @@ def _listed(head: str, items: Iterable[Any], comma: str, indent: str = "") -> It
 
 
 def _indented(value: Any, indent: str) -> str:
-    data = msgspec.json.encode(value, enc_hook=_plain)
+    data = _encoded(value)
     # Line breaks inside text are escaped, so any that occur come from the layout.
     return msgspec.json.format(data, indent=2).decode().replace("\n", f"\n{indent}")
+
+
+def _encoded(value: Any) -> bytes:
+    plain = msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True, enc_hook=_plain)
+    return msgspec.json.encode(_writable(plain))
+
+
+def _writable(value: Any) -> Any:
+    """Return a value with what JSON lacks as the text that options such as `--key` take."""
+    match value:
+        case dict():
+            return {name: _writable(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_writable(item) for item in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+        case bytes():
+            return value.hex()
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -228,3 +229,135 @@ def test_the_entries_of_a_commit_are_bounded(
     assert (status, "commit fewer files at once" in message) == (400, True)
     monkeypatch.setattr(client_manifests, "_UNPACKED", 2_000)
     assert hidden.writer.send(request).is_success
+
+
+ODD: tuple[Any, ...] = (None, 1, "x", [None], {"x": None})
+"""What is put in place of each value of a request, one after the other."""
+
+
+def variants(value: Any) -> Iterator[Any]:
+    """Yield a value with each of its parts replaced by something odd, or left out."""
+    yield from ODD
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield {name: other for name, other in value.items() if name != key}
+            yield from ({**value, key: other} for other in variants(part))
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            for other in variants(part):
+                yield [*value[:number], other, *value[number + 1 :]]
+
+
+def requests_of(base: Record, more: list[Record]) -> Iterator[tuple[str, Record]]:
+    """Yield a request of each kind that changes something, with all that it can have."""
+    fields: list[Record] = [
+        {"id": 1, "name": "id", "required": True, "type": "long", "doc": "d"},
+        {"id": 2, "name": "l", "type": {"type": "list", "element-id": 4, "element": "int"}},
+        {"id": 3, "name": "m", "type": {"type": "map", "key": "int", "value": "int"}},
+        {
+            "id": 5,
+            "name": "s",
+            "type": {"type": "struct", "fields": [{"name": "a", "type": "int"}]},
+        },
+    ]
+    schema: Record = {"type": "struct", "fields": fields, "identifier-field-ids": [1]}
+    spec = {"fields": [{"source-id": 1, "name": "p", "transform": "identity"}]}
+    order: Record = {"order-id": 0, "fields": []}
+    names = {"namespace": ["s"], "name": "nix"}
+    changes: Record = {
+        "requirements": [
+            {"type": "assert-table-uuid", "uuid": base["table-uuid"]},
+            {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": 1},
+        ],
+        "updates": more,
+    }
+    view = {
+        "version-id": 1,
+        "schema-id": 0,
+        "default-namespace": ["s"],
+        "representations": [{"type": "sql", "sql": "select 1 a", "dialect": "spark"}],
+        "summary": {},
+    }
+    yield "/namespaces", {"namespace": ["s"], "properties": {"a": "b"}}
+    yield "/namespaces/s/properties", {"removals": ["b"], "updates": {"a": "b"}}
+    yield (
+        "/namespaces/s/tables",
+        {
+            "name": "t",
+            "schema": schema,
+            "partition-spec": spec,
+            "write-order": order,
+            "properties": {"a": "b"},
+        },
+    )
+    yield "/namespaces/s/tables/t", changes
+    yield (
+        "/namespaces/s/tables/new",
+        {
+            "requirements": [{"type": "assert-create"}],
+            "updates": [
+                {"action": "add-schema", "schema": schema},
+                {"action": "add-spec", "spec": spec},
+                {"action": "set-location", "location": "x"},
+            ],
+        },
+    )
+    yield (
+        "/transactions/commit",
+        {"table-changes": [{"identifier": names, "requirements": [], "updates": []}]},
+    )
+    yield "/tables/rename", {"source": names, "destination": names}
+    yield (
+        "/namespaces/s/views",
+        {"name": "t", "schema": schema, "view-version": view, "properties": {"a": "b"}},
+    )
+    yield (
+        "/namespaces/s/views/v",
+        {
+            "requirements": [{"type": "assert-view-uuid", "uuid": "x"}],
+            "updates": [
+                {"action": "add-view-version", "view-version": view},
+                {"action": "set-properties", "updates": {"a": "b"}},
+            ],
+        },
+    )
+
+
+def test_no_odd_request_fails_unexpectedly(writer_of_all: Writer) -> None:
+    base = writer_of_all.load()
+    one = writer_of_all.snapshot(base, [writer_of_all.write(base, [(1, "a")])])["updates"]
+    updates: list[Record] = [
+        {"action": "set-properties", "updates": {"a": "b"}},
+        {"action": "remove-properties", "removals": ["a"]},
+        {"action": "add-schema", "schema": base["schemas"][0]},
+        {"action": "set-current-schema", "schema-id": 0},
+        {"action": "add-spec", "spec": {"spec-id": 0, "fields": []}},
+        {"action": "set-default-spec", "spec-id": 0},
+        {"action": "upgrade-format-version", "format-version": 2},
+        *one,
+    ]
+    failed: dict[str, str] = {}
+    sent = 0
+    for path, body in requests_of(base, updates):
+        for odd in variants(body):
+            found = writer_of_all.http.post(f"/v1/main{path}", json=odd)
+            sent += 1
+            if found.status_code >= 500:
+                failed.setdefault(found.text, f"{path} {json.dumps(odd)[:3000]}")
+    assert not failed, "\n".join(failed)
+    assert sent > 1_000
+
+
+@pytest.fixture
+def writer_of_all(tmp_path: Path) -> Writer:
+    return Writer(Lake(tmp_path / "lake"))
+
+
+@pytest.mark.parametrize("depth", [150, 100_000])
+def test_a_body_that_nests_too_deep_is_refused(writer_of_all: Writer, depth: int) -> None:
+    for data in (
+        b'{"namespace":' + b"[" * depth + b"]" * depth + b"}",
+        b'{"namespace":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}",
+    ):
+        status, _, message = refusal(writer_of_all.http.post("/v1/main/namespaces", content=data))
+        assert (status, "levels" in message) == (400, True)

@@ -59,6 +59,12 @@ def added_snapshot(
     )
 
 
+def operation_of(item: Record) -> str:
+    """Return what a client calls the change that an update of a snapshot makes."""
+    summary = _snapshot(item).get("summary")
+    return str(summary.get("operation", "change")) if isinstance(summary, Mapping) else "change"
+
+
 def _replaces(snapshot: Mapping[str, Any]) -> bool:
     """Return whether a client says that the rows of a snapshot take the place of others."""
     summary = snapshot.get("summary")

@@ -13,6 +13,8 @@ from dbt.adapters.vcs.serve.rest_error import RestError
 
 Record = Mapping[str, Any]
 
+_DEPTH: Final = 100
+
 MAIN: Final = "main"
 """Iceberg's name for what the branch shows of a table."""
 
@@ -53,15 +55,36 @@ def read_body(data: bytes) -> Record:
     """Return a request's JSON object.
 
     Raises:
-        RestError: It is none.
+        RestError: It is none, or nests too deep for all that walks through it.
     """
     try:
         found = msgspec.json.decode(data)
+        _check_depth(found)
     except (msgspec.DecodeError, UnicodeDecodeError):
         found = None
+    except RecursionError:
+        raise bad_request(
+            f"The request's body has more than {_DEPTH} levels. Nothing was changed; put fewer "
+            "lists, maps and structs inside of each other."
+        ) from None
     if not isinstance(found, dict):
         raise bad_request("Expected a JSON object as the request's body.")
     return found
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        level = below
+        if not level:
+            return
+    raise RecursionError
 
 
 def read_commit(body: Record, namespace: Namespace, name: str) -> CommitRequest:

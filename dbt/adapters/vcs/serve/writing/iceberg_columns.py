@@ -100,6 +100,8 @@ def _column(field: Any) -> IcebergColumn:
     name = str(field["name"])
     if not isinstance(field["id"], int) or not name:
         raise bad_request(f"Expected a column with a number and a name, found {field!r}.")
+    if not isinstance(field.get("doc"), str | None):
+        raise bad_request(f"Expected a text as doc of {name!r}, found {field['doc']!r}.")
     for key in ("initial-default", "write-default"):
         if field.get(key) is not None:
             raise bad_request(
@@ -159,8 +161,8 @@ def partition_names(spec: Any, columns: IcebergColumns) -> tuple[str, ...]:
         RestError: It has a transform, and tables here are partitioned by values alone.
     """
     fields = spec.get("fields") if isinstance(spec, Mapping) else None
-    if not isinstance(fields, list):
-        raise bad_request("Expected a partition spec with a list of fields.")
+    if not isinstance(fields, list) or not all(isinstance(field, Mapping) for field in fields):
+        raise bad_request("Expected a partition spec with a list of fields, each an object.")
     return tuple(_partition_name(field, columns) for field in fields)
 
 

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.iceberg.table_metadata import table_uuid
 from dbt.adapters.vcs.serve.documents import Body, Documents
 from dbt.adapters.vcs.serve.name_errors import name_taken, no_relation
 from dbt.adapters.vcs.serve.rest_error import RestError
-from dbt.adapters.vcs.serve.writing.added_snapshots import added_snapshot
+from dbt.adapters.vcs.serve.writing.added_snapshots import added_snapshot, operation_of
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, relation_name
 from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record, bad_request
 from dbt.adapters.vcs.serve.writing.replaced_tables import replace
@@ -202,7 +202,6 @@ def _verb(request: CommitRequest) -> str:
     if request.replaces:
         return "replace"
     if added:
-        summary = added[-1].get("snapshot", {}).get("summary", {})
-        verb = str(summary.get("operation", "change"))
+        verb = operation_of(added[-1])
         return {"append": "append to", "delete": "delete from"}.get(verb, f"{verb} of")
     return "create" if request.creates else "alter"

@@ -353,5 +353,7 @@ def _by_id(items: Any, key: str, number: Any) -> Any:
 
 
 def _parts(spec: Any) -> list[tuple[Any, Any]]:
-    fields = spec.get("fields", ()) if isinstance(spec, Mapping) else ()
-    return sorted((item.get("source-id"), item.get("transform")) for item in fields)
+    fields = spec.get("fields") if isinstance(spec, Mapping) else None
+    if not isinstance(fields, list) or not all(isinstance(item, Mapping) for item in fields):
+        raise bad_request("Expected a partition spec with a list of fields, each an object.")
+    return sorted(((item.get("source-id"), item.get("transform")) for item in fields), key=repr)

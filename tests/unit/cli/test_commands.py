@@ -111,6 +111,7 @@ def test_show(vcs: Call, warehouse: Warehouse) -> None:
         "rows_modified": 0,
         "is_exact": True,
         "is_damaged": False,
+        "is_redefined": False,
     }
     assert "No relation changed." in vcs("show", "main~1").stdout
 

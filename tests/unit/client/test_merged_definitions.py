@@ -141,6 +141,20 @@ def test_rows_without_a_value_for_a_column_are_not_picked(main: Client, key: str
     assert rows(main) == before
 
 
+def test_a_merge_names_the_relations_that_a_diff_shows(main: Client) -> None:
+    main.sql(KEY)
+    main.sql("create table u as select 1 as id")
+    other = main.create("other")
+    for value in (9, 1):
+        other.write("t", ints(id=[1], a=[value]), mode="merge")
+    other.sql("alter table u set tblproperties (x = 'y')")
+    main.sql("create table v as select 1 as id")
+    report = main.merge("other")
+    assert [str(change) for change in report.changes] == [
+        "  changed  table  analytics.u  +0 -0 ~0  (definition)"
+    ]
+
+
 OFF = "alter table t set tblproperties (primary_key = 'id', 'vcs.enforce_primary_key' = 'false')"
 ON = "alter table t unset tblproperties ('vcs.enforce_primary_key')"
 WIDE = "alter table t set tblproperties (primary_key = 'id, a')"

@@ -20,6 +20,7 @@ class ChangeSummary:
         is_exact: False if there is too much to read for a summary; the numbers are then taken from
             the files added and removed, and are upper bounds.
         is_damaged: True if a version is damaged, so that its rows can't be counted.
+        is_redefined: True if columns, key, comment, properties or layout of a table changed.
     """
 
     name: str
@@ -30,10 +31,27 @@ class ChangeSummary:
     rows_modified: int = 0
     is_exact: bool = True
     is_damaged: bool = False
+    is_redefined: bool = False
+
+    @property
+    def is_only_stored(self) -> bool:
+        """True if only files or versions differ: a diff shows nothing."""
+        counts = (self.rows_added, self.rows_removed, self.rows_modified)
+        is_same = self.kind == "table" and self.how == "changed" and not any(counts)
+        return is_same and self.is_exact and not self.is_redefined
 
     def __str__(self) -> str:
         rows = f"  {rows_text([self])}" if self.kind == "table" else ""
+        if self.is_redefined:
+            rows += "  (definition)"
+        elif self.is_only_stored:
+            rows = "  (same rows)"
         return f"  {self.how:<8} {self.kind:<6} {self.name}{rows}"
+
+
+def differing(changes: Iterable[ChangeSummary]) -> tuple[ChangeSummary, ...]:
+    """Return the changes of which a diff shows something."""
+    return tuple(change for change in changes if not change.is_only_stored)
 
 
 def rows_text(changes: Iterable[ChangeSummary]) -> str:

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, diff_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
@@ -84,7 +85,12 @@ def _estimated(repository: Repository, change: Change, summary: ChangeSummary) -
         return _Draft(replace(summary, rows_added=came, rows_removed=went))
     moved = delta(before, after, objects.segment)
     came, went = moved.rows_added, moved.rows_removed
-    summary = replace(summary, rows_added=came, rows_removed=went)
+    summary = replace(
+        summary,
+        rows_added=came,
+        rows_removed=went,
+        is_redefined=Definition.of(before) != Definition.of(after),
+    )
     if not (came and went):
         return _Draft(summary)
     return _Draft(

@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.repository import Protection, Repository
-from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary, differing
 from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
 from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
@@ -213,7 +213,7 @@ def _foretold(
     check = request.check_of(repository, work)
     if check is not None:
         check(plan)
-    changes = planned_changes(repository, plan)
+    changes = differing(planned_changes(repository, plan))
     stale = NewlyStale() if plan.conflicts else stale_after(repository, plan)
     how, after = _end_of(plan, terms)
     return MergeReport(
@@ -266,7 +266,7 @@ def _told(repository: Repository, arrival: Arrival) -> MergeReport:
     plan, before, after = arrival
     is_moved = after == plan.work.commit or not plan.work.joins
     how: How = plan.how if before == plan.target.head and is_moved else "merge"
-    changes = list_changes(repository, before, after)
+    changes = differing(list_changes(repository, before, after))
     stale = _stale_since(repository, plan, before, after)
     return MergeReport(
         source=plan.work.source,

@@ -140,10 +140,11 @@ def edited_in(sides: Sides, side: Snapshot) -> set[str]:
     ]
 
     def is_edited(id: str) -> bool:
-        key = side.primary_key if side.primary_key == sides.base.primary_key else ()
-        if key:
-            columns = list(dict.fromkeys([*key, id]))
-            return id not in key and bool(wide_diff(before, after, columns, key).modified)
+        key = side.primary_key or other.primary_key or sides.base.primary_key
+        if id in key:
+            return False
+        if key and wide_diff(before, after, [*key, id], key).modified:
+            return True
         every = [field.id for field in side.schema.fields]
         rest = [column for column in every if column != id]
         added = [

@@ -128,6 +128,16 @@ def test_an_edit_of_a_column_that_the_other_side_dropped_is_decided_by_mode_or_h
     assert list(rows(other)[0]) == ["id", "z"]
 
 
+@pytest.mark.parametrize("keyed", ["ours", "theirs"])
+def test_a_key_of_one_side_tells_which_rows_were_edited(main: Client, keyed: str) -> None:
+    left, right = main.create("ours"), main.create("theirs")
+    (left if keyed == "ours" else right).sql(KEY)
+    left.sql("alter table t drop column a")
+    right.write("t", ints(id=[2, 1], a=[2, 9], z=[2, 9]), mode="overwrite")
+    with pytest.raises(ConflictError, match="nothing in ours, a int with other values in theirs"):
+        left.merge("theirs")
+
+
 @pytest.mark.parametrize("key", [KEY, ""], ids=["key", "no_key"])
 def test_rows_without_a_value_for_a_column_are_not_picked(main: Client, key: str) -> None:
     if key:

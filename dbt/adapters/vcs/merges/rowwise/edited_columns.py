@@ -1,12 +1,14 @@
 """Which columns, of those that one side of a merge dropped, the other side changed values in.
 
-An update of a column that is gone would vanish without a word. With a key, a value is changed if a
-row with the same key has another one. Without a key an update can't be told from a deletion beside
-an insertion, unless all that it changed is the column: then fewer rows differ without the column
-than with it.
+An update of a column that is gone would vanish without a word. With a key, which may be one that
+only one side declares, a value is changed if a row with the same key has another one. Without a
+key an update can't be told from a deletion beside an insertion, unless all that it changed is the
+column: then fewer rows differ without the column than with it.
 """
 
 from __future__ import annotations
+
+import msgspec
 
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
@@ -42,9 +44,17 @@ def edited_columns(
             kept = side.schema.by_id(field.id)
             if kept is None or other.schema.by_id(field.id) is not None:
                 continue
-            if _is_edited(repository, base, side, kept, limits, sessions):
+            keys = [version.primary_key for version in (side, other, base)]
+            key = next(filter(None, keys), ())
+            if _is_edited(repository, _by(key, base), _by(key, side), kept, limits, sessions):
                 found.add(field.id)
     return frozenset(found)
+
+
+def _by(key: tuple[str, ...], version: Snapshot) -> Snapshot:
+    """Return a version whose rows are paired by a key, if it has its columns."""
+    has_all = all(version.schema.by_id(id) for id in key)
+    return msgspec.structs.replace(version, primary_key=key if has_all else ())
 
 
 def _is_edited(
@@ -60,7 +70,12 @@ def _is_edited(
         return _counts(compared, limits, sessions)
 
     if side.primary_key and side.primary_key == base.primary_key:
-        return column.id not in side.primary_key and counts(column.name).modified > 0
+        if column.id in side.primary_key:
+            return False
+        if counts(column.name).modified > 0:
+            return True
+    # Rows whose key is not unique aren't paired by it.
+    side, base = _by((), side), _by((), base)
     rest = [field.name for field in side.schema.fields if field.id != column.id]
     return bool(rest) and counts(*rest).added < counts().added
 

@@ -26,7 +26,7 @@ from chaos.journal import Journal
 from chaos.play import Play
 from chaos.purges import NOTHING, erase
 from chaos.worker import BUSY
-from dbt.adapters.vcs.core import turns
+from dbt.adapters.vcs.core import maintenance, turns
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import Parallel
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
@@ -144,6 +144,7 @@ def _hurry() -> None:
     overtake calls of the main thread alone.
     """
     turns.PATIENCE = 0.0  # type: ignore[misc]
+    maintenance.PATIENCE = 0.0  # type: ignore[misc]
     Parallel.is_serial = True
     for name in ("read", "iter_batches"):
         method = getattr(ParquetFile, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple, NoReturn
 
 from pyarrow import BufferReader
@@ -14,7 +15,7 @@ from chaos.copies import EVERYTHING
 from chaos.faults import Trouble
 from chaos.ground import Ground
 from chaos.shop import TABLES, Seen, Shop, look
-from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.errors import RetryError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
@@ -147,8 +148,10 @@ class _Eraser:
         self._is_writing = True
         try:
             name = f"beside.{len(self.added)}"
-            Shop(self.ground.repository(), "main", "beside").insert(name)
-            self.added |= {name}
+            # Who can't land beside a purge waits, or is told so.
+            with suppress(RetryError):
+                Shop(self.ground.repository(), "main", "beside").insert(name)
+                self.added |= {name}
         finally:
             self._is_writing = False
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbt.adapters.vcs.core import turns
+from dbt.adapters.vcs.core import maintenance, turns
 from dbt.adapters.vcs.core.store.each import Parallel
 
 
@@ -10,4 +10,5 @@ from dbt.adapters.vcs.core.store.each import Parallel
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for nobody: whoever is overtaken in a play stands still until the others are done."""
     monkeypatch.setattr(turns, "PATIENCE", 0.0)
+    monkeypatch.setattr(maintenance, "PATIENCE", 0.0)
     monkeypatch.setattr(Parallel, "is_serial", True)

@@ -11,9 +11,9 @@ from chaos.ground import Ground, Weather
 from chaos.play import Play
 from chaos.purges import erase
 from chaos.shop import Shop
+from dbt.adapters.vcs.core.maintenance import Maintenance, Swept
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.verbs.erasing import purge
-from dbt.adapters.vcs.verbs.erasing.old_history import Swept
 
 
 @pytest.fixture
@@ -57,7 +57,9 @@ def test_a_purge_that_leaves_rows_is_found(
     shop.delete("w0.1.1")
     shop.insert("w0.1.2")
     if broken == "sweep":
-        monkeypatch.setattr(purge, "sweep", lambda *arguments: Swept())
+        monkeypatch.setattr(Maintenance, "_sweep", lambda *arguments: Swept())
+        # What is left would be told.
+        monkeypatch.setattr(purge, "unused_files", lambda *arguments: [])
     else:
         whole = purge.PurgeRequest
         monkeypatch.setattr(

@@ -51,6 +51,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"treereader", "commit_graph", "divergence", "retry", "presence"},
         {"branches", "turns"},
         {"landing", "resolver", "snapshotnames"},
+        {"maintenance"},
         {"repository"},
         {"tableversions", "retention", "origins"},
         {"collection"},

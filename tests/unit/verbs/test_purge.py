@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from threading import Thread
+from typing import NoReturn
 
 import msgspec
 import pytest
@@ -41,8 +44,11 @@ from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.erasing.purge_report import PurgeReport
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
+from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
+from dbt.adapters.vcs.workspace.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines import BranchLine
 from tests.contract.faulty import Crash
 from tests.unit.shelf import Shelf
 from tests.unit.tables import Tables
@@ -153,10 +159,10 @@ def test_what_nothing_touched_keeps_its_id(tables: Tables) -> None:
 def test_a_second_purge_finds_nothing(tables: Tables) -> None:
     history(tables)
     erase(tables)
-    heads = again(tables).branches()
+    heads = [(branch.name, branch.head) for branch in again(tables).branches()]
     report = erase(tables)
     assert (report.rows, report.commits, report.moved) == (0, 0, ())
-    assert again(tables).branches() == heads
+    assert [(branch.name, branch.head) for branch in again(tables).branches()] == heads
 
 
 def test_a_dry_run_reports_the_same_and_writes_nothing(tables: Tables) -> None:
@@ -411,40 +417,171 @@ def test_a_purge_that_was_killed_at_any_write_is_completed_by_the_next_one(
 
 
 class Busy(MemoryBlobs):
-    """A store in which somebody else writes just before the first name moves."""
+    """A store in which somebody else acts once, just before a file below a folder is created."""
 
-    def __init__(self, inner: MemoryBlobs, act: Callable[[], object]) -> None:
+    def __init__(
+        self, inner: MemoryBlobs, act: Callable[[], object], folder: str = "refs/heads/main/"
+    ) -> None:
         super().__init__()
         self._blobs = inner._blobs
         self._clock = inner._clock
         self._act: Callable[[], object] | None = act
+        self._folder = folder
 
     def create(self, path: str, data: bytes) -> bool:
-        if path.startswith("refs/heads/main/") and self._act is not None:
+        if path.startswith(self._folder) and self._act is not None:
             act, self._act = self._act, None
             act()
         return super().create(path, data)
 
 
-def test_commits_that_others_land_meanwhile_are_rewritten_too(tables: Tables) -> None:
-    history(tables)
+def beside(
+    tables: Tables, act: Callable[[], object], folder: str = "refs/heads/main/"
+) -> Repository:
+    """The repository of a process that stands still before it moves a name, while others act."""
     blobs = tables.warehouse.blobs
     assert isinstance(blobs, MemoryBlobs)
+    return Repository.open(Busy(blobs, act, folder), clock=tables.warehouse.clock)
+
+
+def whole(tables: Tables) -> dict[str, dict[int, str | None]]:
+    """What each branch shows, of a repository that is whole and holds nothing of the rows."""
+    repository = again(tables)
+    assert check_repository(repository, data=DataCheck()).problems == ()
+    assert holding(repository, JANE) == []
+    return {branch.name: shown(repository, branch.name) for branch in repository.branches()}
+
+
+def test_nobody_lands_while_a_purge_is_running(tables: Tables) -> None:
+    history(tables)
+    told = []
+    other = tables.warehouse.repository
+    other.maintenance.patience = 0
 
     def land() -> None:
-        entry = tables.shown(RelationName("shop", "a"), "main~1")
-        added = tables.entry([tables.block({5: JANE, 6: "eve"})], parents=[entry])
-        tables.put(a=added)
+        head = other.branch("main").head
+        acts: list[Callable[[], object]] = [
+            lambda: tables.put(b=tables.entry([tables.block({8: "kim"})])),
+            lambda: other.create_branch("new", head, author="ann"),
+            lambda: other.create_tag("t", head, author="ann"),
+            lambda: create_snapshot(other, "shop.a", "base", "main", author="ann"),
+            lambda: other.delete_branch("dev", author="ann"),
+        ]
+        for act in acts:
+            with pytest.raises(RetryError, match="The purge that bob runs") as error:
+                act()
+            told.append(str(error.value))
 
-    busy = Busy(blobs, land)
+    repository = beside(tables, land, "rewritten/")
+    purge(repository, PurgeRequest(relation="shop.a", where=f"name = '{JANE}'"), author="bob")
+    assert len(told) == 5
+    assert "DBT_VCS_PURGE_WAIT" in told[0]
+    assert whole(tables) == {"main": {1: "ann"}, "dev": {1: "ann", 3: "bob"}}
+    tables.put(b=tables.entry([tables.block({8: "kim"})]))
+    assert shown(again(tables), "main", "b") == {8: "kim"}
+
+
+def test_who_waits_for_a_purge_lands_after_it(
+    tables: Tables, caplog: pytest.LogCaptureFixture
+) -> None:
+    history(tables)
+    other = Thread(target=lambda: tables.put(b=tables.entry([tables.block({8: "kim"})])))
+    with caplog.at_level("WARNING"):
+        with again(tables).maintenance.alone("purge shop.a", author="bob"):
+            other.start()
+            other.join(0.5)
+            assert other.is_alive()
+        other.join(30)
+    assert not other.is_alive()
+    assert caplog.text.count("Waiting for the purge that bob runs") == 1
+    assert shown(again(tables), "main", "b") == {8: "kim"}
+
+
+def test_a_merge_planned_before_a_purge_takes_the_new_history(tables: Tables) -> None:
+    history(tables)
+    repository = beside(tables, lambda: erase(tables))
+    merge(repository, "dev", "main", author="ann")
+    assert whole(tables)["main"] == {1: "ann"}
+    assert shown(again(tables), "main", "c") == {9: "zoe"}
+
+
+@pytest.mark.parametrize("what", ["branch", "tag", "snapshot"])
+def test_no_name_is_created_where_a_purge_deleted(tables: Tables, what: str) -> None:
+    history(tables)
+    space = {"branch": "heads/new", "tag": "tags/new", "snapshot": "snapshots/shop/a/new"}[what]
+    repository = beside(tables, lambda: erase(tables), f"refs/{space}/")
+    old = repository.resolve("main~1")
+    with pytest.raises(RetryError, match="a purge has replaced it"):
+        if what == "branch":
+            repository.create_branch("new", old, author="ann")
+        elif what == "tag":
+            repository.create_tag("new", old, author="ann")
+        else:
+            create_snapshot(repository, "shop.a", "new", old, author="ann")
+    whole(tables)
+    assert list(repository.blobs.walk("creating")) == []
+
+
+def test_a_purge_that_others_took_for_dead_changes_nothing_more(tables: Tables) -> None:
+    """It stands still for an hour: before its history counts, and after."""
+    history(tables)
+    clock = tables.warehouse.clock
+
+    def another_hour() -> None:
+        clock.now += 3_600 * 1_000_000
+        tables.put(b=tables.entry([tables.block({8: "kim"})]))
+
+    stale = beside(tables, another_hour, "refs/maintenance/purge/00000000000000000002")
     request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'")
-    purge(Repository.open(busy, clock=tables.warehouse.clock), request, author="bob")
-    repository = again(tables)
-    assert shown(repository, "main") == {6: "eve"}
-    assert shown(repository, "main~1") == {1: "ann"}
-    assert shown(repository, "main~2") == {1: "ann", 3: "bob"}
-    assert holding(repository, JANE) == []
-    assert check_repository(repository).problems == ()
+    with pytest.raises(RetryError, match=r"took it for dead|lost its lease"):
+        purge(stale, request, author="bob")
+    assert shown(again(tables), "main~1") == {1: "ann"}
+    assert shown(again(tables), "main~2") == {1: "ann", 2: JANE, 3: "bob", 4: JANE}
+    actions = [ref.move.action for ref in again(tables).refs.moves("maintenance", "purge")]
+    assert actions == ["undone", "begin"]
+    assert check_repository(again(tables)).problems == ()
+    stale = beside(tables, another_hour, "refs/heads/")
+    # The first moves of its own are the fence; a branch made by then is moved later.
+    with suppress(RetryError):
+        purge(stale, request, author="bob")
+    erase(tables)
+    assert whole(tables) == {"main": {1: "ann"}, "dev": {1: "ann", 3: "bob"}}
+
+
+@pytest.mark.parametrize("ends_by", ["landing", "gc"])
+def test_a_purge_that_was_killed_is_ended_by_whoever_lands_next(
+    tables: Tables, ends_by: str
+) -> None:
+    history(tables)
+    clock, stored = tables.warehouse.clock, tables.warehouse.blobs
+    assert isinstance(stored, MemoryBlobs)
+    request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'")
+    counting = Mortal(copied(stored, clock))
+    purge(Repository.open(counting, clock=clock), request, author="bob")
+    ends: set[tuple[str, ...]] = set()
+    for number in range(1, counting.count + 1):
+        blobs = copied(stored, clock)
+        with pytest.raises(Crash):
+            purge(Repository.open(Mortal(blobs, number), clock=clock), request, author="bob")
+        clock.now += 2 * 24 * 3_600 * 1_000_000
+        if ends_by == "gc":
+            collect(Repository.open(blobs, clock=clock), author="gc")
+        other = Repository.open(blobs, clock=clock)
+        # The head that is read before the purge is completed is another one after it.
+        with suppress(RetryError):
+            other.create_tag("t", other.branch("main").head, author="ann")
+        other.create_tag("t2", other.branch("main").head, author="ann")
+        left = Repository.open(blobs, clock=clock)
+        assert left.maintenance.running() is None
+        steps = tuple(r.move.action for r in left.refs.moves("maintenance", "purge"))
+        ends.add(steps)
+        is_done = steps[:1] == ("done",)
+        new = (NEW, [], number) if is_done else (OLD, None, number)
+        assert {name: shown(left, name) for name in NEW} == new[0], new
+        if is_done:
+            assert holding(left, JANE) == [], number
+        assert check_repository(left, data=DataCheck()).problems == ()
+    assert ends >= {("undone", "begin"), ("done", "rewritten", "begin")}
 
 
 def test_named_snapshots_and_pins_lose_the_rows(tables: Tables) -> None:
@@ -540,6 +677,75 @@ def shelf() -> Shelf:
 def erase_elsewhere(shelf: Shelf) -> None:
     other = Repository.open(shelf.blobs)
     purge(other, PurgeRequest(relation="s.t", where="id = 2"), author="bob")
+
+
+class Overtaken(Mortal):
+    """A store in which others act before the n-th write or deletion."""
+
+    def __init__(self, inner: MemoryBlobs, number: int, act: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._number = number
+        self._act = act
+
+    def _done(self, act: Callable[[], object]) -> bool:
+        if self.count + 1 == self._number:
+            self._number = 0
+            self._act()
+        return super()._done(act)
+
+
+def people() -> tuple[Shelf, MemoryBlobs]:
+    blobs = MemoryBlobs()
+    shelf = Shelf(blobs)
+    shelf.run("create table t (id bigint, name string)")
+    shelf.append("t", id=[1, 2, 3], name=["ann", JANE, "bob"])
+    return shelf, blobs
+
+
+@pytest.mark.parametrize("first", ["purge", "delete"])
+def test_a_delete_beside_a_purge_at_any_write_is_kept_or_refused(first: str) -> None:
+    request = PurgeRequest(relation="s.t", where="id = 2")
+    outcomes = set()
+    for number in range(1, 1000):
+        shelf, blobs = people()
+        deleted = []
+
+        def delete(
+            repository: Repository, shelf: Shelf = shelf, done: list[int] = deleted
+        ) -> None:
+            repository.maintenance.patience = 0
+            shelf.repository = repository
+            shelf.line = BranchLine(repository, "main", "ann")
+            shelf.workspace = Workspace(repository, shelf.line, no_engine, schema="s")
+            shelf.connection = shelf.workspace.connect("test")
+            with suppress(RetryError, ConflictError):
+                shelf.delete("t", (0, 0))
+                done.append(1)
+
+        def erase_all(blobs: MemoryBlobs = blobs) -> None:
+            purge(Repository.open(blobs), request, author="bob")
+
+        if first == "purge":
+            store = Overtaken(blobs, number, lambda blobs=blobs: delete(Repository.open(blobs)))
+            purge(Repository.open(store), request, author="bob")
+        else:
+            store = Overtaken(blobs, number, erase_all)
+            delete(Repository.open(store))
+            erase_all()
+        outcomes.add(bool(deleted))
+        last = Repository.open(blobs)
+        assert check_repository(last, data=DataCheck()).problems == ()
+        shelf.repository = last
+        shelf.line = BranchLine(last, "main", "ann")
+        shelf.workspace = Workspace(last, shelf.line, no_engine, schema="s")
+        assert shelf.rows("t") == ([(3, "bob")] if deleted else [(1, "ann"), (3, "bob")]), number
+        if store.count < number:
+            break
+    assert outcomes == {True, False}
+
+
+def no_engine() -> NoReturn:
+    raise AssertionError("no engine is needed here")
 
 
 def test_work_begun_before_a_purge_lands_on_the_new_history(shelf: Shelf) -> None:

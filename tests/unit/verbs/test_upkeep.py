@@ -351,6 +351,17 @@ def test_fsck_reports_that_the_default_branch_is_missing(tables: Tables) -> None
     assert "Restore the folder refs from a backup" in problem
 
 
+def test_fsck_names_a_tombstone_that_deletes_from_no_block_of_the_version(tables: Tables) -> None:
+    block, other = tables.block({1: "ann", 2: "bob"}), tables.block({3: "kim"})
+    stone = tables.tombstone(block, {0: (1, "ann")})
+    tables.put(a=tables.entry([block], [stone]))
+    assert check_repository(tables.warehouse.repository).problems == ()
+    tables.put(a=tables.entry([other], [stone]))
+    [problem] = check_repository(tables.warehouse.repository).problems
+    assert stone.path in problem
+    assert f"deletes rows of {block.path}" in problem
+
+
 def test_fsck_names_what_is_missing_or_damaged(tables: Tables) -> None:
     replaced(tables)
     blobs = tables.warehouse.blobs

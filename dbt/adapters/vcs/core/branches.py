@@ -7,8 +7,9 @@ import os
 import shlex
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -117,11 +118,26 @@ class Tag(NamedTuple):
     ref: Ref
 
 
+class RefGate(Protocol):
+    """Lets moves of names pass unless a purge is running."""
+
+    def move(
+        self,
+        space: Space,
+        name: str,
+        last: Ref | None,
+        commit: CommitId | None,
+        state: Mapping[str, str],
+    ) -> AbstractContextManager[None]:
+        """Return what to make a move within."""
+
+
 class Names:
     """The refs of one space, by name.
 
     All moves are made here, so times in a log never decrease, and no ref names an object that is
-    not stored. Messages call a ref `word` and say what it is `of`, if anything.
+    not stored, and with a `gate` a move waits for a purge to end. Messages call a ref `word` and
+    say what it is `of`, if anything.
     """
 
     def __init__(
@@ -133,6 +149,7 @@ class Names:
         *,
         word: str = "",
         of: str = "",
+        gate: RefGate | None = None,
     ) -> None:
         self._objects = objects
         self._refs = refs
@@ -141,6 +158,7 @@ class Names:
         self._word = word or _WORD[space]
         self._parent = (of,) if of else ()
         self._of = f" of {of}" if of else ""
+        self._gate = gate
 
     def all(
         self, on_damage: Callable[[DamagedError], None] = lambda _: None
@@ -321,7 +339,9 @@ class Names:
             version=version,
         )
         self._objects.flush()
-        made = self._refs.advance(self._space, move, after=seq)
+        gate = self._gate
+        with gate.move(self._space, name, last, commit, state) if gate else nullcontext():
+            made = self._refs.advance(self._space, move, after=seq)
         return None if made is None else Ref(name, seq + 1, made)
 
     def unknown(self, name: str) -> str:

@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, FormatError, InputError
 from dbt.adapters.vcs.core.history.revision import Range
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
+from dbt.adapters.vcs.core.maintenance import Maintenance
 from dbt.adapters.vcs.core.model import Commit, Tree
 from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, TreeDiff, diff_trees
 from dbt.adapters.vcs.core.resolver import Resolver
@@ -60,6 +61,7 @@ class Repository:
         refs: The mutable half.
         snapshots: Names of versions of single tables.
         clock: The source of times.
+        maintenance: The record of purges, for which every move of a name waits.
         turns: Whose turn it is to land on a branch.
         default_branch: The branch that others start from by default.
         id: Identity of the repository, whatever its location.
@@ -74,10 +76,11 @@ class Repository:
         self.default_branch = header.default_branch
         self.id = header.id
         self.header = header
-        self.snapshots = SnapshotNames(self.objects, self.refs, clock)
+        self.maintenance = gate = Maintenance(blobs, self.objects, self.refs, clock)
+        self.snapshots = SnapshotNames(self.objects, self.refs, clock, gate)
         self._graph = CommitGraph(self.objects)
-        self._heads = Names(self.objects, self.refs, clock, "heads")
-        self._tags = Names(self.objects, self.refs, clock, "tags")
+        self._heads = Names(self.objects, self.refs, clock, "heads", gate=gate)
+        self._tags = Names(self.objects, self.refs, clock, "tags", gate=gate)
         self._resolver = Resolver(
             self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
         )
@@ -123,7 +126,8 @@ class Repository:
         )
         if new.find_branch(default_branch) is None:
             first_id = CommitId(new.objects.put(first))
-            new._heads.follow(None, default_branch, first_id, author=author, action="create")
+            heads = Names(new.objects, new.refs, clock, "heads")
+            heads.follow(None, default_branch, first_id, author=author, action="create")
         new.objects.check_write_once(Tree())
         write_header(blobs, header)
         return cls.open(blobs, clock=clock)

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.errors import (
     VcsError,
 )
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId, datetime_of
+from dbt.adapters.vcs.core.maintenance import PINS as PINS
 from dbt.adapters.vcs.core.plan.collect import versions_of
 from dbt.adapters.vcs.core.presence import files_of_versions, missing_file, newly_named
 from dbt.adapters.vcs.core.repository import Repository
@@ -39,9 +40,6 @@ KEEP: Final = Micros(7 * DAY)
 
 GRACE: Final = Micros(DAY)
 """How old a file must be before it can be garbage: a younger one's writer may still land."""
-
-PINS: Final = "pins"
-"""The space of what is being brought back; nothing reads it but a collection."""
 
 _SPACE: Final = "options"
 _NAME: Final = "retention"
@@ -248,7 +246,13 @@ def _gone(repository: Repository, id: SnapshotId, path: str) -> str:
 def names_in(repository: Repository, space: str) -> Names:
     """Return the records of a space that people neither name nor read."""
     return Names(
-        repository.objects, repository.refs, repository.clock, space, word="record", of=space
+        repository.objects,
+        repository.refs,
+        repository.clock,
+        space,
+        word="record",
+        of=space,
+        gate=repository.maintenance if space == PINS else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.branches import Names, Protection
+from dbt.adapters.vcs.core.branches import Names, Protection, RefGate
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import RefMove, RelationName
@@ -42,10 +42,13 @@ class SnapshotNames:
     keeps its version and everything that the version needs, even if no commit shows it.
     """
 
-    def __init__(self, objects: ObjectStore, refs: RefStore, clock: Clock) -> None:
+    def __init__(
+        self, objects: ObjectStore, refs: RefStore, clock: Clock, gate: RefGate | None = None
+    ) -> None:
         self._objects = objects
         self._refs = refs
         self._clock = clock
+        self._gate = gate
 
     def all(self) -> list[NamedSnapshot]:
         """Return every named snapshot, sorted by relation, then name."""
@@ -119,7 +122,13 @@ class SnapshotNames:
     def _names(self, relation: RelationName) -> Names:
         space = _space(relation)
         return Names(
-            self._objects, self._refs, self._clock, space, word="snapshot", of=str(relation)
+            self._objects,
+            self._refs,
+            self._clock,
+            space,
+            word="snapshot",
+            of=str(relation),
+            gate=self._gate,
         )
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple, NoReturn
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
+from dbt.adapters.vcs.core.maintenance import ReplacedError
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retention import check_present, hold_work
 from dbt.adapters.vcs.engines.port import Rewriters
@@ -67,9 +68,11 @@ def land_work(
     tables = TableMerges(repository, sessions)
 
     def plan(branch: Branch) -> MergePlan:
-        if work.joins:
-            hold_work(repository, work.source, work.commit, onto=branch.head, author=author)
-        return plan_merge(repository, work, branch, tables)
+        # A purge may have replaced it since the last plan.
+        now = replace(work, commit=repository.maintenance.current(work.commit))
+        if now.joins:
+            hold_work(repository, now.source, now.commit, onto=branch.head, author=author)
+        return plan_merge(repository, now, branch, tables)
 
     what = f"merge {work.source!r} into {target!r}"
     arrival = land_plan(repository, target, plan, terms, author=author, what=what, judge=judge)
@@ -104,7 +107,14 @@ def land_plan(
                 recorded = replace(terms, metadata={**terms.metadata, **told})
             if plan.how == "conflict":
                 _keep(repository, plan, held, author)
-            moved = _put(repository, plan, recorded, author, is_judged=judge is not None)
+            try:
+                moved = _put(repository, plan, recorded, author, is_judged=judge is not None)
+            except ReplacedError:
+                source = plan.work.commit
+                if repository.maintenance.current(source) == source:
+                    raise
+                # A purge has rewritten the source since the plan was made: plan again.
+                continue
             if moved is not None:
                 return Arrival(plan, *moved)
     raise AssertionError("attempts raises when it ends")

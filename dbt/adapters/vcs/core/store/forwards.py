@@ -1,9 +1,9 @@
 """Forwards: from objects that a purge replaced to those that took their place.
 
 A purge changes the ids of commits, and earlier moves of logs go on naming the old ones. Files in
-`rewritten/` tell the new ids. They are written before any ref moves, so a purge that died can be
-continued with the same ids; they hold nothing but ids. What was replaced stands as long as it is
-there: a forward counts once the old object is gone.
+`rewritten/` tell the new ids, and hold nothing but ids. They are written before any ref moves, so
+whoever completes a purge that died uses the same ids. A forward counts once the old object is
+gone, so those of a purge that was undone change nothing.
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ class Forwards:
                 data = unpack(self._blobs.get(info.path), info.path)
                 self._add(info.path, decode_record(Forwarding, data, info.path))
 
-    def put(self, rewritten: Forwarding) -> None:
-        """Store forwards; the new objects must be stored already."""
+    def put(self, rewritten: Forwarding) -> str:
+        """Store forwards, and return their file; the new objects must be stored already."""
         path = f"{FOLDER}/{uuid.uuid4().hex}"
         self._blobs.create(path, pack(encode_record(rewritten)))
         self._add(path, rewritten)
+        return path
 
     def of(self, id: str) -> str:
         """Return what took an object's place at last; itself if nothing did."""
@@ -69,12 +70,6 @@ class Forwards:
     def old(self, kind: str) -> Collection[str]:
         """Return the ids of one kind that were replaced: `commit`, `tree`, ..., `move`."""
         return frozenset(self._kinds.get(kind, ()))
-
-    def keep(self, there: Collection[str]) -> None:
-        """Forget forwards to objects that are gone: no name was moved to them, so gc took them."""
-        with self._lock:
-            ends = {id: self.of(id) for id in self._next}
-            self._next = {id: end for id, end in ends.items() if end in there}
 
     def applied(self, move: RefMove) -> RefMove:
         """Return a move with the new ids of what it names and what is gone."""

@@ -32,6 +32,7 @@ _OURS: Final = frozenset(
     {
         PATH,
         "condemned",
+        "creating",
         "damaged",
         "data",
         "leases",

@@ -59,6 +59,7 @@ class ObjectStore:
         self._weight = 0
         self._files: dict[str, None] = {}
         self._condemned = Condemned(blobs)
+        self._own: set[str] = set()
 
     def put(self, value: Value) -> str:
         """Return the id of a value, which `flush` stores if it is missing.
@@ -72,6 +73,8 @@ class ObjectStore:
             # Equal ids mean equal bytes, so one that already waits adds no size.
             self._weight += 0 if path in self._waiting else len(packed)
             self._waiting[path] = packed
+            if isinstance(value, Commit):
+                self._own.add(id)
             if isinstance(value, Segment):
                 self._files.update(dict.fromkeys(block.path for block in value.blocks))
                 self._files.update(dict.fromkeys(file.path for file in value.tombstones))
@@ -100,6 +103,10 @@ class ObjectStore:
                     self._weight -= len(self._waiting.pop(path, b""))
                 for path in files:
                     self._files.pop(path, None)
+
+    def is_own(self, commit: CommitId) -> bool:
+        """Return whether this process made a commit, rather than another one."""
+        return commit in self._own
 
     def check_write_once(self, value: Value) -> None:
         """Check, with a value that was put, that the store refuses to create an existing blob.

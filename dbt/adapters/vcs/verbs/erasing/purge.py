@@ -1,47 +1,47 @@
 """Purge: erase rows from all versions of a table, by rewriting the history that has them.
 
-New files are written first, then new manifests, then what tells which object took the place of
-which (`core.store.forwards`), then names are moved, one step each, and their logs redacted. A
-process that dies in between leaves each name in the old history or the new one, and purging again
-does the rest.
+`core.maintenance` keeps everybody else from landing meanwhile, and completes a purge that died.
+Here it is planned: which files hold such rows, what takes their place, and which history shows
+the new ones. New files are written first, then new manifests, then what tells which object took
+the place of which (`core.store.forwards`). From then on the new history counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from dbt.adapters.vcs.core.branches import Names, is_protected
+from dbt.adapters.vcs.core.branches import is_protected
 from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, new_write_id
-from dbt.adapters.vcs.core.model import (
-    Forwarding,
-    RelationName,
-    Snapshot,
-)
+from dbt.adapters.vcs.core.maintenance import Purging, Swept
+from dbt.adapters.vcs.core.model import RelationName, Snapshot
+from dbt.adapters.vcs.core.origins.results import FOLDER as RESULTS
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.forwards import Forwards
-from dbt.adapters.vcs.core.store.lease import Lease
-from dbt.adapters.vcs.core.store.objects import object_key
 from dbt.adapters.vcs.core.store.refs import PURGE
 from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
+from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
 from dbt.adapters.vcs.verbs.erasing.erased_files import FileEraser, Replacements, ToErase
 from dbt.adapters.vcs.verbs.erasing.left_mentions import left_mentions
 from dbt.adapters.vcs.verbs.erasing.matching_rows import Condition, Matcher
-from dbt.adapters.vcs.verbs.erasing.old_history import sweep
-from dbt.adapters.vcs.verbs.erasing.purge_report import PurgedTable, PurgeReport, added, with_swept
+from dbt.adapters.vcs.verbs.erasing.purge_report import (
+    PurgedTable,
+    PurgeReport,
+    unused_files,
+    with_unused,
+)
 from dbt.adapters.vcs.verbs.erasing.reached import ID, Named, Reached, reach, related
 from dbt.adapters.vcs.verbs.erasing.redacted_logs import (
     LogRedaction,
     apply_redaction,
     plan_redaction,
 )
-from dbt.adapters.vcs.verbs.erasing.rewritten_history import EMPTY, History
+from dbt.adapters.vcs.verbs.erasing.rewritten_history import History
 from dbt.adapters.vcs.verbs.erasing.rows_to_erase import find_rows
 from dbt.adapters.vcs.verbs.reading.log import parse_relation
 from dbt.adapters.vcs.verbs.sessions import sessions_of
@@ -75,9 +75,8 @@ def purge(
     """Erase rows from every version of a table on every branch, tag and named snapshot.
 
     Every commit from the first that changes gets another id. Names move to the new commits. The
-    old files are deleted, and so is everything that is remembered of statements. A name that
-    somebody else moves meanwhile is taken up again. What can't be reached: copies of the
-    repository, and what readers hold.
+    old files are deleted, and so is everything that is remembered of statements. Whoever wants to
+    land meanwhile waits. What can't be reached: copies of the repository, and what readers hold.
 
     Args:
         repository: The repository.
@@ -91,36 +90,38 @@ def purge(
         NotFoundError: No version of such a table is in the repository.
         InputError: The condition can't be used.
         ProtectedError: A name that would have to move is protected; nothing was changed.
-        RetryError: A collection is at work, or others moved names on every attempt.
+        RetryError: A collection or another purge is running, or this process stood still for so
+            long that others took the purge for dead.
         DamagedError: A file or manifest of the history is damaged.
     """
     condition, name = Condition(request.where), parse_relation(request.relation)
     condition.check()
-    forwards = Forwards(repository.blobs)
-    forwards.load()
-    forwards.keep({EMPTY, *(object_key(i.path)[1] for i in repository.blobs.walk("objects"))})
-    with (
-        sessions_of(engine, repository.blobs, PURGE) as sessions,
-        _at_work(repository, request.dry_run) as stay,
-    ):
-        matcher = Matcher(repository.blobs, condition, sessions)
-        work = _Work(repository, request, name, condition, matcher, forwards)
-        for _ in attempts(f"purge {name}"):
-            stay()
+    with sessions_of(engine, repository.blobs, PURGE) as sessions:
+        work = _Work(
+            repository, request, name, condition, Matcher(repository.blobs, condition, sessions)
+        )
+        if request.dry_run:
             planned = work.plan()
             _check_open(repository, planned.moves, guard)
-            if request.dry_run:
-                return replace(planned.report, results=Results(repository.blobs).count())
-            if not planned.is_needed:
-                break
-            work.carry_out(planned, author)
-        stay()
-        # Answers and the texts of statements hold values, and what is lost is computed again.
-        results = Results(repository.blobs).drop_all()
-        swept = sweep(repository, planned.reached, planned.versions, forwards)
-    last = planned.report
-    done = replace(work.done, mentions=last.mentions, unread_versions=last.unread_versions)
-    return with_swept(replace(done, results=results), swept)
+            return replace(planned.report, results=Results(repository.blobs).count())
+        repository.check_upgraded("purge")
+        with repository.maintenance.alone(f"purge {name}", author=author) as purging:
+            planned = work.plan()
+            _check_open(repository, planned.moves, guard)
+            purging.check()
+            # Answers and the texts of statements hold values, and what is lost is computed again.
+            results = Results(repository.blobs).count()
+            swept = Swept()
+            if planned.is_needed:
+                planned, swept = work.carry_out(planned, purging)
+            Results(repository.blobs).drop_all()
+        report = replace(
+            planned.report,
+            results=results,
+            deleted_files=swept.files,
+            deleted_objects=swept.objects,
+        )
+        return with_unused(report, unused_files(repository, planned.history, planned.versions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,20 +142,15 @@ class _Plan:
         return bool(self.moves or found.commits or found.snapshots or self.notes.files)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Work:
-    """Rounds of one purge: the history is planned again if names moved meanwhile."""
+    """One purge, planned and carried out."""
 
     repository: Repository
     request: PurgeRequest
     name: RelationName
     condition: Condition
     matcher: Matcher
-    forwards: Forwards
-    done: PurgeReport = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.done = PurgeReport(relation=str(self.name), dry_run=False)
 
     @property
     def _texts(self) -> tuple[str, ...]:
@@ -163,8 +159,8 @@ class _Work:
 
     def plan(self) -> _Plan:
         """Rewrite the history as it is now, and store nothing of it."""
-        reached = reach(self.repository, self.forwards)
-        versions = related(self.repository.objects, reached, self.name, self.forwards)
+        reached = reach(self.repository)
+        versions = related(self.repository.objects, reached, self.name)
         if not versions:
             raise NotFoundError(
                 f"No branch, tag or named snapshot ever showed a table {self.name}, as far as "
@@ -174,25 +170,21 @@ class _Work:
         plan = self._rewritten(reached, versions, erase, dry_run=True)
         return replace(plan, report=replace(plan.report, unread_versions=unread))
 
-    def carry_out(self, plan: _Plan, author: str) -> None:
-        """Store the new history, and move names to it."""
-        report, repository = plan.report, self.repository
+    def carry_out(self, plan: _Plan, purging: Purging) -> tuple[_Plan, Swept]:
+        """Store the new history, and let it take the place of the old one."""
+        unread = plan.report.unread_versions
+        repository = self.repository
         plan = self._rewritten(plan.reached, plan.versions, plan.erase, dry_run=False)
         repository.objects.flush()
         changes = msgspec.structs.replace(plan.history.changes(), moves=plan.notes.digests)
-        if changes != Forwarding():
-            self.forwards.put(changes)
-        moved = []
-        for named, commit, state in plan.moves:
-            names = Names(
-                repository.objects, repository.refs, repository.clock, named.space, word="name"
-            )
-            name = named.ref.name
-            # If somebody else was first, the next round takes their commits up.
-            if names.follow(named.ref, name, commit, author=author, action=PURGE, state=state):
-                moved.append(named.title)
+        forwards = Forwards(repository.blobs).put(changes)
         apply_redaction(repository.blobs, plan.notes)
-        self.done = added(self.done, replace(report, moved=tuple(moved)))
+        tables = {snapshot.table for snapshot in plan.versions.values()}
+        # What was made for other engines has bounds of old rows, or names old versions.
+        metadata = (f"{FOLDER}/tables/{table}" for table in sorted(tables))
+        folders = (*metadata, EXPORTS, RESULTS)
+        swept = purging.finish(forwards, tables=tables, folders=folders)
+        return replace(plan, report=replace(plan.report, unread_versions=unread)), swept
 
     def _rewritten(
         self,
@@ -205,7 +197,7 @@ class _Work:
         objects = self.repository.objects
         eraser = FileEraser(self.repository.blobs, new_write_id(), dry_run=dry_run)
         files = eraser.replaced(erase)
-        history = History(objects, files.segment, self.forwards.of, self.request.redact)
+        history = History(objects, files.segment, self.request.redact)
         if not dry_run:
             history.put = objects.put
         for id in reached.snapshots:
@@ -293,18 +285,3 @@ def _check_open(
                 f"The {named.title} is protected and shows rows that are to be erased. Nothing "
                 "was changed. Lift its protection first."
             )
-
-
-@contextmanager
-def _at_work(repository: Repository, dry_run: bool) -> Iterator[Callable[[], None]]:
-    """Keep collections and restores away within the block; yields what checks that."""
-    if dry_run:
-        yield lambda: None
-        return
-    repository.check_upgraded("purge")
-    lease = Lease(repository.blobs)
-    lease.begin()
-    try:
-        yield lease.check
-    finally:
-        lease.end()

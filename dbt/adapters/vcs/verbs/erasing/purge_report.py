@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbt.adapters.vcs.verbs.erasing.old_history import Swept
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.core.plan.collect import Roots, needed
+from dbt.adapters.vcs.core.presence import files_of_versions
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import GRACE
+from dbt.adapters.vcs.core.store.blobs import BlobInfo
+from dbt.adapters.vcs.core.store.objects import object_key
+from dbt.adapters.vcs.verbs.erasing.rewritten_history import History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +47,7 @@ class PurgeReport:
         deleted_files: Number of data files deleted.
         deleted_objects: Number of manifests deleted.
         results: Number of remembered results of statements deleted: all that there are.
-        young: Number of files without a use that may belong to a running writer.
+        young: Number of files without a use, of writers that are running or have died.
         young_until: When `gc` deletes the last of these, in UTC; None if there are none.
     """
 
@@ -59,31 +68,38 @@ class PurgeReport:
     young_until: str | None = None
 
 
-def added(one: PurgeReport, other: PurgeReport) -> PurgeReport:
-    """Return what two rounds did together."""
-    versions = {table.relation: table.versions for table in one.tables}
-    for table in other.tables:
-        versions[table.relation] = versions.get(table.relation, 0) + table.versions
-    return replace(
-        other,
-        tables=tuple(
-            PurgedTable(relation=name, versions=count) for name, count in sorted(versions.items())
-        ),
-        rows=one.rows + other.rows,
-        before_images=one.before_images + other.before_images,
-        rewritten_files=one.rewritten_files + other.rewritten_files,
-        commits=one.commits + other.commits,
-        moved=tuple(dict.fromkeys((*one.moved, *other.moved))),
-    )
+def unused_files(
+    repository: Repository, history: History, versions: Mapping[SnapshotId, Snapshot]
+) -> list[BlobInfo]:
+    """Return the files of purged tables, and manifests, that the new history doesn't need.
+
+    They belong to writers that are running or have died, and are for `gc` to delete: it alone
+    knows when no writer needs them.
+    """
+    objects = repository.objects
+    kept = needed(Roots(commits=set(history.commits.values())), objects).objects
+    kept |= {("snapshot", id) for id in history.snapshots.values()}
+    kept |= {
+        ("segment", ref.id)
+        for id in history.snapshots.values()
+        for ref in objects.snapshot(id).segments
+    }
+    found = []
+    for info in repository.blobs.walk("objects"):
+        if object_key(info.path) not in kept:
+            found.append(info)
+    files = files_of_versions(objects, [history.snapshots[id] for id in versions])
+    folders = {"/".join(path.split("/")[:2]) for path in files}
+    folders |= {f"data/{snapshot.table}" for snapshot in versions.values()}
+    for folder in sorted(folders):
+        found += [info for info in repository.blobs.walk(folder) if info.path not in files]
+    return found
 
 
-def with_swept(report: PurgeReport, swept: Swept) -> PurgeReport:
-    """Return a report with what was deleted."""
-    until = swept.young_until
-    return replace(
-        report,
-        deleted_files=swept.files,
-        deleted_objects=swept.objects,
-        young=swept.young,
-        young_until=None if until is None else f"{until:%Y-%m-%d %H:%M} UTC",
-    )
+def with_unused(report: PurgeReport, files: Sequence[BlobInfo]) -> PurgeReport:
+    """Return a report with the files that are left for `gc`."""
+    if not files:
+        return report
+    last = max(info.modified_at for info in files)
+    until = datetime_of(Micros(last + GRACE))
+    return replace(report, young=len(files), young_until=f"{until:%Y-%m-%d %H:%M} UTC")

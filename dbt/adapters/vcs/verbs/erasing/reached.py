@@ -7,17 +7,15 @@ log can lead to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId
+from dbt.adapters.vcs.core.maintenance import PINS, named_spaces
 from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import PINS
-from dbt.adapters.vcs.core.snapshotnames import ROOT
-from dbt.adapters.vcs.core.store.forwards import Forwards
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref
 
@@ -73,18 +71,18 @@ class Reached:
     texts: dict[Entry, RelationName] = field(default_factory=dict)
 
 
-def reach(repository: Repository, forwards: Forwards) -> Reached:
+def reach(repository: Repository) -> Reached:
     """Return everything that the logs of names lead to, as far as it is still in the store.
 
     Raises:
         DamagedError: What a name shows now can't be read, or a log can't.
     """
     found = Reached()
-    now, before = _starts(repository, forwards, found)
+    now, before = _starts(repository, found)
     objects = repository.objects
 
     def origins(id: CommitId) -> list[CommitId]:
-        return [CommitId(forwards.of(each)) for each in _origins(objects, id)]
+        return _origins(objects, id)
 
     commits = dict.fromkeys(ordered(_commits(objects, now), origins))
     for start in _commits(objects, before):
@@ -99,16 +97,16 @@ def reach(repository: Repository, forwards: Forwards) -> Reached:
     found.commits.extend(commits)
     for name, entry in _shown(objects, dict.fromkeys(objects.commit(id).tree for id in commits)):
         if isinstance(entry, TableEntry):
-            found.names.setdefault(SnapshotId(forwards.of(entry.snapshot)), set()).add(name)
+            found.names.setdefault(entry.snapshot, set()).add(name)
         else:
             found.texts[entry] = name
     versions = [*found.names, *_snapshots(objects, (*now, *before))]
-    found.snapshots.extend(_versions(objects, versions, forwards))
+    found.snapshots.extend(_versions(objects, versions))
     return found
 
 
 def related(
-    objects: ObjectStore, reached: Reached, name: RelationName, forwards: Forwards
+    objects: ObjectStore, reached: Reached, name: RelationName
 ) -> dict[SnapshotId, Snapshot]:
     """Return all versions of a table and of the tables that share history with it.
 
@@ -120,7 +118,7 @@ def related(
     for id, snapshot in versions.items():
         groups.join(id, f"table {snapshot.table}")
         for parent in snapshot.parents:
-            groups.join(id, forwards.of(parent))
+            groups.join(id, parent)
     wanted = {groups.of(id) for id, names in reached.names.items() if name in names}
     found = {id for id in versions if groups.of(id) in wanted}
     called = {each for id in found for each in reached.names.get(id, ())}
@@ -154,14 +152,12 @@ class _Groups:
         self._above[self.of(one)] = self.of(other)
 
 
-def _starts(
-    repository: Repository, forwards: Forwards, found: Reached
-) -> tuple[list[str], list[str]]:
+def _starts(repository: Repository, found: Reached) -> tuple[list[str], list[str]]:
     """Return the ids that names have now, and those that earlier moves name."""
     refs = repository.refs
     now: list[str] = []
     before: list[str] = []
-    for space in ("heads", "tags", PINS, *refs.spaces(ROOT)):
+    for space in named_spaces(refs):
         for last in refs.read_all(space):
             is_there = last.move.commit is not None
             if is_there:
@@ -173,8 +169,7 @@ def _starts(
                 into = now if is_there and ref.seq == last.seq else before
                 named = ids_in(ref.move.state.values())
                 into += [id for id in (ref.move.commit, *named) if id is not None]
-    # What a purge that died has replaced already is taken as it is now.
-    return [forwards.of(id) for id in now], [forwards.of(id) for id in before]
+    return now, before
 
 
 def _commits(objects: ObjectStore, ids: Iterable[str]) -> list[CommitId]:
@@ -195,20 +190,18 @@ def _origins(objects: ObjectStore, id: CommitId) -> list[CommitId]:
     return [*commit.parents, *steps]
 
 
-def _versions(
-    objects: ObjectStore, starts: Iterable[SnapshotId], forwards: Forwards
-) -> list[SnapshotId]:
+def _versions(objects: ObjectStore, starts: Iterable[SnapshotId]) -> list[SnapshotId]:
     """Return versions and their ancestors, each behind what it came from or was made of."""
 
-    def parents(id: SnapshotId) -> list[SnapshotId]:
-        return [SnapshotId(forwards.of(parent)) for parent in objects.snapshot(id).parents]
+    def parents(id: SnapshotId) -> Sequence[SnapshotId]:
+        return objects.snapshot(id).parents
 
     def sources(id: SnapshotId) -> list[SnapshotId]:
         version = objects.snapshot(id)
         named = [item.snapshot for item in version.origin.inputs]
         if version.consumption is not None:
             named += (item.snapshot for item in version.consumption.inputs)
-        read = (SnapshotId(forwards.of(item)) for item in named if item)
+        read = (SnapshotId(item) for item in named if item)
         return [*parents(id), *(item for item in read if item in known)]
 
     every = ordered(starts, parents)

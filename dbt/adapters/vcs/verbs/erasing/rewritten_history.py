@@ -14,6 +14,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.codec import encode
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId
+from dbt.adapters.vcs.core.maintenance import NOTHING
 from dbt.adapters.vcs.core.model import (
     Commit,
     Consumption,
@@ -33,9 +34,6 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore
 REDACTED: Final = "[redacted]"
 """What takes the place of a text in messages."""
 
-EMPTY: Final = SegmentId(encode(Segment())[0])
-"""Stands for a segment of which nothing is left; no version names it."""
-
 _Id = TypeVar("_Id", bound=str)
 
 
@@ -46,7 +44,6 @@ class History:
     Attributes:
         objects: Where they are.
         segment: Returns a segment with the files that take the place of others.
-        forward: Returns what took an object's place in an earlier purge, or the object itself.
         redact: Texts to take out of messages.
         put: Stores a value and returns its id.
         new: The new ids found so far, by kind; those that stay are among them.
@@ -54,7 +51,6 @@ class History:
 
     objects: ObjectStore
     segment: Callable[[Segment], Segment]
-    forward: Callable[[str], str]
     redact: Sequence[str] = ()
     put: Callable[[Value], str] = lambda value: encode(value)[0]
     commits: dict[CommitId, CommitId] = field(default_factory=dict)
@@ -69,13 +65,11 @@ class History:
             commits=_changed(self.commits),
             trees=_changed(self.trees),
             snapshots=_changed(self.snapshots),
-            # What is left of a segment without anything is the empty one.
-            segments=_changed({old: new or EMPTY for old, new in kept}),
+            segments=_changed({old: new or NOTHING for old, new in kept}),
         )
 
     def of(self, id: str) -> str:
         """Return the new id of a commit or version; its own if it is neither, or stays."""
-        id = self.forward(id)
         return self.commits.get(CommitId(id)) or self.snapshots.get(SnapshotId(id)) or id
 
     def _commit(self, id: CommitId) -> CommitId:
@@ -175,13 +169,12 @@ class History:
 
     def _segment(self, ref: SegmentRef) -> SegmentRef | None:
         if ref.id not in self.segments:
-            now = SegmentId(self.forward(ref.id))
-            old = Segment() if now == EMPTY else self.objects.segment(now)
+            old = self.objects.segment(ref.id)
             new = self.segment(old)
             self.segments[ref.id] = ref
             if new == Segment():
                 self.segments[ref.id] = None
-            elif new != old or now != ref.id:
+            elif new != old:
                 self.segments[ref.id] = SegmentRef(
                     id=SegmentId(self.put(new)),
                     blocks=len(new.blocks),

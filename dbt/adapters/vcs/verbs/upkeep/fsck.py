@@ -10,7 +10,7 @@ from typing import Final
 from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
-from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.model import Commit, Function, Segment, Snapshot, Tree, View
 from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.plan.collect import Needed, Roots, needed
@@ -80,8 +80,9 @@ def check_repository(
 ) -> FsckReport:
     """Read every manifest that is needed, and check that every data file exists.
 
-    A manifest's bytes must hash to its id; a data file must have the recorded size, and those that
-    are read must have the digests and checksums that were recorded when they were written.
+    A manifest's bytes must hash to its id. A tombstone must delete from blocks of its version. A
+    data file must have the recorded size, and those that are read must have the digests and
+    checksums that were recorded when they were written.
 
     Args:
         repository: The repository.
@@ -100,7 +101,7 @@ def check_repository(
         note(damaged)
     kept = needed_now(repository, note)
     objects = each(lambda key: _wrong_object(repository, *key), sorted(kept.objects))
-    for problem in objects:
+    for problem in (*objects, *_wrong_targets(repository, kept)):
         if problem is not None:
             note(problem)
     sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
@@ -180,6 +181,27 @@ def _wrong_object(repository: Repository, kind: str, id: str) -> str | None:
     except DamagedError as error:
         return str(error)
     return None
+
+
+def _wrong_targets(repository: Repository, kept: Needed) -> Iterator[str]:
+    """Yield the tombstones that delete rows of a block which their version doesn't have."""
+    store = ObjectStore(repository.blobs)
+    for kind, id in sorted(kept.objects):
+        if kind != "snapshot":
+            continue
+        # What can't be read has been told.
+        with suppress(DamagedError):
+            refs = store.snapshot(SnapshotId(id)).segments
+            segments = [store.segment(ref.id) for ref in refs]
+            blocks = {block.path for segment in segments for block in segment.blocks}
+            for stone in (stone for segment in segments for stone in segment.tombstones):
+                for target in sorted(stone.targets.keys() - blocks):
+                    yield (
+                        f"The tombstone {stone.path} of the version {id} deletes rows of "
+                        f"{target}, which is no block of the version: rows that were deleted may "
+                        "be shown. "
+                        "Restore the version from a backup of the repository."
+                    )
 
 
 def _wrong_sizes(kept: Needed, sizes: Mapping[str, int]) -> Iterator[WrongFile]:

@@ -119,10 +119,14 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
     try:
         lease.begin()
     except NoSpaceError:
+        # No ref names yet what a purge wrote that died.
+        if repository.maintenance.running() is not None:
+            raise
         now = repository.clock()
         _discard_unfinished(repository, now)
         room += _make_room(repository, _marked(repository, found, now), lease.begin)
     try:
+        repository.maintenance.clear(lease)
         _discard_unfinished(repository, lease.now)
         expired = tuple(_expire(repository, found, author, lease.now))
         garbage = _marked(repository, found, lease.now)

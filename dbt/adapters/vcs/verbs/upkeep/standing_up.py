@@ -199,7 +199,7 @@ def _move(
     repository: Repository, space: str, name: str, target: RefMove, author: str, note: str
 ) -> None:
     refs = RefStore(repository.blobs)
-    names = Names(repository.objects, refs, repository.clock, space)
+    names = Names(repository.objects, refs, repository.clock, space, gate=repository.maintenance)
     last = refs.read(space, name)
     state = last.move.state if last else {}
     if not names.follow(

@@ -6,7 +6,7 @@ import difflib
 import os
 import shlex
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -128,6 +128,7 @@ class RefGate(Protocol):
         last: Ref | None,
         commit: CommitId | None,
         state: Mapping[str, str],
+        read: Collection[str],
     ) -> AbstractContextManager[None]:
         """Return what to make a move within."""
 
@@ -323,8 +324,12 @@ class Names:
         action: str,
         note: str = "",
         state: Mapping[str, str] = NO_FACTS,
+        read: Collection[str] = (),
     ) -> Ref | None:
-        """Make the move after the given one; None if another move came first."""
+        """Make the move after the given one; None if another move came first.
+
+        `read` are ids of what the commit was made from, which no purge may have replaced.
+        """
         seq, earliest = (last.seq, last.move.at) if last else (0, Micros(0))
         move = RefMove(
             name=name,
@@ -340,9 +345,13 @@ class Names:
         )
         self._objects.flush()
         gate = self._gate
-        with gate.move(self._space, name, last, commit, state) if gate else nullcontext():
+        with gate.move(self._space, name, last, commit, state, read) if gate else nullcontext():
             made = self._refs.advance(self._space, move, after=seq)
-        return None if made is None else Ref(name, seq + 1, made)
+        if made is None:
+            return None
+        if commit is not None:
+            self._objects.note_landed(commit)
+        return Ref(name, seq + 1, made)
 
     def unknown(self, name: str) -> str:
         """Return the message for a name that doesn't exist, with the next step."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -48,6 +48,8 @@ class Proposal:
         promotes: True if a protected branch may take it, since its requirements were checked.
         after: The branch's move that it was checked against and that must still be the last; None
             to merge with what others have landed.
+        read: Ids of the commits and versions that it was made from. If a purge has replaced one
+            of them, its rows may be in new files, so it doesn't land.
     """
 
     branch: str
@@ -63,6 +65,7 @@ class Proposal:
     allow_empty: bool = False
     promotes: bool = False
     after: Ref | None = None
+    read: Collection[str] = ()
 
 
 class BranchMovedError(ConflictError):
@@ -101,6 +104,7 @@ class Lander:
             ProtectedError: The branch accepts only promotions, and this is not one.
             BranchMovedError: It moved after the proposal was checked; nothing was changed.
             TreeConflictError: Others changed the same relations; nothing was changed.
+            ReplacedError: A purge has replaced what it was made from; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
         base = self._objects.commit(proposal.base)
@@ -188,6 +192,7 @@ class Lander:
             action=action,
             note=note,
             state=state,
+            read=proposal.read,
         )
         return moved is not None
 

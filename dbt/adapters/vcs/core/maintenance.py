@@ -122,6 +122,7 @@ class Maintenance:
         last: Ref | None,
         commit: CommitId | None,
         state: Mapping[str, str],
+        read: Collection[str],
     ) -> Iterator[None]:
         """Let somebody move a name within the block, once no purge is running.
 
@@ -131,6 +132,7 @@ class Maintenance:
             last: Its last move, which the block follows or loses the race.
             commit: Where it is to point; its objects must be stored.
             state: Its new state.
+            read: Ids of the commits and versions that it was made from.
 
         Raises:
             RetryError: A purge was running for longer than the caller waits.
@@ -147,6 +149,7 @@ class Maintenance:
             if commit is not None and self._record() is not None:
                 try:
                     self._check(commit, None if last is None else last.move.commit)
+                    self._check_current(read)
                     if space.startswith(f"{ROOT}/"):
                         self._require("snapshot", _ID.findall(" ".join(state.values())))
                 except ReplacedError:
@@ -428,21 +431,18 @@ class Maintenance:
         self._require("snapshot", versions)
         shown = [objects.snapshot(id) for id in versions]
         self._require("segment", {ref.id for version in shown for ref in version.segments})
-        self._check_current(shown)
+        self._check_current(_made_from(shown))
         missing = missing_file(self._blobs, newly_named(objects, old, new))
         if missing is not None:
             raise _replaced(f"data file {missing}")
 
-    def _check_current(self, versions: Iterable[Snapshot]) -> None:
-        """Check that no purge has replaced what versions came from, or were made of."""
-        named: set[str] = {id for version in versions for id in version.parents}
-        named |= {item.snapshot for v in versions for item in v.origin.inputs if item.snapshot}
+    def _check_current(self, read: Iterable[str]) -> None:
+        """Check that no purge has replaced commits or versions that something was made from."""
         self._forwards.load()
-        # Those that were collected are gone, too.
-        old = [id for id in named if self._forwards.of(id) != id]
-        for id in old:
-            if not has_object(self._blobs, "snapshot", id):
-                raise _replaced(f"version {id[:12]}")
+        # What a collection let go of is gone, too.
+        for id in (id for id in read if self._forwards.of(id) != id):
+            if not any(has_object(self._blobs, kind, id) for kind in ("commit", "snapshot")):
+                raise _replaced(f"commit or version {id[:12]}")
 
     def _require(self, kind: str, ids: Iterable[str]) -> None:
         wanted = list(ids)
@@ -495,6 +495,15 @@ class Purging:
         record = self._maintenance._step(self._begun, _REWRITTEN, self._author, state)
         self.is_past_undoing = True
         return self._maintenance.complete(record, self._lease)
+
+
+def _made_from(versions: Iterable[Snapshot]) -> set[str]:
+    """Return the ids of what versions came from, and what their statements read."""
+    found: set[str] = set()
+    for version in versions:
+        found.update(version.parents)
+        found.update(item.snapshot for item in version.origin.inputs if item.snapshot)
+    return found
 
 
 def _newest_first(ids: Iterable[str], when: Callable[..., int]) -> list[str]:

@@ -68,8 +68,7 @@ def land_work(
     tables = TableMerges(repository, sessions)
 
     def plan(branch: Branch) -> MergePlan:
-        # A purge may have replaced it since the last plan.
-        now = replace(work, commit=repository.maintenance.current(work.commit))
+        now = _as_now(repository, work)
         if now.joins:
             hold_work(repository, now.source, now.commit, onto=branch.head, author=author)
         return plan_merge(repository, now, branch, tables)
@@ -105,9 +104,9 @@ def land_plan(
             if judge is not None:
                 plan, told = judge(plan)
                 recorded = replace(terms, metadata={**terms.metadata, **told})
-            if plan.how == "conflict":
-                _keep(repository, plan, held, author)
             try:
+                if plan.how == "conflict":
+                    _keep(repository, plan, held, author)
                 moved = _put(repository, plan, recorded, author, is_judged=judge is not None)
             except ReplacedError:
                 source = plan.work.commit
@@ -118,6 +117,14 @@ def land_plan(
             if moved is not None:
                 return Arrival(plan, *moved)
     raise AssertionError("attempts raises when it ends")
+
+
+def _as_now(repository: Repository, work: Work) -> Work:
+    """Return work with the commits that took the place of its own in purges since it began."""
+    current = repository.maintenance.current
+    run = None if work.run is None else replace(work.run, fork=current(work.run.fork))
+    base = None if work.base is None else current(work.base)
+    return replace(work, commit=current(work.commit), run=run, base=base)
 
 
 def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
@@ -200,6 +207,9 @@ def _put(
                 promotes=terms.promotes,
                 # Land only what was checked, on a branch that still has the same requirements.
                 after=target.ref if terms.is_checked or is_judged else None,
+                # Rows that are picked or put back are in new files; the result has no parent that
+                # says where they are from.
+                read=(work.commit, plan.base),
             )
         )
     except (BranchMovedError, TreeConflictError):

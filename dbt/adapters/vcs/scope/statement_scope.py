@@ -136,6 +136,8 @@ class Scope:
     def note(self, item: Input) -> None:
         """Record an input; several versions of one relation are several inputs."""
         self.overlay.read.add(item.relation)
+        if item.snapshot is not None:
+            self.overlay.read_versions.add(item.snapshot)
         for read in self._made_on_the_way(item):
             key = f"{read.relation}@{read.version}"
             if not read.pinned or key not in self.inputs:

@@ -87,6 +87,7 @@ class BranchLine:
                 author=self._author,
                 message=message,
                 run=run,
+                read=overlay.read_versions,
             )
         )
 

@@ -106,6 +106,7 @@ class RunLine:
                     author=self._author,
                     message=message,
                     run=run,
+                    read=overlay.read_versions,
                     state=self.run.state,
                 )
             )
@@ -172,4 +173,9 @@ class RunLine:
         self.run = replace(self.run, alive_until=alive_until)
 
     def _save(self) -> None:
-        self._repository.set_state(self.run.name, self.run.state, author=self._author)
+        state = self.run.state
+        head = self._repository.set_state(self.run.name, state, author=self._author).head
+        if head != self.run.head:
+            # A purge has rewritten the history: nobody else moves the branch.
+            fork = self._repository.maintenance.current(self.run.fork)
+            self.run = replace(self.run, head=head, fork=fork)

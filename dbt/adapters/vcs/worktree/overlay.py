@@ -41,6 +41,7 @@ class Overlay:
         branch: The branch whose log resolves times; None for the history of `base`.
         author: Who makes the changes; empty if nothing can be changed.
         read: Names of the relations that its statements read, `schema.identifier`.
+        read_versions: Ids of the versions of tables that its statements read.
     """
 
     repository: Repository
@@ -51,6 +52,7 @@ class Overlay:
     branch: str | None = None
     author: str = ""
     read: set[str] = field(default_factory=set)
+    read_versions: set[str] = field(default_factory=set)
 
     @property
     def changes(self) -> TreeChanges:

@@ -105,8 +105,12 @@ class ObjectStore:
                     self._files.pop(path, None)
 
     def is_own(self, commit: CommitId) -> bool:
-        """Return whether this process made a commit, rather than another one."""
+        """Return whether this process made a commit, and no name has led to it yet."""
         return commit in self._own
+
+    def note_landed(self, commit: CommitId) -> None:
+        """Note that a name leads to a commit."""
+        self._own.discard(commit)
 
     def check_write_once(self, value: Value) -> None:
         """Check, with a value that was put, that the store refuses to create an existing blob.

@@ -143,6 +143,7 @@ def keep(
             message=f"Conflicts of merging {merge.source} into {merge.target}",
             state=merge.state,
             allow_empty=True,
+            read=(merge.theirs,),
         )
     )
     return replace(merge, head=landed.commit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from threading import Thread
@@ -23,7 +24,9 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import (
     ColumnStats,
     Entry,
+    Input,
     NodeRun,
+    Origin,
     RelationName,
     Run,
     TableEntry,
@@ -45,6 +48,7 @@ from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.erasing.purge_report import PurgeReport
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
+from dbt.adapters.vcs.verbs.upkeep.export import export
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
@@ -522,6 +526,49 @@ def test_no_name_is_created_where_a_purge_deleted(tables: Tables, what: str) -> 
     assert list(repository.blobs.walk("creating")) == []
 
 
+def test_conflicts_that_were_found_before_a_purge_are_not_kept(tables: Tables) -> None:
+    base = tables.entry([tables.block({1: "ann", 2: "kim"})], key=True)
+    tables.put(a=base)
+    tables.warehouse.branch("dev")
+    for branch, name in (("main", "kit"), ("dev", JANE)):
+        block = tables.block({1: "ann", 2: name})
+        tables.put(branch, a=tables.entry([block], parents=[base], key=True))
+    head = again(tables).branch("main").head
+    with pytest.raises(ConflictError):
+        merge(beside(tables, lambda: erase(tables), "refs/heads/"), "dev", "main", author="ann")
+    # The purge leaves the target alone, so that no lost race tells of it.
+    assert again(tables).branch("main").head == head
+    # Files that were written and are not shown are for a collection.
+    tables.warehouse.clock.now += 2 * 24 * 3_600 * 1_000_000
+    collect(again(tables), author="gc")
+    assert holding(again(tables), JANE) == []
+
+
+def test_an_export_beside_a_purge_names_nothing_that_is_erased(tables: Tables) -> None:
+    history(tables)
+    repository = beside(tables, lambda: erase(tables), "iceberg/export/")
+    assert export(repository, "main").written == ("shop.a", "shop.b")
+    assert whole(tables)["main"] == {1: "ann"}
+    later = again(tables)
+    files = (info.path for info in later.blobs.walk("iceberg/export"))
+    written = [json.loads(later.blobs.get(path)) for path in files if ".metadata." in path]
+    named = {shot["summary"]["vcs.snapshot"] for data in written for shot in data["snapshots"]}
+    assert named
+    assert [id for id in named if not later.objects.with_prefix("snapshot", id)] == []
+
+
+def test_an_export_waits_for_a_purge(tables: Tables) -> None:
+    history(tables)
+    other = again(tables)
+    other.maintenance.patience = 0
+    with (
+        again(tables).maintenance.alone("purge shop.a", author="bob"),
+        pytest.raises(RetryError, match="The purge that bob runs"),
+    ):
+        export(other, "main")
+    assert list(other.blobs.walk("iceberg")) == []
+
+
 def test_a_purge_that_others_took_for_dead_changes_nothing_more(tables: Tables) -> None:
     """It stands still for an hour: before its history counts, and after."""
     history(tables)
@@ -766,6 +813,20 @@ def test_an_insert_begun_before_a_purge_is_added_to_the_new_history(shelf: Shelf
     assert shelf.rows("t") == [(1, "ann"), (3, "bob"), (4, "kim")]
     assert holding(Repository.open(shelf.blobs), JANE) == []
     assert check_repository(Repository.open(shelf.blobs)).problems == ()
+
+
+def test_rows_read_before_a_purge_do_not_land_after_it(shelf: Shelf) -> None:
+    overlay = shelf.begin()
+    read = overlay.require(RelationName("s", "t"))
+    assert isinstance(read, TableEntry)
+    # One statement reads the table, another one stores what it read.
+    scope = shelf.connection.scope("", overlay, Origin())
+    scope.note(Input(relation="s.t", snapshot=read.snapshot))
+    shelf.append("u", overlay, id=[2])
+    erase_elsewhere(shelf)
+    with pytest.raises(RetryError, match="a purge has replaced it since the work began"):
+        shelf.line.land(overlay, "append")
+    assert shelf.rows("u") == [(1,)]
 
 
 def test_a_change_of_the_purged_table_begun_before_is_refused(shelf: Shelf) -> None:

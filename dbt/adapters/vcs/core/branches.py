@@ -6,7 +6,7 @@ import difflib
 import os
 import shlex
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -128,7 +128,6 @@ class RefGate(Protocol):
         last: Ref | None,
         commit: CommitId | None,
         state: Mapping[str, str],
-        read: Collection[str],
     ) -> AbstractContextManager[None]:
         """Return what to make a move within."""
 
@@ -324,12 +323,8 @@ class Names:
         action: str,
         note: str = "",
         state: Mapping[str, str] = NO_FACTS,
-        read: Collection[str] = (),
     ) -> Ref | None:
-        """Make the move after the given one; None if another move came first.
-
-        `read` are ids of what the commit was made from, which no purge may have replaced.
-        """
+        """Make the move after the given one; None if another move came first."""
         seq, earliest = (last.seq, last.move.at) if last else (0, Micros(0))
         move = RefMove(
             name=name,
@@ -345,7 +340,7 @@ class Names:
         )
         self._objects.flush()
         gate = self._gate
-        with gate.move(self._space, name, last, commit, state, read) if gate else nullcontext():
+        with gate.move(self._space, name, last, commit, state) if gate else nullcontext():
             made = self._refs.advance(self._space, move, after=seq)
         if made is None:
             return None

@@ -173,7 +173,9 @@ class Lander:
             run=proposal.run,
             metadata=dict(proposal.metadata),
         )
-        return CommitId(self._objects.put(commit))
+        id = CommitId(self._objects.put(commit))
+        self._objects.note_read(id, proposal.read)
+        return id
 
     def _keep(self, proposal: Proposal, branch: Branch) -> bool:
         """Leave the branch at its head; its state may still change."""
@@ -192,7 +194,6 @@ class Lander:
             action=action,
             note=note,
             state=state,
-            read=proposal.read,
         )
         return moved is not None
 

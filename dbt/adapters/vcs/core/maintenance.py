@@ -122,7 +122,6 @@ class Maintenance:
         last: Ref | None,
         commit: CommitId | None,
         state: Mapping[str, str],
-        read: Collection[str],
     ) -> Iterator[None]:
         """Let somebody move a name within the block, once no purge is running.
 
@@ -132,7 +131,6 @@ class Maintenance:
             last: Its last move, which the block follows or loses the race.
             commit: Where it is to point; its objects must be stored.
             state: Its new state.
-            read: Ids of the commits and versions that it was made from.
 
         Raises:
             RetryError: A purge was running for longer than the caller waits.
@@ -149,7 +147,6 @@ class Maintenance:
             if commit is not None and self._record() is not None:
                 try:
                     self._check(commit, None if last is None else last.move.commit)
-                    self._check_current(read)
                     if space.startswith(f"{ROOT}/"):
                         self._require("snapshot", _ID.findall(" ".join(state.values())))
                 except ReplacedError:
@@ -168,6 +165,17 @@ class Maintenance:
         """Return the record of a purge that has not ended; None if there is none."""
         last = self._record()
         return last if last is not None and last.move.action in (_BEGIN, _REWRITTEN) else None
+
+    def settled(self) -> int:
+        """Wait until no purge is running; return a number that grows with each purge.
+
+        Raises:
+            RetryError: It took too long.
+        """
+        if self.running() is not None:
+            self._wait()
+        last = self._record()
+        return 0 if last is None else last.seq
 
     def current(self, commit: CommitId) -> CommitId:
         """Return what took a commit's place in a purge; the commit itself if nothing did."""
@@ -413,8 +421,10 @@ class Maintenance:
                 continue
             seen.add(id)
             self._require("commit", [id])
-            if not self._objects.is_own(id):
+            read = self._objects.own(id)
+            if read is None:
                 continue
+            self._check_current(read)
             made = self._objects.commit(id)
             self._require("commit", made.parents)
             waiting += made.parents

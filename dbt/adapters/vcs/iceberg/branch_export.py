@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Branch, Repository
@@ -90,7 +90,8 @@ def export_branch(
     It can be stopped at any time and run again, and others can do the same at once: each metadata
     file is created if it is absent, only the hint that names the last one is replaced, and what
     is older than what is there is not written. An export that was overtaken goes on until the
-    export shows what the branch does.
+    export shows what the branch does. It waits for a purge, and what it wrote while one began is
+    deleted and written again.
 
     Args:
         repository: The repository.
@@ -102,11 +103,23 @@ def export_branch(
 
     Raises:
         NotFoundError: There is no such branch.
-        RetryError: The branch moved on every attempt.
+        RetryError: The branch moved on every attempt, or a purge took too long.
     """
+    settled = repository.maintenance.settled
+    purges = settled()
     export = _Export(repository, branch, place, format_version)
     for _ in attempts(f"export {branch!r}"):
-        if export.bring_up_to_date(everything=everything):
+        is_done = False
+        try:
+            is_done = export.bring_up_to_date(everything=everything)
+        except (DamagedError, NotFoundError):
+            if settled() == purges:
+                raise
+        if (now := settled()) != purges:
+            # What is written may have bounds of erased rows, and names versions that are gone.
+            export.take_back()
+            purges, everything = now, True
+        elif is_done:
             return export.report()
     raise AssertionError("attempts raises when it ends")
 
@@ -122,6 +135,7 @@ class _Export:
         self._folder: ExportFolder = export_folder(repository.blobs, branch)
         self._head: Branch = repository.branch(branch)
         self._written: set[RelationName] = set()
+        self._paths: set[str] = set()
         self._removed: set[RelationName] = set()
         self._refused: dict[str, str] = {}
         self._views: dict[str, str] = {}
@@ -154,6 +168,11 @@ class _Export:
             )
         )
         return repository.branch(self._branch).ref.seq == head.ref.seq
+
+    def take_back(self) -> None:
+        """Delete the tables' metadata files that this export wrote."""
+        each(self._repository.blobs.delete, sorted(self._paths))
+        self._paths.clear()
 
     def report(self) -> BranchExport:
         """Return what was done."""
@@ -272,7 +291,10 @@ class _Export:
                     shown[relation] = Showing(last, versions[relation])
                 else:
                     new[relation] = NumberedFile(last + 1, data)
+            # Before they are there: this may end at any time.
+            self._paths |= {folder.path_of(name, file) for name, file in new.items()}
             lost = folder.add(new)
+            self._paths -= {folder.path_of(name, new[name]) for name in lost}
             written = {name: file for name, file in new.items() if name not in lost}
             shown |= {name: Showing(file.number, versions[name]) for name, file in written.items()}
             folder.show(shown)

@@ -157,6 +157,10 @@ class ExportFolder:
         """Return the folder of a table's metadata, relative to the repository."""
         return f"{self.path}/{relation.schema}/{relation.identifier}/metadata"
 
+    def path_of(self, relation: RelationName, file: NumberedFile) -> str:
+        """Return the path of a metadata file, relative to the repository."""
+        return f"{self.folder_of(relation)}/v{file.number}.metadata.json"
+
     def versions(self, relation: RelationName) -> dict[int, str]:
         """Return the paths of a table's metadata files by number, in ascending order."""
         return self.versions_of([relation])[relation]
@@ -196,10 +200,7 @@ class ExportFolder:
 
     def add(self, files: Mapping[RelationName, NumberedFile]) -> set[RelationName]:
         """Write metadata files, and return the tables that have one with the number already."""
-        paths = {
-            f"{self.folder_of(relation)}/v{file.number}.metadata.json": relation
-            for relation, file in files.items()
-        }
+        paths = {self.path_of(relation, file): relation for relation, file in files.items()}
         datas = {path: files[relation].data for path, relation in paths.items()}
         return {paths[path] for path in self._blobs.create_all(datas)}
 

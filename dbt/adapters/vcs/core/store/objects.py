@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Collection
 from typing import Final, TypeVar, cast
 
 from dbt.adapters.vcs.core.codec import (
@@ -59,7 +60,7 @@ class ObjectStore:
         self._weight = 0
         self._files: dict[str, None] = {}
         self._condemned = Condemned(blobs)
-        self._own: set[str] = set()
+        self._own: dict[str, Collection[str]] = {}
 
     def put(self, value: Value) -> str:
         """Return the id of a value, which `flush` stores if it is missing.
@@ -74,7 +75,7 @@ class ObjectStore:
             self._weight += 0 if path in self._waiting else len(packed)
             self._waiting[path] = packed
             if isinstance(value, Commit):
-                self._own.add(id)
+                self._own.setdefault(id, ())
             if isinstance(value, Segment):
                 self._files.update(dict.fromkeys(block.path for block in value.blocks))
                 self._files.update(dict.fromkeys(file.path for file in value.tombstones))
@@ -104,13 +105,20 @@ class ObjectStore:
                 for path in files:
                     self._files.pop(path, None)
 
-    def is_own(self, commit: CommitId) -> bool:
-        """Return whether this process made a commit, and no name has led to it yet."""
-        return commit in self._own
+    def own(self, commit: CommitId) -> Collection[str] | None:
+        """Return what a commit was made from; None unless it was made here and has no name yet.
+
+        These are the ids of commits and versions that `note_read` was told.
+        """
+        return self._own.get(commit)
+
+    def note_read(self, commit: CommitId, read: Collection[str]) -> None:
+        """Note the ids of the commits and versions that a commit was made from."""
+        self._own[commit] = read
 
     def note_landed(self, commit: CommitId) -> None:
         """Note that a name leads to a commit."""
-        self._own.discard(commit)
+        self._own.pop(commit, None)
 
     def check_write_once(self, value: Value) -> None:
         """Check, with a value that was put, that the store refuses to create an existing blob.

@@ -155,7 +155,7 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         runs_hooks=bool(getattr(flags, "source_freshness_run_project_hooks", True)),
         refreshes=bool(getattr(flags, "FULL_REFRESH", False)),
         is_empty=bool(getattr(flags, "EMPTY", False)),
-        is_dry=_is_dry(flags),
+        is_dry=command == "run-operation" and _is_dry(flags),
         reuse=_variables(config).get("vcs_reuse"),
     )
 

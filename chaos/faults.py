@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import resource
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class Trouble:
         die: Ends the process.
         between: Called before a ref is moved and, now and then, before other calls that
             change or list something: what others do meanwhile.
+        pause: Seconds that a thread stands still at most before it moves a ref.
         tell: Told each fault.
     """
 
@@ -66,15 +68,18 @@ class Trouble:
     kill_at: int = 0
     die: Callable[[], NoReturn] | None = None
     between: Callable[[], None] | None = None
+    pause: float = 0.0
     tell: Callable[[str, str, str], None] = lambda kind, call, path: None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _calls: int = 0
 
     def meanwhile(self, call: str, path: str) -> None:
         """Let others work before a call."""
+        moves_ref = call == "create" and path.startswith("refs/")
+        if moves_ref and self.pause:
+            time.sleep(self.dice.random() * self.pause)
         if self.between is None or threading.current_thread() is not threading.main_thread():
             return
-        moves_ref = call == "create" and path.startswith("refs/")
         if moves_ref or (call in _OVERTAKEN and self.dice.random() < _OFTEN):
             self.between()
 

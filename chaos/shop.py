@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 import msgspec
@@ -154,12 +154,17 @@ Known = dict[str, dict[str, list[int]]]
 """What versions of tables were found to hold, by a hash of all files that they name."""
 
 
-def look(repository: Repository, commit: CommitId, known: Known | None = None) -> Seen:
+def look(
+    repository: Repository,
+    commit: CommitId,
+    known: Known | None = None,
+    names: Sequence[RelationName] = TABLES,
+) -> Seen:
     """Read all rows that a commit shows; files whose bytes are `known` aren't decoded again."""
-    tables = [_rows(repository, commit, name, known) for name in TABLES]
+    tables = [_rows(repository, commit, name, known) for name in names]
     wrong = []
     for batch in sorted({batch for table in tables for batch in table}):
-        for name, table in zip(TABLES, tables, strict=True):
+        for name, table in zip(names, tables, strict=True):
             if sorted(table.get(batch, [])) != list(range(ROWS)):
                 wrong.append(
                     f"mixed: commit {commit[:12]} shows the rows {table.get(batch, [])} of "

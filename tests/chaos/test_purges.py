@@ -9,7 +9,7 @@ import pytest
 
 from chaos.ground import Ground, Weather
 from chaos.play import Play
-from chaos.purges import erase
+from chaos.purges import erase, storm
 from chaos.shop import Shop
 from dbt.adapters.vcs.core.maintenance import Maintenance, Swept
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
@@ -82,3 +82,18 @@ def test_a_purge_that_erases_more_is_found(
     )
     wrong = erase(ground, random.Random(1)).wrong
     assert any(text.startswith("lost: the commit") for text in wrong)
+
+
+def test_writers_beside_purges_lose_nothing_and_bring_nothing_back(ground: Ground) -> None:
+    met = storm(ground, random.Random(1), purges=6)
+    assert met.wrong == []
+    assert met.purges == 6
+    assert met.publishes > 0
+
+
+def test_a_purge_without_its_fence_is_found(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Maintenance, "_fence", lambda *arguments: None)
+    # It stops at the first thing that is wrong: who moves a ref when, no seed repeats.
+    assert storm(ground, random.Random(1), purges=40).wrong != []

@@ -20,9 +20,9 @@ FORMAT_VERSION: Final = 2
 ADDED: Final = {
     2: (
         "Before gc deletes anything it writes down the names (condemned/), and writers store what "
-        "need of it under a second name. Older versions would not find it.",
-        "A purge announces itself, and whoever wants to land waits. Older versions would "
-        "not wait.",
+        "they need of it under a second name. Older versions would not find it.",
+        "A purge announces itself, and whoever wants to land waits. Older versions would not "
+        "wait.",
     ),
 }
 """What each version added that older readers or writers would do harm without."""

@@ -78,6 +78,7 @@ _BEGIN: Final = "begin"
 _REWRITTEN: Final = "rewritten"
 _DONE: Final = "done"
 _UNDONE: Final = "undone"
+_OPEN: Final = (_BEGIN, _REWRITTEN)
 _ID: Final = re.compile(r"[0-9a-f]{64}")
 _LOG: Final = logging.getLogger(__name__)
 
@@ -142,9 +143,7 @@ class Maintenance:
             self._blobs.create(said, f"{space}\n{name}".encode())
         try:
             # The order matters: a purge that begins after this look fences the name.
-            if self.running() is not None:
-                self._wait()
-            if commit is not None and self._record() is not None:
+            if self._settled() is not None and commit is not None:
                 try:
                     self._check(commit, None if last is None else last.move.commit)
                     if space.startswith(f"{ROOT}/"):
@@ -164,7 +163,7 @@ class Maintenance:
     def running(self) -> Ref | None:
         """Return the record of a purge that has not ended; None if there is none."""
         last = self._record()
-        return last if last is not None and last.move.action in (_BEGIN, _REWRITTEN) else None
+        return last if last is not None and last.move.action in _OPEN else None
 
     def settled(self) -> int:
         """Wait until no purge is running; return a number that grows with each purge.
@@ -172,9 +171,7 @@ class Maintenance:
         Raises:
             RetryError: It took too long.
         """
-        if self.running() is not None:
-            self._wait()
-        last = self._record()
+        last = self._settled()
         return 0 if last is None else last.seq
 
     def current(self, commit: CommitId) -> CommitId:
@@ -209,6 +206,18 @@ class Maintenance:
                         self._step(begun, _UNDONE, author, {})
         finally:
             lease.end()
+
+    def _settled(self) -> Ref | None:
+        """Wait until no purge is running, and return the record.
+
+        It is read once where none is: each move of a name asks.
+
+        Raises:
+            RetryError: It took too long.
+        """
+        while (last := self._record()) is not None and last.move.action in _OPEN:
+            self._wait()
+        return last
 
     def _record(self) -> Ref | None:
         return self._refs.read(SPACE, PURGE)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from dbt.adapters.vcs.core.model import Field, Snapshot
+from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.engines.port import Rewriters
@@ -25,20 +26,23 @@ def edited_columns(
     ours: Snapshot,
     theirs: Snapshot,
     *,
+    prefer: Side | None,
     limits: Limits,
     sessions: Rewriters | None,
 ) -> frozenset[str]:
     """Return the ids of columns that one side dropped and in which the other changed values.
 
-    Reads the rows that a side changed, and only if the other dropped a column that it has.
+    Reads the rows that a side changed, and only if the other dropped a column that it has. Nothing
+    is asked of a column that the preferred side dropped: it is dropped, edited or not.
 
     Raises:
         TooLargeError: There are too many rows to compare, and there is no engine.
         UnsupportedError: Arrow can't read a column, and there is no engine.
     """
     found: set[str] = set()
+    decided = {"ours": ours, "theirs": theirs, None: None}[prefer]
     for side, other in ((ours, theirs), (theirs, ours)):
-        if base is None or side.segments == base.segments:
+        if base is None or other is decided or side.segments == base.segments:
             continue
         for field in base.schema.fields:
             kept = side.schema.by_id(field.id)
@@ -83,7 +87,6 @@ def _is_edited(
 def _counts(compared: Difference, limits: Limits, sessions: Rewriters | None) -> Counts:
     if sessions is None:
         return compared.counts(limits=limits)
-
     return in_process_first(
         lambda: compared.counts(limits=limits), lambda: compared.counts_by_engine(sessions())
     )

@@ -16,7 +16,7 @@ The further steps are in `core/plan/states.py` (graft), `decide.py` (which row s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -172,9 +172,19 @@ def merge(
         InputError: A decision or a picked key doesn't fit the key's columns, or a value given by
             hand is NULL where none may be.
     """
-    sessions = engine.sessions if engine else None
-    edited = edited_columns(repository, base, ours, theirs, limits=limits, sessions=sessions)
-    definition = _definition(base, ours, theirs, policy, edited)
+    prefer = policy.prefer or _PREFERRED.get(policy.mode)
+    if policy.only is not None:
+        _check_picked(base, ours, theirs)
+        definition = Definition.of(ours)
+    else:
+        sessions = engine.sessions if engine else None
+        edited = edited_columns(
+            repository, base, ours, theirs, prefer=prefer, limits=limits, sessions=sessions
+        )
+        merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
+        if merged.conflicts:
+            raise SchemaConflictError(merged.conflicts)
+        definition = merged.definition
     policy.check(_key(definition))
     merging = _Merging(
         repository=repository,
@@ -343,23 +353,6 @@ def _check_given(policy: RowPolicy, mend: Repair | LargeRepair | None) -> None:
             "changed. Begin again (dbt-vcs merge --abort, then merge), and set the values with an "
             "update."
         )
-
-
-def _definition(
-    base: Snapshot | None,
-    ours: Snapshot,
-    theirs: Snapshot,
-    policy: RowPolicy,
-    edited: Collection[str],
-) -> Definition:
-    if policy.only is not None:
-        _check_picked(base, ours, theirs)
-        return Definition.of(ours)
-    prefer = policy.prefer or _PREFERRED.get(policy.mode)
-    merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
-    if merged.conflicts:
-        raise SchemaConflictError(merged.conflicts)
-    return merged.definition
 
 
 def _check_picked(base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> None:

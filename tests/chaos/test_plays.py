@@ -47,8 +47,11 @@ def test_what_was_acknowledged_stays(
     reopen = opener(store, tmp_path)
     Ground(reopen).found()
     play = Play(Ground(reopen), seed)
-    for _ in range(2):
+    for number in range(8):
         assert play.round(weather, 60) == []
+        # Faults end many an operation before its worker's last call: some seeds kill nobody soon.
+        if number and play.counts["kills"]:
+            break
     # A calm round finds what an earlier one left behind.
     assert play.round(Weather(kills=False), 30) == []
     assert play.counts["kills"] > 0

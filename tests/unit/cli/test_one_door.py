@@ -412,6 +412,19 @@ def test_an_operation_does_not_change_a_branch_that_the_project_protects(
     assert warehouse.head() == head
 
 
+@pytest.mark.parametrize("by", ["command", "operation"])
+def test_a_purge_does_not_wait_for_itself_to_store_what_the_project_asks(by: str) -> None:
+    warehouse = stocked()
+    warehouse.repository.maintenance.patience = 0
+    before, row = files(warehouse, "objects", "data"), {"relation": "shop.t", "where": "id = 1"}
+    if by == "command":
+        refused, said = by_command(warehouse, PROTECTED, "purge", "shop.t --where 'id = 1'")
+    else:
+        refused, said = by_operation(warehouse, PROTECTED, "purge", row)
+    assert refused and "is protected" in said
+    assert files(warehouse, "objects", "data") == before
+
+
 @pytest.mark.parametrize(
     ("verb", "arguments", "is_refused"),
     [

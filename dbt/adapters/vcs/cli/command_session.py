@@ -138,15 +138,16 @@ class CommandSession:
             self.rules.check_open(self.repository, branch)
             return branch
         self.rules.apply(self.repository, branch, author=self.author)
-        self._watch(branch)
+        self.watch(branch)
         return branch
 
     def protection_of(self, branch: str) -> Protection | None:
         """Return what the project asks of a branch that the command is about to move."""
-        self._watch(branch)
+        self.watch(branch)
         return self.rules.protection_of(branch)
 
-    def _watch(self, branch: str) -> None:
+    def watch(self, branch: str) -> None:
+        """Export a branch at the end of the command, if it moves and the project asks for it."""
         if self.rules.export_of(branch) is not None:
             self._exported.setdefault(branch, self._head_of(branch))
 

@@ -32,11 +32,18 @@ def purge(
     Rewrites the history of all branches, tags and named snapshots that have such rows: their
     commits get other ids. Old files are deleted at once. Rows can't be brought back.
     """
+
+    def guard(branch: str) -> None:
+        # A purge that stored the rules on a branch would wait for itself: nobody lands beside it.
+        session.bound(branch, dry_run=True)
+        if not dry_run:
+            session.watch(branch)
+
     report = verb.purge(
         session.repository,
         verb.PurgeRequest(relation=relation, where=where, redact=redact, dry_run=dry_run),
         author=session.author,
         engine=session.engine,
-        guard=lambda branch: session.bound(branch, dry_run=dry_run),
+        guard=guard,
     )
     session.show(report, purge_text(report))

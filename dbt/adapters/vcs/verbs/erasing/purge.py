@@ -85,6 +85,7 @@ def purge(
         engine: Creates the engine, for conditions that are more than comparisons; a local Spark
             if None.
         guard: Called with each branch that is to move; raises if the project's rules forbid it.
+            It must move no name: nobody lands beside a purge.
 
     Raises:
         NotFoundError: No version of such a table is in the repository.
@@ -276,7 +277,6 @@ def _check_open(
     for named, *_ in moves:
         if named.space == "heads":
             guard(named.ref.name)
-            # Read again: the rules of the project may just have been stored on it.
             branch = repository.find_branch(named.ref.name)
             if branch is not None:
                 branch.check_open(promotes=False)

@@ -97,7 +97,6 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "function_statement",
             "immediate",
             "insert",
-            "partition",
             "schema_statement",
             "show",
             "staging_sql",
@@ -115,7 +114,6 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {
             "function_reader",
             "insert_reader",
-            "partition_reader",
             "table_reader",
             "versioning_reader",
             "optimize_reader",

@@ -1,4 +1,4 @@
-"""`execute immediate`, session variables and partitions that are announced."""
+"""`execute immediate` and session variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
 
 from .shop import Shop
 
@@ -88,26 +88,3 @@ def test_what_a_string_can_not_say_is_refused(shop: Shop, text: str, words: str)
 def test_a_script_is_refused_as_a_whole(shop: Shop, script: str) -> None:
     with pytest.raises(UnsupportedError, match="one at a time"):
         shop.sql(script)
-
-
-def test_partitions_are_announced_for_nothing(shop: Shop) -> None:
-    name = shop.make("k int, p int", "values (1, 1)", by="p")
-    before = shop.repository.branch("main").head
-    shop.sql(f"alter table {name} add partition (p = 2)")
-    shop.sql(f"alter table {name} add if not exists partition (p = 1) partition (p = 3)")
-    for text in ("msck repair table {}", "msck repair table {} sync partitions"):
-        shop.sql(text.format(name))
-    shop.sql(f"alter table {name} recover partitions")
-    assert shop.repository.branch("main").head == before
-    plain = shop.make("k int")
-    for text, error, words in (
-        (f"alter table {name} add partition (p = 1)", InputError, "already"),
-        (f"alter table {name} add partition (k = 1)", InputError, "not a partition column"),
-        (f"alter table {name} add partition (p)", InputError, "a value"),
-        (f"alter table {plain} add partition (k = 1)", InputError, "not partitioned"),
-        (f"msck repair table {plain}", InputError, "not partitioned"),
-        ("msck repair table nowhere", NotFoundError, "nowhere"),
-        (f"alter table {name} add partition (p = 1) location '/x'", UnsupportedError, "parquet"),
-    ):
-        with pytest.raises(error, match=words):
-            shop.sql(text)

@@ -208,9 +208,13 @@ REFUSED = {
     "add partition elsewhere": (
         "alter table t add partition (p = 1) location '/x'",
         UnsupportedError,
-        "insert into t select",
+        "insert into ... select",
     ),
-    "add no partition": ("alter table t add if not exists", InputError, "partition"),
+    "add partition": (
+        "alter table t add if not exists partition (p = 1)",
+        UnsupportedError,
+        "leave the statement out",
+    ),
     "drop partition": (
         "alter table t drop if exists partition (p = 1)",
         UnsupportedError,

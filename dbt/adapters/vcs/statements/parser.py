@@ -30,6 +30,11 @@ _REFUSED: Final = {
     "vacuum": "Old files are collected by `dbt-vcs gc`; leave the statement out",
     "execute": "Write `execute immediate`, or the statement itself",
     "replace": "Write `create or replace table`",
+    **dict.fromkeys(
+        ("msck", "repair"),
+        "Leave the statement out: a partition exists as soon as it has rows, and the rows of other "
+        "files are inserted by a query: insert into t select ... from parquet.`<path>`",
+    ),
 }
 
 

@@ -51,7 +51,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     snapshot = scope.overlay.require_table(name)
     if statement.if_not_exists:
         scope.overlay.read.add(str(name))
-        if has_partition(scope, statement.partition, snapshot):
+        if _has_partition(scope, statement.partition, snapshot):
             return Outcome(relation=name, affected=0)
     for column in statement.columns:
         snapshot.schema.field(column)
@@ -164,7 +164,7 @@ def _appended(
     return Outcome(relation=name, affected=sum(block.rows for block in blocks))
 
 
-def has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:
+def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:
     """Return whether a partition has rows.
 
     Raises:

@@ -16,7 +16,6 @@ from dbt.adapters.vcs.statements.families.alter import (
     SetProperties,
     UnsetProperties,
 )
-from dbt.adapters.vcs.statements.families.partition import AddPartitions, RepairTable
 from dbt.adapters.vcs.statements.families.schema_statement import (
     CommentOnSchema,
     SetSchemaProperties,
@@ -37,7 +36,6 @@ from dbt.adapters.vcs.statements.readers.clauses import (
     read_property_keys,
 )
 from dbt.adapters.vcs.statements.readers.create_reader import SCHEMA_WORDS
-from dbt.adapters.vcs.statements.readers.partition_reader import read_partitions
 from dbt.adapters.vcs.statements.readers.table_reader import primary_key_property
 from dbt.adapters.vcs.statements.readers.type_reader import read_type
 from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
@@ -45,9 +43,7 @@ from dbt.adapters.vcs.statements.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.statements.syntax.names import Name, Target
 
 Altered = (
-    AddPartitions
-    | RepairTable
-    | RenameRelation
+    RenameRelation
     | AddColumns
     | RenameColumn
     | DropColumns
@@ -129,10 +125,10 @@ def _alter(cursor: TokenCursor, kind: RelationKind) -> Altered:
     if changed is None:
         words = f"{cursor.token.text} {cursor.ahead().text}".strip()
         step = f"Rebuild the {kind} with a model, or drop and create it"
-        if any(cursor.ahead(n).word == "partition" for n in range(4)):
+        if cursor.at("recover") or any(cursor.ahead(n).word == "partition" for n in range(5)):
             step = (
-                "Partitions exist as long as they have rows: insert, or `truncate table ... "
-                "partition`"
+                "Partitions exist as long as they have rows: leave the statement out, `insert into "
+                "... select ...` from the files, or `truncate table ... partition`"
             )
         elif cursor.at("add", "constraint"):
             step = "They support NOT NULL, primary keys and checks: test for anything else"
@@ -179,7 +175,7 @@ def _alter_table(cursor: TokenCursor, target: Target) -> Altered | None:
     if cursor.take_any("alter", "change"):
         cursor.take("column")
         return _alter_column(cursor, target)
-    return read_partitions(cursor, target) or _constraint(cursor, target)
+    return _constraint(cursor, target)
 
 
 def _added_columns(cursor: TokenCursor, target: Target) -> tuple[ColumnDef, ...]:

@@ -38,7 +38,7 @@ check: $(VENV)/.dev ## check style and types, and run the tests that need no Jav
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/model tests/property \
+	JAVA_HOME=$(CURDIR)/none HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/model tests/property \
 	    -q -m "not spark and not conformance and not slow" --numprocesses $(WORKERS) --dist loadfile
 
 LOWEST := .lowest

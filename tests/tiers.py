@@ -72,15 +72,20 @@ SLOW: Final = (
     "model/test_protocol.py::test_each_rule_is_needed",
     "property/test_healing_processes.py",
     "property/test_narrowing_laws.py",
+    "unit/serve/test_hostile_clients.py::test_no_odd_request_fails_unexpectedly",
 )
 """Tests that are left out entirely."""
 
 VARIANTS: Final = (
     "functional",
+    "unit/cli/test_listings.py::test_a_reader_that_has_enough_ends_the_listing_quietly",
+    "unit/cli/test_listings.py::test_printing_takes_as_much_memory_for_many_rows_as_for_few",
     "unit/cli/test_one_door.py::test_command_and_operation_do_and_refuse_the_same",
     "unit/cli/test_progress_line.py::test_whatever_takes_long_shows_files_and_takes_the_line_away",
+    "unit/core/test_cache.py",
     "unit/rows/test_limits.py",
     "unit/serve/test_partition_types.py",
+    "unit/test_stopped_session.py",
 )
 """Tests with many cases: of each function one case stays in the first tier, and one in eight."""
 
@@ -98,7 +103,7 @@ def slow(items: list[pytest.Item]) -> Iterator[pytest.Item]:
                 yield item
             continue
         is_one_of_many = checksum > lowest[path] and _is_listed(path, VARIANTS)
-        if _is_listed(path, SLOW) or (checksum % 8 and (is_one_of_many or _is_on_connect(item))):
+        if _is_listed(path, SLOW) or (checksum % 8 and (is_one_of_many or _is_elsewhere(item))):
             yield item
 
 
@@ -110,9 +115,12 @@ def _checksum(item: pytest.Item) -> int:
     return zlib.crc32(item.nodeid.encode())
 
 
-def _is_on_connect(item: pytest.Item) -> bool:
+def _is_elsewhere(item: pytest.Item) -> bool:
+    """Return whether a test is one that runs here, too, on a server: Spark Connect or S3."""
     call = getattr(item, "callspec", None)
-    return call is not None and call.params.get("method") == "connect"
+    return call is not None and (
+        call.params.get("method") == "connect" or "s3" in call.id.split("-")
+    )
 
 
 def _is_listed(path: str, listed: tuple[str, ...]) -> bool:

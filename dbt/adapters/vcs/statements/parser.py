@@ -32,8 +32,8 @@ _REFUSED: Final = {
     "replace": "Write `create or replace table`",
     **dict.fromkeys(
         ("msck", "repair"),
-        "Leave the statement out: a partition exists as soon as it has rows, and the rows of other "
-        "files are inserted by a query: insert into t select ... from parquet.`<path>`",
+        "Leave the statement out: a partition exists as soon as it has rows, and the rows of "
+        "other files are inserted by a query: insert into t select ... from parquet.`<path>`",
     ),
 }
 

@@ -127,8 +127,8 @@ def _alter(cursor: TokenCursor, kind: RelationKind) -> Altered:
         step = f"Rebuild the {kind} with a model, or drop and create it"
         if cursor.at("recover") or any(cursor.ahead(n).word == "partition" for n in range(5)):
             step = (
-                "Partitions exist as long as they have rows: leave the statement out, `insert into "
-                "... select ...` from the files, or `truncate table ... partition`"
+                "Partitions exist as long as they have rows: leave the statement out, `insert "
+                "into ... select ...` from the files, or `truncate table ... partition`"
             )
         elif cursor.at("add", "constraint"):
             step = "They support NOT NULL, primary keys and checks: test for anything else"

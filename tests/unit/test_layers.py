@@ -86,7 +86,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"diff_call", "relations"},
         {"calls", "canonical", "scan"},
         {"mentions", "query"},
-        {"computed", "conjuncts", "cursor"},
+        {"conjuncts", "cursor"},
         {"expressions"},
         {"condition_tree", "conditions"},
     ),
@@ -95,7 +95,6 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "alter",
             "command",
             "function_statement",
-            "immediate",
             "insert",
             "schema_statement",
             "show",
@@ -288,10 +287,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "workspace": (
         {
-            "computed_names",
-            "computed_times",
             "error_places",
-            "immediate_statements",
             "outside_writes",
             "rebase",
         },

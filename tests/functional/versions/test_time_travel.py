@@ -62,44 +62,6 @@ def test_each_way_to_name_a_version(client: Client, sql: Sql) -> None:
     assert "Parquet" in str(sql("explain select * from t version as of 'sn1'"))
 
 
-@pytest.mark.parametrize(
-    "time_of_old",
-    [
-        "timestamp '{}' + interval 0 seconds",
-        "('{}')",
-        "cast(concat('', '{}') as timestamp)",
-        "since",
-        "current_timestamp() - (current_timestamp() - timestamp '{}')",
-    ],
-)
-def test_a_time_may_be_computed(client: Client, sql: Sql, time_of_old: str) -> None:
-    between = versions(client, sql)
-    sql(f"declare or replace variable since timestamp default timestamp '{between}'")
-    old = f"t timestamp as of {time_of_old.format(between)}"
-    assert sql(f"select id from {old}") == [(1,)]
-    assert sql(f"select x.id from {old} as x join t on t.id = x.id where x.id > 0") == [(1,)]
-    assert sql("select count(*) from t for system_time as of now() + interval 1 day") == [(2,)]
-    sql(f"create table old as select * from {old}")
-    assert sql("select id from old") == [(1,)]
-
-
-@pytest.mark.parametrize(
-    ("time", "words"),
-    [
-        ("id", "constant expression"),
-        ("cast(null as timestamp)", "NULL"),
-        ("now() - interval 1000 days", "history begins"),
-        ("(select max(id) from t)", "constant expression"),
-    ],
-)
-def test_what_is_no_time_is_refused(client: Client, sql: Sql, time: str, words: str) -> None:
-    versions(client, sql)
-    with pytest.raises((InputError, NotFoundError), match=words):
-        sql(f"select * from t timestamp as of {time}")
-    with pytest.raises(InputError, match="a view or a function"):
-        sql("create view v as select * from t timestamp as of now()")
-
-
 def test_writes_from_a_version_say_what_they_read(client: Client, sql: Sql) -> None:
     versions(client, sql)
     old, new = snapshot_at(client, "v1"), snapshot_at(client, "main")

@@ -303,9 +303,20 @@ def test_the_text_keeps_what_stands_before_and_drops_what_stands_behind() -> Non
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        ("select * from identifier(x)", UnsupportedError, "Write the relation's name"),
+        ("select * from identifier(x)", UnsupportedError, "Write the name itself"),
+        ("select identifier('ra' || 'nd')()", UnsupportedError, "Write the name itself"),
+        ("select identifier((lower('F')))(1)", UnsupportedError, "Write the name itself"),
         ("select * from identifier('a b')", InputError, "schema.identifier"),
         ("select * from t timestamp as of now()", UnsupportedError, "as text"),
+        ("select * from t timestamp as of since", UnsupportedError, "as text"),
+        ("select * from t timestamp as of ('2026-01-31')", UnsupportedError, "as text"),
+        (
+            "select * from t timestamp as of date '2026-01-31' + x",
+            UnsupportedError,
+            "as text",
+        ),
+        ("select * from t timestamp as of '2026' || '-01-31'", UnsupportedError, "as text"),
+        ("select * from t timestamp as of '2026-01-31'::date", UnsupportedError, "as text"),
         ("select * from t version as of x", InputError, "as a literal"),
         ("select * from t{snap='x'}", InputError, "{snapshot = '...'}"),
         ("select * from t{snapshot=x}", InputError, "{snapshot = '...'}"),

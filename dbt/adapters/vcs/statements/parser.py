@@ -28,7 +28,7 @@ _REFUSED: Final = {
     "import": "Read the files in a query, and insert its rows",
     "copy": "Read the files in a query, and insert its rows",
     "vacuum": "Old files are collected by `dbt-vcs gc`; leave the statement out",
-    "execute": "Write `execute immediate`, or the statement itself",
+    "execute": "Send the statement itself: a dbt macro or the client's code can put it together",
     "replace": "Write `create or replace table`",
     **dict.fromkeys(
         ("msck", "repair"),
@@ -156,7 +156,7 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
     if word in QUERY_WORDS or cursor.token.word == "(":
         return read_query(cursor)
     if word in _REFUSED:
-        words = " ".join(cursor.ahead(n).text for n in range(3)).strip()
+        words = " ".join(cursor.ahead(n).text for n in range(2)).strip()
         raise UnsupportedError(
             f"`{words} ...` is not supported on versioned tables. {_REFUSED[word]}."
         )

@@ -16,14 +16,7 @@ from dbt.adapters.vcs.statements.families.versioning import SnapshotMerge, Snaps
 from dbt.adapters.vcs.statements.parser import for_spark, read
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
-from dbt.adapters.vcs.workspace import (
-    computed_names,
-    computed_times,
-    error_places,
-    immediate_statements,
-    outside_writes,
-)
+from dbt.adapters.vcs.workspace import error_places, outside_writes
 
 
 def execute(
@@ -49,10 +42,6 @@ def execute(
         EngineError: Spark refused or failed.
     """
     statement: Statement
-    scope.text = immediate_statements.spoken(scope)
-    written = scope.text
-    scope.text = computed_names.written_out(scope)
-    scope.text = computed_times.written_out(scope)
     statement, scope.calls = read(scope.text)
     waits = None if reusing is None else reusing.deferred(scope, statement)
     if waits is not None:
@@ -74,20 +63,15 @@ def execute(
             f"Statements such as `{excerpt(scope.text, 40)}` are not supported yet. "
             "See dbt-vcs --help for another way."
         )
-    written = error_places.own_text(written, statement, scope.origin)
+    written = error_places.own_text(scope.text, statement, scope.origin)
     with missing.named(scope), error_places.counted_in(written):
         outcome = _handled(scope, statement, handler, reusing)
     return error_places.with_places(outcome, written)
 
 
 def may_change(text: str) -> bool:
-    """Return whether a statement changes its branch, or can't be parsed before it runs.
-
-    Only its connection can evaluate the names and texts that a statement computes.
-    """
+    """Return whether a statement changes its branch, or can't be parsed."""
     try:
-        if [token.word for token in tokenize(text)[:2]] == ["execute", "immediate"]:
-            return True
         statement, _ = read(text)
     except InputError:
         return True

@@ -7,7 +7,12 @@ from typing import NamedTuple
 
 from dbt.adapters.vcs.statements.syntax.lexer import Token, tokenize
 from dbt.adapters.vcs.statements.syntax.names import Name
-from dbt.adapters.vcs.statements.syntax.relations import is_name, is_spelled, read_name
+from dbt.adapters.vcs.statements.syntax.relations import (
+    computed_name,
+    is_name,
+    is_spelled,
+    read_name,
+)
 
 
 class Call(NamedTuple):
@@ -29,12 +34,19 @@ def calls_of(text: str) -> tuple[Call, ...]:
 
     It reports too much, such as `in (` or a table with a list of columns. The caller checks
     whether there is such a function.
+
+    Raises:
+        UnsupportedError: A function's name is computed.
     """
     return tuple(_calls(tokenize(text)))
 
 
 def called_names(tokens: Sequence[Token]) -> tuple[Name, ...]:
-    """Return each name that a statement's tokens may call, once."""
+    """Return each name that a statement's tokens may call, once.
+
+    Raises:
+        UnsupportedError: A function's name is computed.
+    """
     return tuple(dict.fromkeys(call.name for call in _calls(tokens)))
 
 
@@ -50,8 +62,22 @@ def _calls(tokens: Sequence[Token]) -> Iterator[Call]:
         elif index > 3 and is_spelled(tokens, index - 4):
             first = index - 4
             parts = read_name(tokens, first).parts
+        elif _is_called_by_expression(tokens, index):
+            raise computed_name()
         else:
             continue
         name = Name.of(parts)
         if name is not None:
             yield Call(name, tokens[first].start, tokens[index - 1].end)
+
+
+def _is_called_by_expression(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether `identifier(<expression>)` ends before a parenthesis that opens a call."""
+    if tokens[index - 1].word != ")":
+        return False
+    depth = 0
+    for place in range(index - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(tokens[place].word, 0)
+        if not depth:
+            return tokens[place - 1].word == "identifier"
+    return False

@@ -76,11 +76,17 @@ def _read_part(tokens: Sequence[Token], index: int) -> RawName:
     if tokens[index].word != "identifier" or tokens[index + 1].word != "(":
         return RawName([tokens[index].text], index + 1)
     if not is_spelled(tokens, index):
-        raise UnsupportedError(
-            "The name in identifier(...) is not known before the statement runs: it may only "
-            "consist of strings and session variables. Write the relation's name."
-        )
+        raise computed_name()
     return RawName(split_name(decode(tokens[index + 2].text)), index + 4)
+
+
+def computed_name() -> UnsupportedError:
+    """Return the error for `identifier(...)` with anything but one string."""
+    return UnsupportedError(
+        "`identifier(...)` takes one string, such as identifier('s.t'): a computed name isn't "
+        "known before the statement runs. Write the name itself, or let a dbt macro or the "
+        "client's code write it."
+    )
 
 
 def is_spelled(tokens: Sequence[Token], index: int) -> bool:
@@ -190,7 +196,7 @@ def _read_version_number(tokens: Sequence[Token], index: int) -> tuple[At, int]:
 
 
 def _read_timestamp(tokens: Sequence[Token], index: int) -> tuple[At, int]:
-    """Read `'...'`, `timestamp '...'` or `cast('...' as timestamp)`."""
+    """Read `'...'`, `timestamp '...'` or `cast('...' as timestamp)`; no expression of them."""
     if tokens[index].word in ("timestamp", "date") and tokens[index + 1].kind is Kind.STRING:
         index += 1
     length = 1
@@ -198,10 +204,12 @@ def _read_timestamp(tokens: Sequence[Token], index: int) -> tuple[At, int]:
         rest = [token.word for token in tokens[index + 3 : index + 6]]
         if rest in (["as", "timestamp", ")"], ["as", "date", ")"]):
             index, length = index + 2, 4
-    if tokens[index].kind is not Kind.STRING:
+    behind = [token.word for token in tokens[index + length : index + length + 2]]
+    computed = behind[0] in ("+", "-", "*", "/", "%", ":") or behind == ["|", "|"]
+    if tokens[index].kind is not Kind.STRING or computed:
         raise UnsupportedError(
-            "`timestamp as of` takes a time as text or a constant expression, but in a view or a "
-            "function only text. Write: timestamp as of '2026-01-31 12:00:00'."
+            "`timestamp as of` takes a time as text, not an expression. Write: timestamp as of "
+            "'2026-01-31 12:00:00'; a dbt macro or the client's code can compute it."
         )
     return At(kind="timestamp", value=decode(tokens[index].text)), index + length
 

@@ -287,7 +287,6 @@ class VcsAdapter(SparkAdapter):
                 author=environment.invocation.author,
                 branch=branch,
                 schema=environment.credentials.schema,
-                engine_settings=environment.credentials.spark_config,
                 engine=lambda: environment.make_engine(repository.blobs),
                 rules=environment.rules(),
             )

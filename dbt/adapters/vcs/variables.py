@@ -29,8 +29,7 @@ TARGET_PATH: Final = "DBT_TARGET_PATH"
 """As in dbt: the folder that dbt writes to. Default: the one the project names, else `target`."""
 
 CACHE: Final = "XDG_CACHE_HOME"
-"""Folder of caches: what `dbt-vcs bisect` learned is in `dbt-vcs/bisect`, and what `dbt-vcs
-prepare` made in `dbt-vcs/classes`. Default: `~/.cache`."""
+"""Folder of caches: what `dbt-vcs prepare` made is in `dbt-vcs/classes`. Default: `~/.cache`."""
 
 
 def cache_folder(env: Mapping[str, str]) -> Path | None:

@@ -41,15 +41,12 @@ FILTERS = [
 ]
 
 
-def test_both_say_the_same(
-    client: Client, sql: Sql, tmp_path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_say_the_same(client: Client, sql: Sql) -> None:
     sql(f"create table t as select * from {ROWS}")
     sql("delete from t where id = 3")
     sql("insert into t values (3, 7D, 'B', date'2026-01-03', false)")
     (counts,) = sql(f"select {', '.join(f'count_if({filter})' for filter in FILTERS)} from t")
     assert 0 in counts and max(counts) > 1
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     repository = client.repository
     head = repository.resolve("main")
 

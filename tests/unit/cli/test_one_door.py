@@ -369,19 +369,12 @@ def test_every_verb_is_held_to_the_law() -> None:
     ("verb", "arguments", "line"), CASES, ids=[f"{verb} {line}".strip() for verb, _, line in CASES]
 )
 def test_command_and_operation_do_and_refuse_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
-    rules: Rules,
-    verb: str,
-    arguments: dict[str, Any],
-    line: str,
+    monkeypatch: pytest.MonkeyPatch, rules: Rules, verb: str, arguments: dict[str, Any], line: str
 ) -> None:
     def run(call: Callable[[Warehouse], tuple[bool, str]]) -> tuple[bool, str, dict[str, bytes]]:
         numbers = random.Random(7)
         monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=numbers.getrandbits(128)))
         warehouse = stocked()
-        # What one run learned about equal versions would be known to the other.
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         refused, said = call(warehouse)
         return refused, said, files(warehouse)
 

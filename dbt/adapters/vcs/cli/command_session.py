@@ -108,11 +108,6 @@ class CommandSession:
         return self.target.schema if self.target else "default"
 
     @cached_property
-    def engine_settings(self) -> Mapping[str, str]:
-        """The profile's settings of Spark."""
-        return self.target.spark_config if self.target else {}
-
-    @cached_property
     def rules(self) -> Rules:
         """The rules in the project's vcs.yml; none if only the repository was given."""
         from dbt.adapters.vcs.merges.protection import Rules, read_rules

@@ -46,7 +46,6 @@ class Caller:
         author: The author of changes.
         branch: The branch to use if none is given.
         schema: The schema of names without one.
-        engine_settings: The profile's settings of Spark.
         engine: Creates the engine; None for one with no settings.
         rules: The project's rules for branches and merges.
     """
@@ -55,7 +54,6 @@ class Caller:
     author: str
     branch: str
     schema: str = "default"
-    engine_settings: Mapping[str, str] = field(default_factory=dict)
     engine: Callable[[], Engine] | None = None
     rules: Rules = field(default_factory=Rules)
 
@@ -73,7 +71,6 @@ class OperationSession(CommandSession):
         self.repository = caller.repository
         self.branch = caller.branch
         self.schema = caller.schema
-        self.engine_settings = caller.engine_settings
         self.author = caller.author
         self.rules = caller.rules
         self.lines: list[str] = []

@@ -50,7 +50,6 @@ def bisect(
         schema=session.schema,
         engine=session.engine,
         open_table=_opener(session),
-        settings=session.engine_settings,
     )
     report = verb.bisect(
         session.repository,

@@ -33,11 +33,8 @@ def bisect_text(report: BisectReport, now: datetime) -> Iterator[Block]:
             yield from _suspect_text(suspect, now, " ")
             if suspect.commit in reasons:
                 yield line(f"  skipped: {brief(reasons[suspect.commit], 200)}")
-    known = f", {counted(report.known, 'answer')} known from before" if report.known else ""
-    yield line(
-        f"{counted(report.looks, 'look')}{known}; {counted(report.commits, 'commit')} between "
-        "good and bad"
-    )
+    looks, commits = counted(report.looks, "look"), counted(report.commits, "commit")
+    yield line(f"{looks}; {commits} between good and bad")
     if report.first_bad is not None:
         yield line(f"Next: {_next_step(report.first_bad)}")
 

@@ -47,7 +47,6 @@ class BisectReport:
             known which.
         skipped: Commits among the candidates on which the condition can't be evaluated.
         looks: How often the condition was computed.
-        known: How often an earlier bisection knew the answer.
     """
 
     condition: str
@@ -59,7 +58,6 @@ class BisectReport:
     candidates: tuple[Suspect, ...]
     skipped: tuple[Skipped, ...]
     looks: int
-    known: int
 
 
 def bisect(
@@ -140,7 +138,6 @@ class _Bisection:
                 if commit in self._reasons
             ),
             looks=self._looks.done,
-            known=self._looks.known,
         )
 
     def _first_bad(self, commits: list[CommitId]) -> list[CommitId]:

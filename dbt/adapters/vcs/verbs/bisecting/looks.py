@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from importlib import metadata
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.__version__ import version
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError, InputError
 from dbt.adapters.vcs.core.history.bisection import Mark
 from dbt.adapters.vcs.core.ids import CommitId
@@ -15,7 +13,6 @@ from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine, Rows
 from dbt.adapters.vcs.verbs.bisecting.condition import FORMS, BisectCondition
-from dbt.adapters.vcs.verbs.bisecting.known_answers import KnownAnswers
 from dbt.adapters.vcs.verbs.bisecting.plain_query import OpenTable, plain_answer, plain_query
 from dbt.adapters.vcs.verbs.bisecting.versions_read import ReadVersions, VersionsRead
 from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
@@ -45,13 +42,11 @@ class Means:
         schema: The schema of names without one.
         engine: Makes the engine, when a look first needs it.
         open_table: Opens a table for this process; None to leave every look to the engine.
-        settings: Settings of the engine, on which answers may depend.
     """
 
     schema: str
     engine: Callable[[], Engine]
     open_table: OpenTable | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 class Looks:
@@ -59,22 +54,17 @@ class Looks:
 
     Attributes:
         done: How many commits were computed on.
-        known: How many commits were answered by an earlier bisection.
     """
 
     def __init__(self, repository: Repository, condition: BisectCondition, means: Means) -> None:
         """Take a condition; nothing is looked at yet."""
-        self.done = self.known = 0
+        self.done = 0
         self._condition = condition
         self._means = means
         self._versions = ReadVersions(repository, condition.text, means.schema)
         self._plain = plain_query(self._versions.query) if means.open_table else None
         self._read: dict[CommitId, VersionsRead | None] = {}
         self._answers: dict[str, Answer] = {}
-        self._kept = KnownAnswers.of(
-            version, _spark(), repository.id, condition.kind, condition.text, means.schema,
-            *(f"{name}={value}" for name, value in sorted(means.settings.items())),
-        )  # fmt: skip
         self._workspace = Workspace(
             repository,
             PinnedLine(lambda: _no_head(), "a bisection only reads"),
@@ -120,10 +110,6 @@ class Looks:
         self._workspace.close()
 
     def _found(self, read: VersionsRead, commit: CommitId) -> Answer:
-        kept = self._kept.get(read.digest) if read.is_settled else None
-        if kept is not None:
-            self.known += 1
-            return _answer(kept)
         self.done += 1
         try:
             is_good = self._here(read, commit)
@@ -135,9 +121,7 @@ class Looks:
             is_good = _told(self._condition, [column.type for column in rows.columns], values)
         if is_good is None:
             return Answer(Mark.SKIPPED, "the condition is NULL")
-        if read.is_settled:
-            self._kept.put(read.digest, is_good)
-        return _answer(is_good)
+        return Answer(Mark.GOOD if is_good else Mark.BAD)
 
     def _here(self, read: VersionsRead, commit: CommitId) -> bool | None:
         open_table = self._means.open_table
@@ -173,18 +157,6 @@ def _told(
         )
     value = rows[0][0]
     return None if value is None else bool(value)
-
-
-def _answer(is_good: bool) -> Answer:
-    return Answer(Mark.GOOD if is_good else Mark.BAD)
-
-
-def _spark() -> str:
-    """Return the version of Spark, which is not imported for it."""
-    try:
-        return metadata.version("pyspark")
-    except metadata.PackageNotFoundError:
-        return ""
 
 
 def _no_head() -> CommitId:

@@ -18,22 +18,11 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeReader
 from dbt.adapters.vcs.statements.parser import read
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.worktree.pins import query_of_body, query_of_view
 
 _METADATA: Final = "vcs"
 """The schema of tables about the repository, which no tree has."""
-
-# fmt: off
-_OF_THE_MOMENT: Final = frozenset({
-    "current_date", "current_time", "current_timestamp", "curdate", "localtimestamp", "now",
-    "unix_timestamp", "rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle",
-    "monotonically_increasing_id", "current_user", "session_user", "user", "tablesample", "limit",
-    "offset", "first", "first_value", "any_value", "last", "last_value", "reflect", "java_method",
-})
-# fmt: on
-"""Words with which equal rows may have unequal answers."""
 
 
 class VersionsRead(NamedTuple):
@@ -42,13 +31,11 @@ class VersionsRead(NamedTuple):
     Attributes:
         entries: The tables, views and functions, through views, by name.
         missing: Relations that the commit doesn't have, by name.
-        is_settled: True if the same versions give the same answer at any time.
         moment: The commit, if the query reads more of it than these versions; else None.
     """
 
     entries: tuple[tuple[RelationName, Entry], ...]
     missing: tuple[RelationName, ...]
-    is_settled: bool
     moment: CommitId | None
 
     @property
@@ -80,7 +67,6 @@ class ReadVersions:
         self.query = statement
         self._calls = {call.relation(schema) for call in calls}
         self._reads = {r.name.relation(schema) for r in statement.reads if r.at is None}
-        self._is_settled = not _is_of_the_moment(text)
         self._reads_more = _reads_more(statement)
 
     def on(self, commit: CommitId) -> VersionsRead:
@@ -90,7 +76,7 @@ class ReadVersions:
             DamagedError: The commit, or a view that it shows, has been collected or is damaged.
         """
         walk = _Walk(self._repository, commit)
-        walk.is_settled, walk.reads_more = self._is_settled, self._reads_more
+        walk.reads_more = self._reads_more
         for name in sorted(self._reads):
             walk.read(name)
         for name in sorted(self._calls):
@@ -107,14 +93,12 @@ class _Walk:
         self._tree: TreeReader = repository.tree(commit)
         self._entries: dict[RelationName, Entry] = {}
         self._missing: set[RelationName] = set()
-        self.is_settled = True
         self.reads_more = False
 
     def found(self) -> VersionsRead:
         return VersionsRead(
             entries=tuple(sorted(self._entries.items())),
             missing=tuple(sorted(self._missing)),
-            is_settled=self.is_settled and not self.reads_more,
             moment=self._commit if self.reads_more else None,
         )
 
@@ -146,10 +130,8 @@ class _Walk:
         else:
             below = self._objects.function(entry.function)
             if below.language != "sql":
-                self.is_settled = False
                 return
             query = query_of_body(below.text)
-        self.is_settled = self.is_settled and not _is_of_the_moment(below.text)
         self.reads_more = self.reads_more or _reads_more(query)
         for text in below.reads:
             self.read(_name(text))
@@ -160,10 +142,6 @@ class _Walk:
 def _reads_more(query: Query) -> bool:
     """Return whether a query reads files, differences, or versions that it names."""
     return bool(query.files or query.diffs or any(read.at is not None for read in query.reads))
-
-
-def _is_of_the_moment(text: str) -> bool:
-    return any(token.word in _OF_THE_MOMENT for token in tokenize(text))
 
 
 def _name(text: str) -> RelationName:

@@ -319,7 +319,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         },
         {"catalog_registration"},
         {"export", "fsck", "gc", "wholeness"},
-        {"copy", "losses", "standing_up"},
+        {"copy", "standing_up"},
         {"fetch"},
     ),
     "verbs.reading": (

@@ -250,6 +250,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("gc", {"retention": 30}, "--retention 30"),
     ("gc", {"retention": 0.5}, "--retention 0.5"),
     ("gc", {"retention": 0.5, "force": True}, "--retention 0.5 --force"),
+    ("gc", {"retention": 0.5, "dry_run": True}, "--retention 0.5 --dry-run"),
     ("gc", {"retention": "long"}, "--retention long"),
     ("gc", {"force": True}, "--force"),
     ("reuse", {}, ""),

@@ -31,15 +31,13 @@ from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.promote import promote
 from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.verbs.reading.log import read_log
-from dbt.adapters.vcs.verbs.refs.branch import create_branch, delete_branch
+from dbt.adapters.vcs.verbs.refs.branch import create_branch
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
-from dbt.adapters.vcs.verbs.refs.rename import rename_branch
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
 from dbt.adapters.vcs.verbs.upkeep import gc
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
-from dbt.adapters.vcs.verbs.upkeep.losses import find_losses
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 
@@ -398,34 +396,26 @@ def test_fsck_names_what_is_missing_or_damaged(tables: Tables) -> None:
     assert any("is missing" in problem for problem in check_repository(repository).problems)
 
 
-def test_a_shorter_retention_says_what_it_takes_away(tables: Tables) -> None:
+def test_a_dry_run_shows_what_a_shorter_retention_takes_away(tables: Tables) -> None:
     replaced(tables)
     warehouse, repository = tables.warehouse, tables.warehouse.repository
-    warehouse.branch("gone")
-    delete_branch(repository, "gone", author="bob")
-    warehouse.branch("old")
-    rename_branch(repository, "old", "new", author="bob")
     warehouse.run("r1", Status.FAILED, a="1")
-    later(tables, 1)
     warehouse.run("r2", Status.OPEN, a="1")
-    found = find_losses(repository, 0)
-    assert found is not None
-    assert (found.files, found.bytes > 0) == (1, True)
-    assert (found.branches, found.runs, found.at_work) == (("gone",), ("runs/r1",), ("runs/r2",))
-    assert find_losses(repository, 7) is None
-    assert find_losses(repository, 8) is None
-    few = find_losses(repository, 3)
-    assert few is not None
-    assert (few.files, few.branches, few.runs) == (0, (), ())
+    later(tables, 1.1)
+    looked = collect(repository, author="gc", dry_run=True, days=0)
+    assert (looked.dry_run, looked.keep_days, looked.files) == (True, 0, 2)
+    assert set(looked.runs) == {"runs/r1", "runs/r2"}, "neither has been heard of for a day"
+    assert collect(repository, author="gc", dry_run=True).files == 0
+    assert collect(repository, author="gc", dry_run=True, days=3).runs == ()
+    assert read_retention(repository).keep == 7 * DAY
     with pytest.raises(InputError, match="retention of -1 days"):
-        find_losses(repository, -1)
-    # A collection removes exactly what the report lists.
+        collect(repository, author="gc", dry_run=True, days=-1)
+    # A collection removes what the dry run showed.
     before = files(tables)
     set_retention(repository, 0, author="bob")
-    later(tables, 1.1)
     done = collect(repository, author="gc")
-    assert "runs/r1" in done.runs
-    assert before - files(tables) >= found.files
+    assert set(done.runs) == set(looked.runs)
+    assert before - files(tables) == looked.files
     with pytest.raises(NotFoundError):
         restore_relation(repository, "shop.a", "main~1", **MAIN)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.layout.styled import Span, counted, line, size
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dbt.adapters.vcs.verbs.upkeep.data_check import DataProgress, DataRead
     from dbt.adapters.vcs.verbs.upkeep.fsck import FsckReport
     from dbt.adapters.vcs.verbs.upkeep.gc import GcReport
-    from dbt.adapters.vcs.verbs.upkeep.losses import Losses
     from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport
 
 _SHOWN: Final = 10
@@ -23,7 +22,9 @@ def gc_text(report: GcReport) -> Iterator[Block]:
     """Yield what a garbage collection did."""
     for name in report.runs:
         yield line(
-            "Discarded ", Span(name, "name"), ", which was older than the retention period."
+            "Would discard " if report.dry_run else "Discarded ",
+            Span(name, "name"),
+            ", which is older than the retention period.",
         )
     verb = "Would delete" if report.dry_run else "Deleted"
     more = f", {counted(report.metadata, 'file')} for other engines" if report.metadata else ""
@@ -45,43 +46,14 @@ def gc_text(report: GcReport) -> Iterator[Block]:
         )
 
 
-def losses_text(losses: Losses) -> Iterator[Block]:
-    """Yield what can no longer be restored after a collection with a shorter retention."""
-    yield line(
-        f"With a retention of {losses.days:g} days, dbt-vcs gc deletes for good, once it is "
-        "a day old:"
+def shorter_text(before: float, days: float) -> str:
+    """Return what a shorter retention does, both in days, and how to see it first."""
+    return (
+        f"{days:g} days are shorter than the retention of now, {before:g} days: what only history "
+        "between the two keeps can no longer be restored after the next gc. To see how much that "
+        f"is: dbt-vcs gc --dry-run --retention {days:g}. To keep something, give it a name first: "
+        "dbt-vcs tag create NAME REVISION."
     )
-    if losses.files:
-        yield line(
-            f"  {counted(losses.files, 'data file')} ({size(losses.bytes)}) of history without a "
-            "name, which restore, diff and time travel can read now"
-        )
-    if losses.branches:
-        yield line(
-            f"  {_named('the deleted branch', 'the deleted branches', losses.branches)}, "
-            "which branch undelete can restore now"
-        )
-    if losses.runs:
-        yield line(
-            f"  {_named('the branch', 'the branches', losses.runs)}, "
-            "which dbt retry and runs publish can use now"
-        )
-    if losses.at_work:
-        yield line(
-            f"  what {_named('the running run', 'the running runs', losses.at_work)} and other "
-            "readers read for longer than that, if it is replaced in the meantime"
-        )
-    yield line("To keep something, give it a name first: dbt-vcs tag create NAME REVISION")
-
-
-def unconfirmed(told: Iterable[str], how: str) -> str:
-    """Return the error for a retention that was not shortened: the losses and how to confirm."""
-    return "\n".join([*told, f"Nothing was changed. To do it anyway: {how}"])
-
-
-def _named(one: str, many: str, names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{one if len(names) == 1 else many} {', '.join(names[:_SHOWN])}{more}"
 
 
 def retention_text(days: float) -> Iterator[Block]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -68,7 +68,7 @@ class GcReport:
         dry_run: True if nothing was deleted.
         keep_days: How many days unnamed history is kept.
         horizon: Rows that were last part of a branch before this time are deleted.
-        runs: Branches of runs older than the retention period.
+        runs: Branches of runs older than the retention period, which are deleted.
         objects: Number of manifests deleted.
         files: Number of data files deleted.
         metadata: Number of files deleted that were made for other engines.
@@ -95,14 +95,23 @@ class GcReport:
     kept_bytes: int
 
 
-def collect(repository: Repository, *, author: str, dry_run: bool = False) -> GcReport:
+def collect(
+    repository: Repository, *, author: str, dry_run: bool = False, days: float | None = None
+) -> GcReport:
     """Delete what is not needed; see `core.collection` for what is kept.
 
     It can be stopped at any time and run again, and others can write at the same time: files
     younger than a day are kept, because their writer may not have committed yet. All ages are by
     the store's time; a dry run, which writes nothing, takes this machine's.
 
+    Args:
+        repository: The repository.
+        author: Who collects.
+        dry_run: True to delete nothing.
+        days: The retention that a dry run supposes; None for that of the repository.
+
     Raises:
+        InputError: The number of days is out of range.
         FormatError: The repository has an older format.
         RetryError: Another garbage collection is running.
         DamagedError: A manifest that is needed is missing or damaged, or listings of refs
@@ -111,8 +120,13 @@ def collect(repository: Repository, *, author: str, dry_run: bool = False) -> Gc
     """
     found = read_retention(repository)
     if dry_run:
+        if days is not None:
+            found = Retention(keep=_kept_for(days), horizon=found.horizon)
         now = repository.clock()
-        return _report(found, (), _marked(repository, found, now), None)
+        expired = tuple(
+            run.name for run in runs(repository) if is_expired(repository, run, now, found.keep)
+        )
+        return _report(found, expired, _marked(repository, found, now, expired), None)
     repository.check_upgraded("gc")
     lease = Lease(repository.blobs)
     room: list[BlobInfo] = []
@@ -211,18 +225,13 @@ def set_retention(repository: Repository, days: float, *, author: str) -> Retent
     Raises:
         InputError: The number of days is out of range.
     """
-    check_days(days)
-    return change_retention(repository, author=author, action="set", keep=Micros(int(days * DAY)))
+    return change_retention(repository, author=author, action="set", keep=_kept_for(days))
 
 
-def check_days(days: float) -> None:
-    """Raise unless a retention is in range.
-
-    Raises:
-        InputError: It is out of range.
-    """
+def _kept_for(days: float) -> Micros:
     if not 0 <= days <= 36_500:
         raise InputError(f"Found a retention of {days:g} days; expected 0 to 36500.")
+    return Micros(int(days * DAY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,12 +287,19 @@ def _expire(repository: Repository, found: Retention, author: str, now: Micros) 
         yield run.name
 
 
-def _marked(repository: Repository, found: Retention, now: Micros) -> _Garbage:
-    """Return what is garbage: read the names, then what they need, then list the files."""
+def _marked(
+    repository: Repository, found: Retention, now: Micros, expired: Collection[str] = ()
+) -> _Garbage:
+    """Return what is garbage: read the names, then what they need, then list the files.
+
+    Branches in `expired` count as deleted.
+    """
     # One day more than promised: what was read within the retention period may be committed later.
     horizon = Micros(max(now - found.keep - GRACE, 0))
     before = Micros(now - GRACE)
     seen = sight(repository, recorded(repository), now)
+    heads = set(seen.listed.get("heads", ())).difference(expired)
+    seen = seen._replace(listed={**seen.listed, "heads": heads})
     names = _names(repository, horizon, seen)
     kept = _needed(repository, horizon, names)
     objects = [

@@ -290,20 +290,12 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("repair", {"to_last_whole": "dev"}, "--to-last-whole dev"),
     ("repair", {"to_last_whole": "dev", "dry_run": True}, "--to-last-whole dev --dry-run"),
     ("repair", {"to_last_whole": "nope"}, "--to-last-whole nope"),
-    ("repair", {"drop_relation": "shop.a"}, "--drop-relation shop.a"),
-    (
-        "repair",
-        {"drop_relation": "shop.a", "branch": "dev"},
-        "--drop-relation shop.a --branch dev",
-    ),
-    ("repair", {"drop_relation": "shop.a", "branch": "late"}, "--drop-relation shop.a -b late"),
     ("repair", {"from_copy": "/no/copy/here"}, "--from-copy /no/copy/here"),
-    ("repair", {"branch": "dev"}, "--branch dev"),
     ("repair", {"dry_run": True}, "--dry-run"),
     (
         "repair",
-        {"drop_relation": "shop.a", "to_last_whole": "dev"},
-        "--drop-relation shop.a --to-last-whole dev",
+        {"from_copy": "/no/copy", "to_last_whole": "dev"},
+        "--from-copy /no/copy --to-last-whole dev",
     ),
 ]
 

@@ -22,7 +22,6 @@ from dbt.adapters.vcs.verbs.refs.branch import create_branch, delete_branch, lis
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect
-from dbt.adapters.vcs.verbs.upkeep.standing_up import drop_damaged
 from dbt.adapters.vcs.verbs.upkeep.status import read_status
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from tests.unit.tables import Tables
@@ -138,7 +137,7 @@ def test_a_collection_tells_why_it_refuses_and_goes_on_once_the_rows_are_let_go_
     repository = damaged(tables, "bad", "b", "segment")
     with pytest.raises(DamagedError, match=r"nothing more was deleted.*dbt-vcs repair"):
         collect(repository, author="bob")
-    drop_damaged(repository, "shop.b", branch="bad", author="bob")
+    tables.put("bad", b=None)
     tables.warehouse.clock.now += 40 * DAY
     repository = Repository.open(repository.blobs, clock=tables.warehouse.clock)
     assert collect(repository, author="bob").horizon is not None

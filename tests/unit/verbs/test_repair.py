@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
     InputError,
@@ -24,7 +25,8 @@ from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect
-from dbt.adapters.vcs.verbs.upkeep.standing_up import drop_damaged, go_back, survey
+from dbt.adapters.vcs.verbs.upkeep.standing_up import go_back, survey
+from tests.unit.fake_engine import FakeEngine
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.verbs.test_beside_damage import DAMAGES, damaged, place_of
 from tests.unit.warehouse import Clock, Warehouse
@@ -72,8 +74,8 @@ def test_damage_is_named_with_what_can_be_done(tables: Tables, what: str) -> Non
     assert found
     assert "dbt-vcs repair --from-copy LOCATION" in found[0].help
     assert found[0].help[-1] == "dbt-vcs repair --to-last-whole main"
-    drops = [way for way in found[0].help if "--drop-relation shop.b --branch main" in way]
-    assert len(drops) == (what in IN_TABLE)
+    drop = "dbt-vcs sql 'drop table `shop`.`b`' --branch main"
+    assert (drop in found[0].help) == (what in IN_TABLE)
     assert contents(repository.blobs) == before
 
 
@@ -210,13 +212,12 @@ def test_a_branch_without_any_whole_state_is_left_as_it_is(tables: Tables) -> No
 def test_a_damaged_relation_is_dropped_and_others_stay(tables: Tables, what: str) -> None:
     shown = tables.warehouse.shown()
     repository = damaged(tables, "dev", "b", what)
-    before = contents(repository.blobs)
-    drop_damaged(repository, "shop.b", branch="dev", author="bob", dry_run=True)
-    assert contents(repository.blobs) == before
-    with pytest.raises(InputError, match="is whole"):
-        drop_damaged(repository, "shop.a", branch="dev", author="bob")
-    report = drop_damaged(repository, "shop.b", branch="dev", author="bob")
-    assert report.damages == ()
+    with Client.on(
+        repository, "dev", lambda _: FakeEngine(repository.blobs), schema="shop", author="bob"
+    ) as client:
+        client.sql("drop table `shop`.`b`")
+    left = survey(repository).damages
+    assert not [damage for damage in left if damage.where.startswith("branch dev")]
     assert tables.warehouse.shown("dev") == {"shop.a": shown["shop.a"]}
     assert tables.warehouse.shown("main") == shown
 
@@ -311,15 +312,6 @@ def test_a_file_with_a_flipped_bit_is_fetched_from_a_copy(tables: Tables) -> Non
     report = fetch(repository, Repository.open(copy), author="bob")
     assert (report.done, report.damages) == ((f"The data file {block.path}.",), ())
     assert repository.blobs.get(block.path) == good
-
-
-def test_a_relation_with_a_flipped_bit_is_dropped(tables: Tables) -> None:
-    block = flipped(tables)
-    flip(tables, block.path)
-    repository = again(tables.warehouse.repository)
-    report = drop_damaged(repository, "shop.c", branch="main", author="bob")
-    assert report.damages == ()
-    assert "shop.c" not in tables.warehouse.shown("main")
 
 
 def test_a_branch_goes_back_behind_a_flipped_bit(tables: Tables) -> None:

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.text.upkeep_text import repair_text
 from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
-from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, drop_damaged, go_back, survey
+from dbt.adapters.vcs.verbs.upkeep.standing_up import go_back, survey
 
 
 @click.command()
@@ -25,8 +25,6 @@ from dbt.adapters.vcs.verbs.upkeep.standing_up import RepairReport, drop_damaged
     metavar="NAME",
     help="Move a branch or a tag back to its last state that is whole.",
 )
-@click.option("--drop-relation", metavar="RELATION", help="Drop a damaged relation.")
-@click.option("--branch", "-b", metavar="NAME", help="The branch to drop it from.")
 @click.option(
     "--data", is_flag=True, help="Also read data files, to list those that are damaged inside."
 )
@@ -37,8 +35,6 @@ def repair(
     session: CommandSession,
     from_copy: str | None,
     to_last_whole: str | None,
-    drop_relation: str | None,
-    branch: str | None,
     data: bool,
     dry_run: bool,
 ) -> None:
@@ -49,44 +45,26 @@ def repair(
     repair replaces are kept in the repository's folder `damaged`. The exit code is 2 if anything
     is damaged, or still is after a repair.
     """
-    given = [way for way in (from_copy, to_last_whole, drop_relation) if way is not None]
+    given = [way for way in (from_copy, to_last_whole) if way is not None]
     if len(given) > 1:
-        raise click.UsageError(
-            "Give one of --from-copy, --to-last-whole and --drop-relation at a time."
-        )
-    if branch is not None and drop_relation is None:
-        raise click.UsageError("--branch can only be used with --drop-relation.")
+        raise click.UsageError("Give one of --from-copy and --to-last-whole at a time.")
     if dry_run and not given:
         raise click.UsageError(
-            "--dry-run can only be used with --from-copy, --to-last-whole or --drop-relation; "
-            "without these nothing is changed anyway."
+            "--dry-run can only be used with --from-copy or --to-last-whole; without these "
+            "nothing is changed anyway."
         )
     if data and given:
         raise click.UsageError(
             "--data can only be used alone: a repair reads the data files that it is about anyway."
         )
-    if given:
-        report = _report(session, from_copy, to_last_whole, drop_relation, branch, dry_run)
+    repository, who = session.repository, session.author
+    if from_copy is not None:
+        other = Repository.open(session.watched(open_blobs(from_copy, session.storage_options)))
+        report = fetch(repository, other, author=who, dry_run=dry_run)
+    elif to_last_whole is not None:
+        report = go_back(repository, to_last_whole, author=who, dry_run=dry_run)
     else:
-        report = survey(session.repository, DataCheck() if data else None)
+        report = survey(repository, DataCheck() if data else None)
     session.show(report, repair_text(report), report.damages)
     if report.damages:
         raise ShownFailure(DamagedError)
-
-
-def _report(
-    session: CommandSession,
-    copy: str | None,
-    name: str | None,
-    relation: str | None,
-    branch: str | None,
-    dry_run: bool,
-) -> RepairReport:
-    repository, who = session.repository, session.author
-    if copy is not None:
-        other = Repository.open(session.watched(open_blobs(copy, session.storage_options)))
-        return fetch(repository, other, author=who, dry_run=dry_run)
-    if name is not None:
-        return go_back(repository, name, author=who, dry_run=dry_run)
-    where = session.bound(branch or session.branch)
-    return drop_damaged(repository, relation or "", branch=where, author=who, dry_run=dry_run)

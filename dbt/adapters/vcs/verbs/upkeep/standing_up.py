@@ -8,18 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.branches import Branch, Names
-from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
-from dbt.adapters.vcs.core.landing import Proposal
-from dbt.adapters.vcs.core.model import Absent, RefMove
+from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.plan.collect import NeededFile
-from dbt.adapters.vcs.core.repository import Repository, TreeChanges
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.log_repair import LogRepair, apply_log, plan_log
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore
-from dbt.adapters.vcs.verbs.changing.restore import head_of
-from dbt.adapters.vcs.verbs.reading.log import parse_relation
+from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.wholeness import Broken, Look, broken_of, by_bytes, by_size
@@ -127,39 +125,6 @@ def go_back(
     )
 
 
-def drop_damaged(
-    repository: Repository, relation: str, *, branch: str, author: str, dry_run: bool = False
-) -> RepairReport:
-    """Drop a damaged relation from a branch, with a commit; other relations stay as they are.
-
-    Raises:
-        NotFoundError: The branch doesn't show it.
-        InputError: It is whole, or the branch is that of a run.
-        ProtectedError: The branch takes only promotions.
-    """
-    head, name = head_of(repository, branch), parse_relation(relation)
-    look_at = by_bytes(repository.blobs)
-    tree = repository.tree(head)
-    if tree.entry(name) is None:
-        raise NotFoundError(f"The branch {branch!r} shows no {name}.")
-    if not any(broken.relation == name for broken in _broken(repository, head, look_at)):
-        raise InputError(f"{name} is whole on {branch!r}. To drop it anyway: drop table {name}")
-    if not dry_run:
-        changed = repository.edit(tree.id, TreeChanges(relations={name: Absent}))
-        repository.land(
-            Proposal(
-                branch=branch,
-                base=head,
-                tree=changed,
-                author=author,
-                message=f"Drop {name}, which is damaged",
-                action="repair",
-            )
-        )
-    left = () if dry_run else tuple(_damages_of(repository, "heads", branch, look_at))
-    return RepairReport(dry_run=dry_run, done=(f"{name} is dropped from {branch}.",), damages=left)
-
-
 def _damages_of(repository: Repository, space: str, name: str, look_at: Look) -> Iterator[Damage]:
     """Yield what is damaged of what a branch or tag shows."""
     where = f"{_NOUNS[space]} {name}"
@@ -175,7 +140,8 @@ def _damages_of(repository: Repository, space: str, name: str, look_at: Look) ->
         if broken.relation is None:
             yield Damage(where=where, what=broken.what, help=(COPY, back))
             continue
-        drop = f"dbt-vcs repair --drop-relation {broken.relation} --branch {shlex.quote(name)}"
+        statement = shlex.quote(f"drop {broken.noun} {quoted_relation(broken.relation)}")
+        drop = f"dbt-vcs sql {statement} --branch {shlex.quote(name)}"
         restore = f"dbt-vcs restore {broken.relation} --branch {shlex.quote(name)} --to REVISION"
         ways = (COPY, restore, drop) if space == "heads" else (COPY,)
         yield Damage(where=f"{where}, {broken.relation}", what=broken.what, help=(*ways, back))

@@ -21,10 +21,12 @@ class Broken(NamedTuple):
     Attributes:
         relation: The relation; None for the commit itself, a tree, or a schema.
         what: What is wrong, a sentence.
+        noun: `table`, `view` or `function`; empty without a relation.
     """
 
     relation: RelationName | None
     what: str
+    noun: str = ""
 
 
 Look: TypeAlias = Callable[[NeededFile], str | None]
@@ -72,7 +74,7 @@ def broken_of(objects: ObjectStore, commit: CommitId, look_at: Look) -> list[Bro
 
     def look(item: tuple[RelationName, Entry]) -> Broken | None:
         wrong = _wrong(objects, item[1], look_at)
-        return None if wrong is None else Broken(item[0], wrong)
+        return None if wrong is None else Broken(item[0], wrong, item[1].noun)
 
     return [*found, *(wrong for wrong in each(look, relations) if wrong is not None)]
 

@@ -238,6 +238,24 @@ def test_another_publish_of_one_table_is_a_conflict_that_loses_nothing(shop: Sho
     assert shop.value("select a.n * 10 + b.n from a, b") == 33
 
 
+@pytest.mark.parametrize("on_stale", ["warn", "heal"])
+def test_what_a_run_publishes_meets_the_key_that_somebody_declared_meanwhile(
+    shop: Shop, on_stale: str
+) -> None:
+    grows = "{{ config(materialized='incremental') }} select 1 as id, {{ var('n') }} as n"
+    shop.write({"models/b.sql": grows, "vcs.yml": f"on_stale: {on_stale}"})
+    assert shop.dbt("run", n=1).success
+    declared = "alter table analytics.b set tblproperties (primary_key = 'id')"
+
+    result = shop.dbt("run", callbacks=[_meanwhile(shop, "model.shop.b", declared)], n=2)
+
+    assert not result.success
+    assert "analytics.b" in str(result.exception)
+    assert "primary key (id)" in str(result.exception)
+    assert shop.value("select sum(n) from b") == 1
+    assert shop.value("select sum(n) from b", shop.runs()[0].name) == 3
+
+
 def test_manual_publish_waits_for_a_merge(tmp_path: Path) -> None:
     shop = make_shop(tmp_path, publish="manual")
 

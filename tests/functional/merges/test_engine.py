@@ -129,6 +129,53 @@ def test_what_does_not_fit_merges_with_spark(client: Client, mode: str, left: st
     assert counts == {"base": 400, "ours": 200, "theirs": 200, left: 300}
 
 
+SIDES = {
+    "fits": ("skip", "add column n int", "add column n bigint", 7),
+    "does_not_fit": ("skip", "add column n int", "add column n bigint", 2**40),
+    "is_no_number": ("accept", "add column n string", "add column n int", 7),
+    "widens": ("skip", "add column n bigint default 1", "add column n int default 2", 7),
+    "is_dropped": ("fail", "drop column v", "add column n int", 7),
+}
+
+
+@pytest.mark.parametrize("sides", SIDES.values(), ids=SIDES)
+def test_spark_says_and_writes_of_other_columns_what_this_process_does(
+    client: Client, monkeypatch: pytest.MonkeyPatch, sides: tuple[str, str, str, int]
+) -> None:
+    mode, ours, theirs, value = sides
+
+    def merged() -> tuple[list[dict[str, Any]], str]:
+        for name in ("c", "t"):
+            client.sql(f"drop table if exists {name}")
+        client.sql(
+            "create table t tblproperties ('primary_key' = 'id', "
+            "'vcs.write_mode' = 'merge_on_read') as select id, 'base' as v from range(6)"
+        )
+        client.sql("create table c clone t")
+        for name, change, id in (("t", ours, 10), ("c", theirs, 11)):
+            client.sql(f"alter table {name} {change}")
+            client.sql(f"insert into {name} (id) values ({id + 10})")
+            client.sql(f"delete from {name} where id = {id - 10}")
+            if "add" in change:
+                new = value if name == "c" else 5
+                client.sql(f"insert into {name} values ({id}, 'new', {new})")
+                client.sql(f"update {name} set v = '{name}' where id = {id - 8}")
+        said = ""
+        try:
+            client.sql(f"snapshot merge table t from c when conflict {mode}")
+        except ConflictError as error:
+            said = str(error)
+        return client.sql("select * from t order by id").to_pylist(), said
+
+    here = merged()
+    never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
+    monkeypatch.setattr(merge_handler, "merge_tables", never)
+    assert merged() == here
+    shown = {found["id"] for found in here[0]}
+    assert bool(here[1]) == (11 not in shown), here
+    assert ({11, 21} if not here[1] else {1}) <= shown
+
+
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows each narrowing found."""

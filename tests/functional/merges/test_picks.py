@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
+from dbt.adapters.vcs.core.errors import ConflictError, EngineError, InputError, VcsError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.rows.key_values import key_value
 from tests.functional.life.shop import SPARK
@@ -237,6 +237,27 @@ def test_a_value_finds_its_row_however_it_is_written(
         client.sql(f"insert into k2 select cast({stored} as {type_}), 1")
         told = answer(client, f"snapshot pick table k1 from k2 keys ({value})")
         assert told["added"] == 1, value
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ("set tblproperties (primary_key = 'id')", r"a primary key .* \(id\): 2\. Nothing"),
+        ("alter column v set not null", r"v NOT NULL .* \(id: 2"),
+        ("add constraint small check (v < 50)", r"small \(v < 50\) .* is false"),
+    ],
+)
+def test_picked_rows_meet_what_the_table_declares(
+    client: Client, declared: str, said: str
+) -> None:
+    client.sql("create or replace table free as select 1 as id, 1 as v")
+    client.sql("create or replace table copy clone free")
+    client.sql("insert into copy values (2, 90), (2, 91), (2, null)")
+    client.sql(f"alter table free {declared}")
+    before = head(client)
+    with pytest.raises(ConflictError, match=f"Ours declares .*{said}"):
+        client.sql("snapshot pick table free from copy where id = 2")
+    assert (rows(client, "free"), head(client)) == ({1: 1}, before)
 
 
 NUMBERS = ("1", "1.5", "128", "-129", "3000000000", "0.1", "2.50", "123456.789", "1e300d", "-0d")

@@ -240,7 +240,8 @@ def check_merged(
         raise InputError(
             f"{_declared_by(merged.enforcing)} declares a primary key that rows break: {broken} "
             "Nothing was changed; correct the rows on the other side, or turn the check off: "
-            "enforce_primary_key: false."
+            f"alter table {name} set tblproperties ('vcs.enforce_primary_key' = 'false'), or a "
+            "model's config enforce_primary_key: false."
         )
     return version
 

@@ -130,6 +130,9 @@ def _row(
 
 
 def _error(name: RelationName, clash: Clash) -> ConflictError:
+    if clash.rows is None and clash.message.endswith("."):
+        # What a definition forbids is told with the way out.
+        return ConflictError(f"{name} can't be merged: {clash.message}")
     if clash.rows is None:
         return ConflictError(
             f"{name} can't be merged: {clash.message}. Nothing was changed. Make the definitions "

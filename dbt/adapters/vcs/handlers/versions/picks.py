@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model import Field, Snapshot
+from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.diffs.diff_inputs import zone_of
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.handlers.versions.time_travel import settled_text
@@ -49,7 +49,7 @@ def picked_rows(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Pick
 
 
 def _by_keys(scope: Scope, work: TableMerge, keys: Sequence[Sequence[str]]) -> Keys:
-    columns = key_of(scope.overlay.snapshot(work.theirs))
+    columns = _telling(scope, work)
     _check_count(work, columns, len(keys[0]))
     texts = [value for key in keys for value in key]
     values: list[pa.Scalar] = []
@@ -63,7 +63,7 @@ def _by_keys(scope: Scope, work: TableMerge, keys: Sequence[Sequence[str]]) -> K
 
 
 def _by_query(scope: Scope, work: TableMerge, query: str) -> Keys:
-    columns = key_of(scope.overlay.snapshot(work.theirs))
+    columns = _telling(scope, work)
     rows = _rows(scope, query)
     _check_count(work, columns, rows.num_columns)
     if all(map(_is_exact, columns, rows.columns)):
@@ -80,13 +80,34 @@ def _by_condition(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Ke
     difference = Difference(
         repository=repository, before=scope.overlay.snapshot(base) if base else None, after=theirs
     )
-    names = ", ".join(quoted(column.name) for column in key_of(theirs))
+    called = {field.id: field.name for field in theirs.schema.fields}
+    names = ", ".join(quoted(called[column.id]) for column in _telling(scope, work))
     relation = difference.relation(scope.session, "changes")
     alias = quoted(statement.source.name.identifier)
     condition = query_of_body(settled_text(scope, query_of_body(statement.where or "")))
     text = f"select distinct {names} from {relation} as {alias} {where_clause(condition.text)}"
     with scope.reading(condition):
         return scope.session.query(text).arrow()
+
+
+def _telling(scope: Scope, work: TableMerge) -> tuple[Field, ...]:
+    """Return the columns that tell the rows of the target apart: a pick keeps its definition.
+
+    Raises:
+        InputError: The source lacks one.
+    """
+    columns = key_of(scope.overlay.snapshot(work.ours))
+    theirs: Schema = scope.overlay.snapshot(work.theirs).schema
+    # Where the source dropped one, the merge says so.
+    known = [column for column in columns if column.id not in theirs.retired]
+    lacking = [column.name for column in known if theirs.by_id(column.id) is None]
+    if lacking:
+        raise InputError(
+            f"{', '.join(lacking)} tells the rows of {work.name} apart, and the version to pick "
+            "from has no such column. Merge all of its changes with `snapshot merge`, or give "
+            f"{work.name} a primary key of columns that both have."
+        )
+    return tuple(known)
 
 
 def _rows(scope: Scope, text: str) -> pa.Table:
@@ -111,7 +132,7 @@ def _exact(
 def _exactly(
     scope: Scope, work: TableMerge, column: Field, values: Sequence[pa.Scalar] | pa.ChunkedArray
 ) -> Iterator[Any]:
-    is_key = column.id in scope.overlay.snapshot(work.theirs).primary_key
+    is_key = column.id in scope.overlay.snapshot(work.ours).primary_key
     zone = _zone(scope, column)
     for value in values:
         if is_key and not value.is_valid:

@@ -431,8 +431,11 @@ def _cast_sql(own: Field, new: Field, *, named: bool = True) -> str:
     column = quoted(own.id)
     if own.type == new.type:
         return column
-    is_cast = widens(own.type, new.type) or _are_numbers(own, new)
-    cast = f"try_cast({column if is_cast else 'null'} as {new.type})"
+    if widens(own.type, new.type):
+        # Nothing checks these values, so that none may become NULL.
+        cast = f"cast({column} as {new.type})"
+    else:
+        cast = f"try_cast({column if _are_numbers(own, new) else 'null'} as {new.type})"
     return f"{cast} {column}" if named else cast
 
 

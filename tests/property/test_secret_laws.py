@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.cli.root import main
 from dbt.adapters.vcs.core.errors import InputError, StorageError, VcsError
 from dbt.adapters.vcs.core.store import open_blobs
-from dbt.adapters.vcs.core.store.cloud_failures import translated_cloud
+from dbt.adapters.vcs.core.store.cloud import translated_cloud
 from dbt.adapters.vcs.core.store.failures import translated
 from dbt.adapters.vcs.core.store.opening import CLOUD_SCHEMES
 

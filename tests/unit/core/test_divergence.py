@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.divergence import LIMIT, divergence
 from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.verbs.refs.branch import DIVERGENCE_LIMIT, divergence
 
 Graph = dict[CommitId, tuple[CommitId, ...]]
 
@@ -39,5 +39,8 @@ def test_counting_is_given_up_when_it_takes_too_long() -> None:
     def parents(id: CommitId) -> tuple[CommitId, ...]:
         return (node(int(id) - 1),) if int(id) else ()
 
-    assert divergence(node(LIMIT - 1), node(0), parents, int) == (LIMIT - 1, 0)
-    assert divergence(node(LIMIT + 1), node(0), parents, int) is None
+    assert divergence(node(DIVERGENCE_LIMIT - 1), node(0), parents, int) == (
+        DIVERGENCE_LIMIT - 1,
+        0,
+    )
+    assert divergence(node(DIVERGENCE_LIMIT + 1), node(0), parents, int) is None

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.diffs.change_summary import rows_text
 from dbt.adapters.vcs.diffs.summaries import list_changes, summarize
 from dbt.adapters.vcs.layout.styled import plain_lines
-from dbt.adapters.vcs.project.published import published
+from dbt.adapters.vcs.project.publication import published
 from dbt.adapters.vcs.rows.limits import Limits
 from dbt.adapters.vcs.text.diff_text import diff_text
 from dbt.adapters.vcs.text.merge_text import merge_text

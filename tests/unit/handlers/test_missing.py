@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.handlers.catalog.missing import named
+from dbt.adapters.vcs.workspace.dispatch import similar_names
 from tests.unit.shelf import Shelf
 
 SPARKS = """[TABLE_OR_VIEW_NOT_FOUND] The table or view {} cannot be found. Verify the spelling.
@@ -18,7 +18,7 @@ def told(name: str, condition: str = "TABLE_OR_VIEW_NOT_FOUND") -> str:
     shelf = Shelf()
     shelf.run("create table s.orders (id bigint)")
     scope = shelf.connection.scope("", shelf.begin(), Origin())
-    with pytest.raises(StatementError) as caught, named(scope):
+    with pytest.raises(StatementError) as caught, similar_names(scope):
         raise StatementError(SPARKS.format(name), condition) from ValueError("java")
     assert isinstance(caught.value.__cause__, ValueError)
     return str(caught.value)

@@ -16,8 +16,7 @@ from dbt.adapters.vcs.iceberg import avro_files, manifest_files
 from dbt.adapters.vcs.serve.bearer import ANYBODY
 from dbt.adapters.vcs.serve.catalog_view import view_of
 from dbt.adapters.vcs.serve.documents import Documents
-from dbt.adapters.vcs.serve.iceberg_documents import IcebergDocuments
-from dbt.adapters.vcs.serve.served_tags import MAX_AGE, ServedTags
+from dbt.adapters.vcs.serve.iceberg_documents import MAX_AGE, IcebergDocuments, ServedTags
 from tests.unit.warehouse import Warehouse
 
 A = RelationName("shop", "a")

@@ -13,8 +13,7 @@ from dbt.adapters.vcs.merges.export_rules import ExportRule
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.upkeep.export import export, export_after
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect
-from dbt.adapters.vcs.verbs.upkeep.stale_metadata import is_stale
+from dbt.adapters.vcs.verbs.upkeep.gc import collect, is_stale
 from tests.unit.warehouse import Warehouse
 
 RULE = ExportRule(pattern="main")

@@ -2,10 +2,10 @@ import os
 
 import pytest
 
+from dbt.adapters.vcs.cli.reading.reflog_command import reflog_text
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.layout.styled import plain_lines
-from dbt.adapters.vcs.text.reflog_text import reflog_text
 from dbt.adapters.vcs.verbs.reading.reflog import read_reflog
 from dbt.adapters.vcs.verbs.refs.tag import create_tag, delete_tag
 from tests.unit.warehouse import Warehouse

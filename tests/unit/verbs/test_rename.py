@@ -8,10 +8,9 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merges
 from dbt.adapters.vcs.runs.run_branch import Status, find_run
 from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.refs.branch import delete_branch, protect_branch
+from dbt.adapters.vcs.verbs.refs.branch import delete_branch, protect_branch, undelete_branch
 from dbt.adapters.vcs.verbs.refs.rename import rename_branch, rename_tag
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
-from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
 from tests.unit.warehouse import Warehouse
 
 ODD = ("main~1", "x^", "x@{1}", "a..b", "..", "@", "a b", "cafe")

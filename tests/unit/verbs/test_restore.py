@@ -17,12 +17,12 @@ from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
 from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.verbs.changing.revert import revert
+from dbt.adapters.vcs.verbs.refs.branch import undelete_branch
 from dbt.adapters.vcs.verbs.refs.named_snapshots import (
     create_snapshot,
     delete_snapshot,
     list_snapshots,
 )
-from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 

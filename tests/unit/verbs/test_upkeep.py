@@ -31,10 +31,9 @@ from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.changing.promote import promote
 from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.verbs.reading.log import read_log
-from dbt.adapters.vcs.verbs.refs.branch import create_branch
+from dbt.adapters.vcs.verbs.refs.branch import create_branch, undelete_branch
 from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
 from dbt.adapters.vcs.verbs.refs.tag import create_tag
-from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
 from dbt.adapters.vcs.verbs.upkeep import gc
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention

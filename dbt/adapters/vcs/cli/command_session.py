@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +15,6 @@ import click
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.cli.activity import FileWatch, WatchedBlobs, activity_text
-from dbt.adapters.vcs.cli.author import find_author
 from dbt.adapters.vcs.cli.json_text import is_listing, print_json, print_jsonl
 from dbt.adapters.vcs.cli.options import Settings, common_options, current_settings
 from dbt.adapters.vcs.cli.output import print_blocks
@@ -178,7 +178,7 @@ class CommandSession:
     @cached_property
     def author(self) -> str:
         """The author of changes."""
-        return find_author()
+        return _find_author()
 
     @cached_property
     def now(self) -> datetime:
@@ -255,3 +255,15 @@ def with_session(command: Callable[Concatenate[CommandSession, P], R]) -> Callab
         return result
 
     return common_options(update_wrapper(run, command))
+
+
+def _find_author() -> str:
+    """Return DBT_VCS_AUTHOR or else the user name, as for dbt runs."""
+    return os.environ.get(variables.AUTHOR) or _user()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return "unknown"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.cli.options import Settings
-from dbt.adapters.vcs.cli.rendering import render
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.opening import located
 from dbt.adapters.vcs.engines.methods import check_method
@@ -59,7 +59,7 @@ def read_target(settings: Settings) -> ProfileTarget:
         or os.environ.get(variables.TARGET)
         or profile.get("target", "default")
     )
-    target = str(render(target, f"target of the profile {name!r}"))
+    target = str(_render(target, f"target of the profile {name!r}"))
     place = f"the target {target!r} of the profile {name!r} in {path}"
     found = outputs.get(target)
     if not isinstance(found, Mapping):
@@ -72,17 +72,17 @@ def read_target(settings: Settings) -> ProfileTarget:
 
 
 def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> ProfileTarget:
-    type_ = render(found.get("type"), f"type in {place}")
+    type_ = _render(found.get("type"), f"type in {place}")
     if type_ != "vcs":
         raise InputError(f"Found type: {type_} in {place}; expected type: vcs. {_HINT}")
-    method = str(render(found.get("method", "session"), f"method in {place}"))
+    method = str(_render(found.get("method", "session"), f"method in {place}"))
     # Before host and port, which belong to the method.
     check_method(method)
-    repository = str(render(found.get("repository", "./warehouse"), f"repository in {place}"))
+    repository = str(_render(found.get("repository", "./warehouse"), f"repository in {place}"))
     return ProfileTarget(
         repository=located(repository, project),
-        branch=str(render(found.get("branch", "main"), f"branch in {place}")),
-        schema=str(render(found.get("schema", "default"), f"schema in {place}")),
+        branch=str(_render(found.get("branch", "main"), f"branch in {place}")),
+        schema=str(_render(found.get("schema", "default"), f"schema in {place}")),
         storage_options=_settings(found, "storage_options", place),
         method=method,
         spark_config=_engine_settings(found, place),
@@ -94,7 +94,7 @@ def _engine_settings(found: Mapping[Any, Any], place: str) -> dict[str, str]:
     """Return the settings of Spark, with the address of a server."""
 
     def said(name: str) -> str | None:
-        value = render(found.get(name), f"{name} in {place}")
+        value = _render(found.get(name), f"{name} in {place}")
         return None if value in (None, "") else str(value)
 
     port = said("port")
@@ -115,7 +115,7 @@ def _settings(found: Mapping[Any, Any], name: str, place: str) -> dict[str, str]
     if not isinstance(given, Mapping):
         raise InputError(f"The {name} in {place} must map names to values.")
     return {
-        str(key): _setting(render(value, f"{name}.{key} in {place}"))
+        str(key): _setting(_render(value, f"{name}.{key} in {place}"))
         for key, value in given.items()
     }
 
@@ -139,7 +139,7 @@ def _profile_name(settings: Settings, project: Path) -> str:
     found = _load(path).get("profile")
     if not found:
         raise InputError(f"{path} names no profile. Give --profile. {_HINT}")
-    return str(render(found, f"profile in {path}"))
+    return str(_render(found, f"profile in {path}"))
 
 
 def _profiles_file(settings: Settings, project: Path) -> Path:
@@ -171,3 +171,46 @@ def _mapping(value: Any, missing: str) -> Mapping[Any, Any]:
 
 def _setting(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _render(value: Any, place: str) -> Any:
+    """Return a value with `{{ env_var(...) }}` filled in; values that aren't text are unchanged.
+
+    `place` describes the value in messages; the text itself is never repeated, because it may
+    contain a secret.
+
+    Raises:
+        InputError: A variable is not set and has no default, or the text uses other Jinja
+            features.
+    """
+    if not isinstance(value, str) or "{" not in value:
+        return value
+    # Most profiles don't need it, and it is slower to import than the rest of the command.
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(undefined=StrictUndefined)
+    environment.globals["env_var"] = partial(_env_var, place)
+    for name in ("as_text", "as_bool", "as_number", "as_native"):
+        environment.filters[name] = _same
+    try:
+        return environment.from_string(value).render()
+    except TemplateError as error:
+        raise InputError(
+            f"The {place} can't be rendered: {error.message}. Outside dbt, only env_var() is "
+            "supported there. Use --repository instead."
+        ) from None
+
+
+def _env_var(place: str, name: str, default: Any = None) -> str:
+    found = os.environ.get(name, default)
+    if found is None:
+        raise InputError(
+            f"The environment variable {name!r} is not set, and the {place} has no default for "
+            "it. Set it, or use --repository."
+        )
+    return str(found)
+
+
+def _same(value: Any) -> Any:
+    return value

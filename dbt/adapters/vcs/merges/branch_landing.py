@@ -15,19 +15,21 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.maintenance import ReplacedError
+from dbt.adapters.vcs.core.model import Absent
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.retention import check_present, hold_work
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work, plan_merge
+from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.merges.read_set_check import Judge
-from dbt.adapters.vcs.merges.required_tests import check_required_tests
 from dbt.adapters.vcs.merges.stale_by_merge import check_fresh
 from dbt.adapters.vcs.merges.table_merges import TableMerges
+from dbt.adapters.vcs.runs.evidence import check_tested
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.runs.run_record import record_of
+from dbt.adapters.vcs.scope.mounts import relation_of
 
 
 class Arrival(NamedTuple):
@@ -139,7 +141,7 @@ def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
     if terms.ff_only:
         plan.check_fast_forward()
     if "tests" in terms.require:
-        check_required_tests(repository, plan)
+        _check_required_tests(repository, plan)
     if "fresh" in terms.require and plan.how != "conflict":
         check_fresh(repository, plan)
 
@@ -231,3 +233,44 @@ def _close(repository: Repository, work: Work, target: str, author: str) -> None
     if run is not None and run.target == target and run.status in waits:
         published = replace(run, status=Status.PUBLISHED, note="")
         repository.set_state(run.name, published.state, author=author)
+
+
+def _check_required_tests(repository: Repository, plan: MergePlan) -> None:
+    """Check that tests passed on every version that the plan puts on its target.
+
+    Tests run on the source, so they can't have seen a table that the merge itself creates.
+
+    Raises:
+        ConflictError: Some version has no passed tests; the message says what to do.
+    """
+    work, target = plan.work, plan.target
+    if plan.combination is not None:
+        tested, shown = repository.tree(work.commit), repository.tree(target.head)
+        mixed = [
+            str(name)
+            for name, entry in plan.combination.changes.relations.items()
+            if (None if entry is Absent else entry) not in (tested.entry(name), shown.entry(name))
+        ]
+        if mixed:
+            raise ConflictError(
+                f"Tests are required, and no test can have seen what merging makes of "
+                f"{', '.join(mixed)}: {target.name!r} has changed too since {work.source!r} left "
+                f"it. Nothing was changed. {_next_step(plan)}"
+            )
+    changed = [
+        relation_of(change.name)
+        for change in planned_changes(repository, plan)
+        if change.kind != "schema"
+    ]
+    check_tested(repository, work.commit, target.head, changed)
+
+
+def _next_step(plan: MergePlan) -> str:
+    work, target = plan.work, plan.target.name
+    given_up = f"Give this merge up (dbt-vcs merge --abort {target}). " if work.decisions else ""
+    if work.run is not None:
+        return f"{given_up}Run dbt build again on what {target!r} has now, then promote that run."
+    return (
+        f"{given_up}Merge {target!r} into {work.source!r}, run dbt test there, then promote it "
+        "again."
+    )

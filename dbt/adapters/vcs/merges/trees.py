@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.errors import ConflictError, DamagedError
+from dbt.adapters.vcs.core.history.graph import ancestors
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
@@ -14,15 +15,15 @@ from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
+from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.merges.consumed_sides import whole_side
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.merges.side_ahead import side_ahead
 from dbt.adapters.vcs.merges.table_merge import TableMerge, is_rebuilt
 from dbt.adapters.vcs.merges.table_merges import TableMerges
-from dbt.adapters.vcs.rows.compare.row_bases import best_bases
+from dbt.adapters.vcs.rows.compare.row_bases import best_bases, taken_from
 
 _SHOWN: Final = 20
 _WHOLE: Final[Mapping[Mode, Choice]] = {
@@ -290,7 +291,7 @@ class _Work:
         """Take the side that went on from what the other one shows, if one did."""
         if name in self.decisions:
             return False
-        side = side_ahead(self.repository.objects, *tips)
+        side = _side_ahead(self.repository.objects, *tips)
         if side is not None:
             self._side(name, theirs if side == "theirs" else None, mode)
         return side is not None
@@ -367,3 +368,35 @@ def _described(triple: Sides[Entry] | Sides[SchemaInfo]) -> str:
         else:
             words.append(f"{side} {'created' if triple.base is Absent else 'changed'} it")
     return ", ".join(words)
+
+
+def _side_ahead(
+    objects: ObjectStore, ours: SnapshotId, theirs: SnapshotId
+) -> Literal["ours", "theirs"] | None:
+    """Return the side that has had the other one's version, or the one that this was taken from.
+
+    None if neither has.
+    """
+    if not _with_source(objects, theirs).isdisjoint(_past(objects, ours)):
+        return "ours"
+    if not _with_source(objects, ours).isdisjoint(_past(objects, theirs)):
+        return "theirs"
+    return None
+
+
+def _with_source(objects: ObjectStore, id: SnapshotId) -> set[SnapshotId]:
+    taken = taken_from(objects.snapshot(id))
+    return {id} if taken is None else {id, taken}
+
+
+def _past(objects: ObjectStore, tip: SnapshotId) -> Iterator[SnapshotId]:
+    """Return a version and all that it came from, what was taken included."""
+
+    def parents(id: SnapshotId) -> tuple[SnapshotId, ...]:
+        try:
+            return objects.snapshot(id).parents
+        except DamagedError:
+            # What is older than that is not looked for.
+            return ()
+
+    return ancestors([tip], parents)

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, Run
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import entries_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.diffs.change_summary import rows_text
+from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.merges.branch_landing import Arrival, land_work
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
@@ -20,7 +24,6 @@ from dbt.adapters.vcs.project.healing.carrying import Carry, WorkspaceCarry
 from dbt.adapters.vcs.project.healing.run_healer import RunHealer
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep
 from dbt.adapters.vcs.project.invocation import Invocation
-from dbt.adapters.vcs.project.published import published
 from dbt.adapters.vcs.project.publishing import Publishing
 from dbt.adapters.vcs.runs.run_branch import Status
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
@@ -164,3 +167,18 @@ class Publication:
             f"results: dbt-vcs show {run.name}"
         )
         return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)
+
+
+def published(
+    repository: Repository, branch: str, before: CommitId, after: CommitId, seconds: float
+) -> Iterator[str]:
+    """Yield a line for each relation that changed on a branch, and the last line of a run."""
+    changes = [
+        change for change in list_changes(repository, before, after) if change.kind != "schema"
+    ]
+    yield from map(str, changes)
+    relations = "1 relation" if len(changes) == 1 else f"{len(changes)} relations"
+    yield (
+        f"Published {relations} to {branch} @ {after[:12]}: "
+        f"{rows_text(changes)} rows, {seconds:.1f}s"
+    )

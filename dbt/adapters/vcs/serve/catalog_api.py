@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Final, cast
 
 from starlette.requests import Request
@@ -13,9 +14,10 @@ from starlette.routing import BaseRoute, Route
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.serve.catalog_view import CatalogView, lookup, view_of
+from dbt.adapters.vcs.iceberg.client_manifests import client_folder
+from dbt.adapters.vcs.iceberg.metadata_place import place_of
+from dbt.adapters.vcs.serve.catalog_view import CatalogView, FoundRelation, lookup, view_of
 from dbt.adapters.vcs.serve.documents import Documents, History
-from dbt.adapters.vcs.serve.local_folders import make_folder
 from dbt.adapters.vcs.serve.name_errors import NO_NAMESPACE
 from dbt.adapters.vcs.serve.observed import ROUTE
 from dbt.adapters.vcs.serve.request_names import namespace_of, prefix_of, revision_of
@@ -191,7 +193,7 @@ def load_table(api: CatalogApi, request: Request) -> Response:
     found = lookup(api.view(request), namespace, name, TableEntry)
     if request.method == "HEAD":
         return Response(status_code=204)
-    make_folder(api.repository, request, found)
+    _make_folder(api.repository, request, found)
     body = api.documents.body(
         found.commit,
         found.relation,
@@ -216,3 +218,22 @@ def take_metrics(api: CatalogApi, request: Request) -> Response:
     """Accept a client's report about a scan, which is of no use here."""
     lookup(api.view(request), asked_namespace(request), asked_name(request, "table"), TableEntry)
     return Response(status_code=204)
+
+
+_LOCAL: Final = "file://"
+_CLIENT: Final = "duckdb/"
+"""How a client calls itself that makes the folder of rows, and none for manifests alone."""
+
+
+def _make_folder(repository: Repository, request: Request, found: FoundRelation) -> None:
+    """Make the folder of a table's clients for one that doesn't, if it may write."""
+    place = place_of(repository)
+    if (
+        isinstance(found.entry, TableEntry)
+        and found.branch is not None
+        and place.root.startswith(_LOCAL)
+        and request.headers.get("user-agent", "").startswith(_CLIENT)
+    ):
+        table = repository.objects.snapshot(found.entry.snapshot).table
+        uri = place.uri(client_folder(table, found.branch))
+        Path(uri.removeprefix(_LOCAL)).mkdir(parents=True, exist_ok=True)

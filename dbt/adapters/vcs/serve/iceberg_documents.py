@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -12,12 +16,12 @@ from dbt.adapters.vcs.core.store.cache import BoundedCache
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.manifest_files import prepare
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
+from dbt.adapters.vcs.iceberg.metadata_refs import NamedCommit
 from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import kept_since
 from dbt.adapters.vcs.iceberg.table_metadata import describe_table, table_metadata
 from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
 from dbt.adapters.vcs.serve.documents import RestDocument
-from dbt.adapters.vcs.serve.served_tags import ServedTags
 
 _KNOWN: Final = 32 * 2**20
 """Bytes of the first commits of versions that are kept."""
@@ -156,3 +160,44 @@ class IcebergDocuments:
         self, commit: CommitId, relation: RelationName, entry: Readable
     ) -> CommitId | None:
         return self._known.get((commit, relation, entry.version))
+
+
+MAX_AGE: Final = 10.0
+"""Seconds for which tags are served as they were read; listing them for each answer would take
+longer than the answer."""
+
+
+class TagList(NamedTuple):
+    """All tags at a moment, and a text that is equal only for equal ones."""
+
+    names: tuple[NamedCommit, ...]
+    digest: str
+
+
+class ServedTags:
+    """Keeps the tags of a repository for some seconds; shared by threads.
+
+    Branches are left out: they move with each publish, and with them every document would change.
+    Clients name them as warehouses, or in front of a namespace.
+    """
+
+    def __init__(
+        self, repository: Repository, seconds: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._repository = repository
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._held: tuple[TagList, float] | None = None
+
+    def now(self) -> TagList:
+        """Return the tags, at most `MAX_AGE` seconds old; those with a damaged log are missing."""
+        with self._lock:
+            now = self._seconds()
+            if self._held is None or now - self._held[1] >= MAX_AGE:
+                self._held = (self._read(), now)
+            return self._held[0]
+
+    def _read(self) -> TagList:
+        names = tuple(NamedCommit(tag.name, "tag", tag.commit) for tag in self._repository.tags())
+        text = "".join(f"{item.name}\0{item.commit}\0" for item in names)
+        return TagList(names, hashlib.sha256(text.encode()).hexdigest()[:16] if names else "")

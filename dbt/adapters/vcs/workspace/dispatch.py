@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError, ReadOnlyError, UnsupportedError
-from dbt.adapters.vcs.handlers.catalog import missing
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.store.reach import reaches
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.handlers.contents import conflict_edits
 from dbt.adapters.vcs.handlers.handler_registry import Handler, handler_of
 from dbt.adapters.vcs.handlers.versions import time_travel
 from dbt.adapters.vcs.reuse.attempt import Reusing
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.families.insert import Insert
 from dbt.adapters.vcs.statements.families.versioning import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.statements.parser import for_spark, read
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
-from dbt.adapters.vcs.workspace import error_places, outside_writes
+from dbt.adapters.vcs.workspace import error_places
+
+_CONDITION: Final = "TABLE_OR_VIEW_NOT_FOUND"
+_NAMED: Final = re.compile(r"table or view (`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*) cannot be found")
+_PLACE: Final = re.compile(r"line \d+,? pos \d+")
+_NEAR: Final = 3
 
 
 def execute(
@@ -47,14 +60,14 @@ def execute(
     if waits is not None:
         return waits
     if scope.temporaries.is_about(statement):
-        outside_writes.check_target(statement, scope.schema)
+        _check_target(statement, scope.schema)
         statement = for_spark(scope.text)
     if read_only and _changes(statement):
         raise ReadOnlyError(
             "This dbt command only reads, and the statement would change the branch: "
             f"`{excerpt(scope.text)}`. Use dbt run-operation or dbt run for it."
         )
-    outside_writes.check_outside(scope, statement, allowed=not (read_only or pinned))
+    _check_outside(scope, statement, allowed=not (read_only or pinned))
     if statement.writes_rows:
         before_rows()
     handler = handler_of(statement)
@@ -64,7 +77,7 @@ def execute(
             "See dbt-vcs --help for another way."
         )
     written = error_places.own_text(scope.text, statement, scope.origin)
-    with missing.named(scope), error_places.counted_in(written):
+    with similar_names(scope), error_places.counted_in(written):
         outcome = _handled(scope, statement, handler, reusing)
     return error_places.with_places(outcome, written)
 
@@ -97,3 +110,90 @@ def _handled(
     if reusing is None or kept is not None:
         return carry()[1]
     return reusing.carried_out(scope, statement, carry)
+
+
+def _check_outside(scope: Scope, statement: Statement, *, allowed: bool) -> None:
+    """Check that a statement may write where it does.
+
+    Args:
+        scope: Its scope.
+        statement: The statement, as it was read.
+        allowed: False on a connection that only reads.
+
+    Raises:
+        EngineError: It isn't SQL, where a connection only reads.
+        ReadOnlyError: It may write outside of the branch, and the connection only reads.
+        UnsupportedError: It names a place of the repository.
+    """
+    if not isinstance(statement, SparkCommand) or not statement.writes:
+        return
+    shown = excerpt(scope.text, 60)
+    if not allowed:
+        # A statement that nobody knows may only be misspelt.
+        scope.session.check_syntax(scope.text)
+        raise ReadOnlyError(
+            f"This connection only reads, and the statement may write files or to another "
+            f"catalog: `{shown}`. Use a connection to a branch, or dbt run-operation or dbt run."
+        )
+    uri = scope.overlay.repository.uri
+    for place in statement.places:
+        if reaches(place, uri) or reaches(scope.session.place(place), uri):
+            raise UnsupportedError(
+                f"The statement would write to {place}, and the repository {uri} is there: its "
+                f"files would be overwritten or removed (`{shown}`). Nothing was changed. Write "
+                "to a folder outside of the repository."
+            )
+
+
+def _check_target(statement: Statement, schema: str) -> None:
+    """Check that a statement about a temporary view adds no rows to it.
+
+    Raises:
+        UnsupportedError: It does: Spark would write to the files that the view was made of.
+    """
+    if isinstance(statement, Insert):
+        name = statement.target.name
+        raise UnsupportedError(
+            f"{name} is a temporary view here, and no statement writes rows to one. For a table "
+            f"of the branch write its schema: {schema}.{name.identifier}."
+        )
+
+
+@contextmanager
+def similar_names(scope: Scope) -> Iterator[None]:
+    """Replace Spark's error for an unknown relation by one that suggests similar names.
+
+    Spark's own message has four lines on search paths, which don't apply to a branch.
+    """
+    try:
+        yield
+    except StatementError as error:
+        found = _NAMED.search(str(error)) if error.condition == _CONDITION else None
+        if found is None:
+            raise
+        name = _missing_name(found[1], scope.schema)
+        place = _PLACE.search(str(error))
+        words = f"[{_CONDITION}] There is no table or view {name} here. {_hint(scope, name)}"
+        words += f" It is read in {place[0]}." if place else ""
+        raise StatementError(words, _CONDITION) from error.__cause__
+
+
+def _missing_name(quoted: str, schema: str) -> RelationName:
+    parts = [part.replace("``", "`") for part in quoted[1:-1].split("`.`")]
+    return RelationName(parts[-2] if len(parts) > 1 else schema, parts[-1])
+
+
+def _hint(scope: Scope, name: RelationName) -> str:
+    overlay = scope.overlay
+    known = {str(external) for external in scope.externals} | {
+        f"{schema}.{identifier}"
+        for schema in overlay.schema_names()
+        for identifier in overlay.entries(schema)
+    }
+    near = difflib.get_close_matches(str(name).lower(), sorted(known), n=_NEAR)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    if not overlay.has_schema(name.schema.lower()):
+        schemas = ", ".join(overlay.schema_names()) or "none yet"
+        return f"The schemas are: {schemas}."
+    return "Check the spelling, or that it is built first: in dbt, refer to it by ref()."

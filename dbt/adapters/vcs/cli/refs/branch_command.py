@@ -23,10 +23,10 @@ from dbt.adapters.vcs.verbs.refs.branch import (
     delete_branch,
     iter_branches,
     protect_branch,
+    undelete_branch,
     unprotect_branch,
 )
 from dbt.adapters.vcs.verbs.refs.rename import rename_branch
-from dbt.adapters.vcs.verbs.refs.undelete import undelete_branch
 
 
 @click.group(cls=DefaultGroup)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option
 from dbt.adapters.vcs.cli.pairs import NameList
-from dbt.adapters.vcs.text.optimize_text import optimize_text
+from dbt.adapters.vcs.layout.styled import Grid, Span, counted, line, short, size
 from dbt.adapters.vcs.verbs.upkeep import optimize as verb
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.upkeep.optimize import OptimizeReport
 
 
 @click.command()
@@ -60,4 +67,34 @@ def optimize(
         author=session.author,
         engine=session.engine,
     )
-    session.show(report, optimize_text(report))
+    session.show(report, _optimize_text(report))
+
+
+def _optimize_text(report: OptimizeReport) -> Iterator[Block]:
+    """Yield what a compaction did."""
+    if report.commit is None:
+        what = counted(report.looked_at, "table")
+        yield line(f"Nothing to do: {what} checked, and no block needs to be rewritten.")
+        return
+    yield Grid(
+        heads=("TABLE", "BLOCKS", "SIZE", "DELETED ROWS DROPPED"),
+        rows=tuple(
+            (
+                Span(table.relation, "name"),
+                Span(f"{table.blocks_before:,} -> {table.blocks_after:,}"),
+                Span(f"{size(table.bytes_before)} -> {size(table.bytes_after)}"),
+                Span(f"{table.dropped_rows:,}"),
+            )
+            for table in report.tables
+        ),
+        right=frozenset({"BLOCKS", "SIZE", "DELETED ROWS DROPPED"}),
+        whole=frozenset({"TABLE"}),
+        first=("TABLE",),
+    )
+    yield line(
+        f"Optimized {counted(len(report.tables), 'table')} on ",
+        Span(report.branch, "name"),
+        " at ",
+        short(report.commit),
+        ".",
+    )

@@ -2,9 +2,8 @@
 
 from dbt.adapters.vcs.core.model.block import Block, ColumnStats, Scalar
 from dbt.adapters.vcs.core.model.commit import Commit, NodeRun, Run
-from dbt.adapters.vcs.core.model.forwarding import Forwarding
 from dbt.adapters.vcs.core.model.function import Function, Parameter
-from dbt.adapters.vcs.core.model.ref import RefMove
+from dbt.adapters.vcs.core.model.ref import Forwarding, RefMove
 from dbt.adapters.vcs.core.model.schema import Field, Schema
 from dbt.adapters.vcs.core.model.segment import Derivation, Replacement, Segment, SegmentRef
 from dbt.adapters.vcs.core.model.snapshot import (

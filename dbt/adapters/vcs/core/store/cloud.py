@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 import obstore
-from obstore.exceptions import AlreadyExistsError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
+from obstore.exceptions import NotFoundError as StoreNotFoundError
 from obstore.store import ObjectStore
 
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, micros_of
+from dbt.adapters.vcs.core.secrets import without_secrets
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
-from dbt.adapters.vcs.core.store.cloud_failures import translated_cloud
 from dbt.adapters.vcs.core.store.each import Parallel
+from dbt.adapters.vcs.core.store.failures import translated
 
 
 class CloudBlobs:
@@ -149,3 +156,22 @@ class CloudBlobs:
 
     def sync(self, paths: Iterable[str]) -> None:
         """Do nothing: an object store responds only once bytes are safe."""
+
+
+@contextmanager
+def translated_cloud(verb: str, path: str, uri: str) -> Iterator[None]:
+    """Turn errors of obstore inside the block into ours, as `translated` does for other errors."""
+    with translated(verb, path, uri):
+        try:
+            yield
+        except StoreNotFoundError as error:
+            raise FileNotFoundError(_error_text(error)) from None
+        except (PermissionDeniedError, UnauthenticatedError) as error:
+            raise PermissionError(_error_text(error)) from None
+        except BaseError as error:
+            raise OSError(_error_text(error)) from None
+
+
+def _error_text(error: BaseError) -> str:
+    # The text of the original may hold a signed URL, which a traceback would show.
+    return without_secrets(str(error).strip()) or type(error).__name__

@@ -12,18 +12,24 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.schema import fitted
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
-from dbt.adapters.vcs.handlers.contents.replacing import without_rows
+from dbt.adapters.vcs.handlers.contents.row_change_handler import carried_out, reading
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.fitted_rows import fitted_rows
+from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.families.row_change import Delete
+from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
 from dbt.adapters.vcs.statements.families.table import Truncate
+from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.arrow_blocks import arrow_blocks
 from dbt.adapters.vcs.writes.nullability import refuse_null
+from dbt.adapters.vcs.writes.pruning import matching
+from dbt.adapters.vcs.writes.targets import RowTarget, target_of
 from dbt.adapters.vcs.writes.versions import (
     changed,
     folder_of,
@@ -62,7 +68,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     added = put_segments(scope.overlay.repository, blocks)
     rows = sum(block.rows for block in blocks)
     if statement.replace_where is not None:
-        kept = without_rows(scope, name, statement.replace_where, blocks)
+        kept = _without_rows(scope, name, statement.replace_where, blocks)
         if blocks or kept != snapshot.segments:
             version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
             changed(scope, name, snapshot, version, operation="overwrite")
@@ -237,3 +243,44 @@ def _kept(
     blocks = Version.of(repository, snapshot).blocks
     gone = {block.path for block in blocks if is_replaced(block)}
     return without_blocks(repository, snapshot.segments, gone)
+
+
+def _without_rows(
+    scope: Scope, name: RelationName, condition: str, written: Sequence[Block]
+) -> tuple[SegmentRef, ...]:
+    """Return a table's segments without the rows that meet a condition.
+
+    Args:
+        scope: The statement's scope.
+        name: The table.
+        condition: SQL text.
+        written: The rows that replace them.
+
+    Raises:
+        InputError: A new row does not meet the condition; Delta has the same rule.
+    """
+    statement = parse(f"delete from {quoted_relation(name)} where {condition}")
+    assert isinstance(statement, Delete)
+    target = target_of(scope, name)
+    _check_condition(scope, target, statement, condition, written)
+    blocks = matching(target.blocks, target.snapshot.schema, statement.conjuncts())
+    return carried_out(scope, target, statement, blocks, sets=()).segments
+
+
+def _check_condition(
+    scope: Scope, target: RowTarget, statement: Delete, condition: str, written: Sequence[Block]
+) -> None:
+    if not written:
+        return
+    columns = [TargetColumn(field.name) for field in target.snapshot.schema.fields]
+    query = statement.staged(target.located(scope.session, written), columns)
+    with reading(scope, statement):
+        counted = scope.session.query(f"select count(*) from (\n{query}\n)")
+    rows = sum(block.rows for block in written)
+    others = rows - counted.fetch()[0][0]
+    if others:
+        raise InputError(
+            f"insert into {target.name} replace where {condition}: {others} of the {rows} new "
+            "rows do not meet the condition. Nothing was changed; filter them out of the "
+            "query, or widen the condition."
+        )

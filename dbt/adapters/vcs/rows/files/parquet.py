@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.rows.files.column_stats import measured_columns
-from dbt.adapters.vcs.rows.files.dictionaries import repeating_columns
+from dbt.adapters.vcs.rows.files.column_stats import leaves, measured_columns
 from dbt.adapters.vcs.rows.files.footers import Footer, write_file
 from dbt.adapters.vcs.rows.files.numbered_columns import numbered
 from dbt.adapters.vcs.rows.types import arrow_type
@@ -106,9 +105,40 @@ def parquet_bytes(table: pa.Table, folder: str, *, row_group: int = _ROW_GROUP) 
         write_page_index=False,
         write_page_checksum=True,
         write_statistics=sorted(measured_columns(table)),
-        use_dictionary=sorted(repeating_columns(table)),
+        use_dictionary=sorted(_repeating_columns(table)),
     ) as writer:
         writer.add_key_value_metadata(owner_of(folder))
         writer.write_table(table, row_group_size=row_group)
     data: bytes = sink.getvalue().to_pybytes()
     return data
+
+
+_SAMPLES: Final = 20
+_SAMPLE: Final = 1_000
+"""How many pieces of a table are looked at, and the rows of each: neighbours may be alike."""
+
+_MOST: Final = 0.5
+"""The most different values, as a part of those looked at."""
+
+
+def _repeating_columns(rows: pa.Table) -> frozenset[str]:
+    """Return the paths of the leaf columns that get a dictionary.
+
+    These are all columns but those not nested of which a sample has mostly different values.
+    """
+    return frozenset(
+        path
+        for field, column in zip(rows.schema, rows.columns, strict=True)
+        for path, _ in leaves(field.name, field.type)
+        if path != field.name or _repeats(column)
+    )
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    count = len(column)
+    if count <= _SAMPLES * _SAMPLE:
+        return True
+    starts = range(0, count - _SAMPLE, count // _SAMPLES)
+    chunks = [chunk for start in starts for chunk in column.slice(start, _SAMPLE).chunks]
+    sample = pa.chunked_array(chunks, column.type)
+    return len(sample.unique()) <= _MOST * len(sample)

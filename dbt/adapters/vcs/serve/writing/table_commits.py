@@ -12,27 +12,32 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
-from dbt.adapters.vcs.iceberg.table_metadata import table_uuid
+from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, table_uuid
 from dbt.adapters.vcs.serve.documents import Body, Documents
 from dbt.adapters.vcs.serve.name_errors import name_taken, no_relation
 from dbt.adapters.vcs.serve.rest_error import RestError
 from dbt.adapters.vcs.serve.writing.added_snapshots import added_snapshot, operation_of
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, relation_name
+from dbt.adapters.vcs.serve.writing.client_properties import shown_properties, to_remove, to_store
 from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record, bad_request
-from dbt.adapters.vcs.serve.writing.replaced_tables import replace
+from dbt.adapters.vcs.serve.writing.iceberg_columns import partition_names, read_columns
 from dbt.adapters.vcs.serve.writing.requirements import check_requirements
 from dbt.adapters.vcs.serve.writing.table_definitions import (
+    COMMENT,
+    UPGRADE,
     NewTable,
     check_updates,
     create,
     created_by,
     current_after,
     numbers_given,
+    properties_given,
     redefine,
     staged_id,
 )
 from dbt.adapters.vcs.verbs.changing.adopt import adopt
 from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
 
 
 class TableCommits:
@@ -136,7 +141,7 @@ class TableCommits:
             create(writer, overlay, created_by(self._repository, writer.branch, relation, request))
             _check_uuid(self._repository, overlay, relation, request)
         elif request.replaces:
-            replace(writer, overlay, relation, request, metadata)
+            _replace(writer, overlay, relation, request, metadata)
         else:
             redefine(writer, overlay, relation, request, metadata)
         folder = client_folder(overlay.require_table(relation).table, writer.branch)
@@ -205,3 +210,39 @@ def _verb(request: CommitRequest) -> str:
         verb = operation_of(added[-1])
         return {"append": "append to", "delete": "delete from"}.get(verb, f"{verb} of")
     return "create" if request.creates else "alter"
+
+
+def _replace(
+    writer: BranchWriter,
+    overlay: Overlay,
+    relation: RelationName,
+    request: CommitRequest,
+    metadata: Record,
+) -> None:
+    """Build a table again in an overlay, without rows, as `create or replace table` does.
+
+    As in Iceberg its properties stay, and columns keep their numbers if name and type stay.
+
+    Raises:
+        RestError: A property can't be honoured, or the partitioning is none of columns.
+        InputError: The table can't be as declared.
+    """
+    before = overlay.require_table(relation)
+    columns = read_columns(current_after(request, metadata, "schema"))
+    shown, version = shown_properties(metadata), int(metadata[FORMAT_VERSION])
+    properties = {key: value for key, value in before.properties.items() if key != PRIMARY_KEY}
+    if before.comment is not None:
+        properties[COMMENT] = before.comment
+    for item in request.of_action("set-properties", UPGRADE):
+        properties |= to_store(properties_given(item), shown, version)
+    for item in request.of_action("remove-properties"):
+        for key in to_remove(item.get("removals") or ()):
+            properties.pop(key, None)
+    new = NewTable(
+        relation=relation,
+        columns=columns,
+        partition_by=partition_names(current_after(request, metadata, "spec"), columns),
+        properties=properties,
+        replaces=True,
+    )
+    create(writer, overlay, new)

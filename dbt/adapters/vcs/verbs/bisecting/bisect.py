@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.history.bisection import Mark, first_bad
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.verbs.bisecting.condition import FORMS, BisectCondition
 from dbt.adapters.vcs.verbs.bisecting.looks import Looks, Means
-from dbt.adapters.vcs.verbs.bisecting.run_steps import steps_of_published
 from dbt.adapters.vcs.verbs.bisecting.suspects import Suspect, suspect_of
 
 Tell = Callable[[int, int], None]
@@ -167,7 +166,7 @@ class _Bisection:
 
         Nothing is returned if the steps are gone, or none of them broke it by itself.
         """
-        steps = steps_of_published(self._repository, commit)
+        steps = _steps_of_published(self._repository, commit)
         if len(steps) < 2:
             return []
         head, fork = steps[0], steps[-1]
@@ -273,3 +272,23 @@ def _base(repository: Repository, ends: _Ends) -> CommitId | None:
 
 def _named(text: str, commit: CommitId) -> str:
     return repr(text) if commit.startswith(text) else f"{text!r} ({commit[:12]})"
+
+
+def _steps_of_published(repository: Repository, published: CommitId) -> list[CommitId]:
+    """Return the steps of the run that a commit publishes, newest first.
+
+    The last one is the commit that the run started from. Nothing is returned if it publishes none,
+    or if the run's branch and its steps have been collected.
+    """
+    commit = repository.objects.commit(published)
+    if commit.run is None or commit.run.head is None or not commit.parents:
+        return []
+    steps = [commit.run.head]
+    with suppress(DamagedError):
+        while not repository.is_ancestor(steps[-1], commit.parents[0]):
+            parents = repository.objects.commit(steps[-1]).parents
+            if not parents:
+                return []
+            steps.append(parents[0])
+        return steps if len(steps) > 1 else []
+    return []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import heapq
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.divergence import divergence
-from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.collection import EXPIRED
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import DEMANDS, Branch, Protection, Repository
 from dbt.adapters.vcs.core.retention import hold_commit
@@ -202,3 +203,77 @@ def _summary(repository: Repository, branch: Branch, trunk: CommitId) -> BranchS
         is_protected=branch.protection is not None,
         require=branch.protection.require if branch.protection else (),
     )
+
+
+def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch:
+    """Restore a deleted branch, with its last commit and its metadata.
+
+    Raises:
+        InputError: It exists.
+        NotFoundError: It never existed, or its rows have been garbage-collected.
+        RetryError: A garbage collection is running.
+    """
+    if repository.find_branch(name) is not None:
+        raise InputError(f"The branch {name!r} exists. Only a deleted branch can be undeleted.")
+    moves = repository.refs.log("heads", name)
+    last = next((ref for ref in moves if ref.move.commit is not None), None)
+    if last is None or last.move.commit is None:
+        repository.branch(name)
+        raise NotFoundError(f"There never was a branch {name!r}.")
+    commit = last.move.commit
+    if moves[0].move.note == EXPIRED:
+        raise NotFoundError(
+            f"The branch {name!r} of a dbt run was older than the retention period and was "
+            "collected on expiry. Run the same command again."
+        )
+    hold_commit(repository, commit, author=author)
+    return repository.create_branch(
+        name, commit, author=author, note="undelete", state=last.move.state, check=False
+    )
+
+
+DIVERGENCE_LIMIT: Final = 1_000
+"""Commits that are looked at before counting is given up."""
+
+_LEFT, _RIGHT, _BOTH = 1, 2, 3
+
+
+class Divergence(NamedTuple):
+    """Numbers of commits that only the left and only the right head reaches."""
+
+    ahead: int
+    behind: int
+
+
+def divergence(
+    left: CommitId,
+    right: CommitId,
+    parents_of: Callable[[CommitId], Iterable[CommitId]],
+    age_of: Callable[[CommitId], int],
+) -> Divergence | None:
+    """Count as `git rev-list --left-right --count` does; None beyond a limit.
+
+    It gives up after DIVERGENCE_LIMIT commits, and relies on commits being later than their
+    parents, which every landing ensures.
+    """
+    seen: dict[CommitId, int] = {}
+    queue: list[tuple[int, CommitId]] = []
+
+    def mark(node: CommitId, side: int) -> None:
+        if node not in seen:
+            heapq.heappush(queue, (-age_of(node), node))
+        seen[node] = seen.get(node, 0) | side
+
+    mark(left, _LEFT)
+    mark(right, _RIGHT)
+    counts = {_LEFT: 0, _RIGHT: 0}
+    for _ in range(DIVERGENCE_LIMIT):
+        if all(seen[node] == _BOTH for _, node in queue):
+            return Divergence(counts[_LEFT], counts[_RIGHT])
+        _, node = heapq.heappop(queue)
+        side = seen[node]
+        if side != _BOTH:
+            counts[side] += 1
+        for parent in parents_of(node):
+            mark(parent, side)
+    return None

@@ -44,7 +44,6 @@ from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
 from dbt.adapters.vcs.runs.run_branch import is_expired, runs
 from dbt.adapters.vcs.verbs.upkeep.old_results import old_results
 from dbt.adapters.vcs.verbs.upkeep.sighting import record, recorded, sight
-from dbt.adapters.vcs.verbs.upkeep.stale_metadata import is_stale
 
 _BATCH: Final = 500
 """Number of deletions between two heartbeats."""
@@ -484,3 +483,29 @@ def _is_kept(path: str, kept: Needed) -> bool:
     if path.startswith(f"{FOLDER}/"):
         return not is_stale(path, kept)
     return path.startswith("objects/") and object_key(path) in kept.objects
+
+
+_ID: Final = 64
+"""Characters of the id of an object."""
+
+
+def is_stale(path: str, kept: Needed) -> bool:
+    """Return whether a file is metadata that nobody needs as long as only these rows are kept.
+
+    It never is the metadata of a version whose rows are kept, nor anything that such metadata
+    names. Files that don't say in their names what they are about are stale with their table.
+    What an export or a catalog shows is no matter of this: its versions are kept.
+    """
+    if not path.startswith(f"{FOLDER}/"):
+        return False
+    kind, owner, *inner = path.split("/")[1:]
+    if kind == "views":
+        return ("view", owner) not in kept.objects
+    if kind != "tables":
+        return False
+    if owner not in kept.whole:
+        return True
+    if inner[0] == "metadata":
+        return inner[2] not in kept.whole
+    about = inner[-1].partition("-")[0]
+    return inner[0] in ("lists", "manifests") and len(about) == _ID and about not in kept.whole

@@ -62,6 +62,7 @@ SLOW: Final = (
     "functional/engine/test_server_models.py::test_what_a_killed_client_leaves_is_swept_by_a_later_one",
     "functional/engine/test_shared_folder.py",
     "functional/engine/test_tombstones.py::test_partition_folders_are_spelled_as_spark_spells_them",
+    "functional/engine/test_varying_functions.py",
     "functional/life/test_exports.py",
     "functional/life/test_freshness.py::test_it_only_reads_where_no_hooks_run",
     "functional/life/test_freshness.py::test_what_hooks_write_is_published",

@@ -18,7 +18,7 @@ from rounds import take_turns, told
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
-from dbt.adapters.vcs.engines.dataframes import settling
+from dbt.adapters.vcs.engines.dataframes import writes
 from dbt.adapters.vcs.engines.dataframes.session_settings import VERIFY_PAGES
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import check_footers, read_blocks, read_footer
@@ -133,7 +133,7 @@ def with_spark(folder: Path, count: int, repeat: int) -> dict[str, dict[str, lis
             return timed(lambda: client.sql(f"create or replace table t as {query}"))
 
         def bare_write() -> float:
-            with patch.multiple(settling, **bare):
+            with patch.multiple(writes, **bare):
                 return write()
 
         def read(verifies: str) -> float:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dbt.adapters.vcs.layout.cell_text import MARK, cell_width, printable, shortened
-from dbt.adapters.vcs.layout.fitting import GridColumn, fit
-from dbt.adapters.vcs.layout.grid_lines import PAGE
+from dbt.adapters.vcs.layout.grid_lines import PAGE, GridColumn, fit
 from dbt.adapters.vcs.layout.styled import (
     Block,
     Grid,

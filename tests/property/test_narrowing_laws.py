@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.merges.by_engine import open_conflicts
+from dbt.adapters.vcs.merges.by_engine import engine_repair
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash, keep
@@ -385,8 +385,8 @@ def test_of_very_many_conflicts_the_first_are_shown_and_all_are_counted(
     there = place.merge(sides, Mode.FAIL, NOTHING, candidates=NOTHING)
     assert told(sides, here) == told(sides, there)
     assert isinstance(there, Clash) and (there.count, there.more) == (20, 0)
-    monkeypatch.setattr(open_conflicts, "KEPT", 19)
-    monkeypatch.setattr(open_conflicts, "SHOWN", 3)
+    monkeypatch.setattr(engine_repair, "KEPT", 19)
+    monkeypatch.setattr(engine_repair, "SHOWN", 3)
     found = place.merge(sides, Mode.FAIL, NOTHING, candidates=NOTHING)
     assert isinstance(found, Clash)
     assert (found.count, found.more) == (20, 17)

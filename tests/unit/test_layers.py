@@ -102,7 +102,6 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "table",
             "versioning",
             "optimize_statement",
-            "restore_statement",
         },
         {"merge_sql"},
         {"row_change"},
@@ -116,9 +115,8 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "table_reader",
             "versioning_reader",
             "optimize_reader",
-            "restore_reader",
         },
-        {"create_reader", "query_reader"},
+        {"create_reader"},
         {"alter_reader", "drop_reader", "show_reader"},
     ),
     "rows": (
@@ -183,7 +181,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         },
         {"mounts", "numbered_frames", "shared_folder", "spark_messages", "spark_rows"},
         {"frame_session", "worker_handlers"},
-        {"programs", "settling"},
+        {"programs"},
         {"writes"},
     ),
     "engines.dataframes.mounts": (
@@ -193,7 +191,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "engines.spark": (
         {"process"},
-        {"carried_rows", "file_list", "frames", "session_names"},
+        {"carried_rows", "file_list", "session_names"},
         {"context"},
         {"catalog_signs", "function_builders"},
         {"bypassed", "shared_arrays"},
@@ -225,14 +223,13 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "diffs": (
         {"change_summary", "diff_query", "matched_columns", "row_diff", "three_plan"},
-        {"scanned_changes", "shapes", "three_join", "three_query"},
+        {"scanned_changes", "shapes"},
         {"difference", "three_way"},
         {"diff_inputs", "summaries"},
     ),
     "writes": (
         {"row_filters"},
         {
-            "arrow_checks",
             "defaults",
             "keys",
             "nullability",
@@ -282,12 +279,11 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"attempt"},
     ),
     "project.building": (
-        {"consumed_changes", "node_step", "python_models", "reuse_modes", "savings", "seed_rows"},
+        {"node_step", "python_models", "reuse_modes", "seed_rows"},
         {"seeding"},
     ),
     "workspace": (
         {
-            "error_places",
             "rebase",
         },
         {"dispatch", "lines", "run_line"},
@@ -308,7 +304,6 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     "verbs.upkeep": (
         {
             "catalog_client",
-            "copy_view",
             "data_check",
             "old_results",
             "optimize",
@@ -316,7 +311,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "status",
         },
         {"catalog_registration"},
-        {"export", "fsck", "gc", "wholeness"},
+        {"export", "fsck", "gc"},
         {"copy", "standing_up"},
         {"fetch"},
     ),
@@ -336,14 +331,11 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
     ),
     "text": (
         {
-            "branch_text",
             "causes",
             "change_text",
             "purge_text",
             "row_text",
             "run_text",
-            "snapshot_text",
-            "tag_text",
             "upkeep_text",
         },
         {
@@ -352,7 +344,6 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
             "diff_row_text",
             "history_text",
             "merge_text",
-            "status_text",
         },
         {"diff_text"},
     ),
@@ -360,9 +351,7 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {
             "externals",
             "freshness",
-            "interruption",
             "invocation",
-            "last_build",
             "manifest",
             "operations_in_runs",
             "statistics",
@@ -375,12 +364,11 @@ INSIDE: dict[str, tuple[set[str], ...]] = {
         {"environment", "events"},
     ),
     "client": (
-        {"block_bounds"},
         {"lazy_table"},
         {"duck_views", "given_frames", "row_output"},
     ),
     "serve": (
-        {"client_help", "resource_paths", "rest_error", "store_properties"},
+        {"client_help", "resource_paths", "rest_error"},
         {"bearer", "documents", "http_server", "name_errors", "request_names"},
         {"catalog_view", "iceberg_documents", "observed", "rest_answers", "token_file"},
         {"gate", "writing"},

@@ -8,9 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.project.early_start import EarlyStart, starts_early
+from dbt.adapters.vcs.project.early_start import (
+    EarlyStart,
+    LastBuild,
+    digest_of_files,
+    starts_early,
+)
 from dbt.adapters.vcs.project.invocation import Invocation
-from dbt.adapters.vcs.project.last_build import LastBuild, digest_of_files
 
 
 @pytest.fixture

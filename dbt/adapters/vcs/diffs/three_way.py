@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -19,15 +20,18 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.diff_query import delta_parts, diff_query
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.diffs.three_join import counted_rows, keyed_rows
-from dbt.adapters.vcs.diffs.three_plan import Plan
-from dbt.adapters.vcs.diffs.three_query import counted_query, keyed_query
+from dbt.adapters.vcs.diffs.row_diff import TableDiff, diff
+from dbt.adapters.vcs.diffs.three_plan import Plan, ThreeWayColumn
 from dbt.adapters.vcs.engines.version_mounts import VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base
+from dbt.adapters.vcs.rows.equality import group_ids
+from dbt.adapters.vcs.rows.equality_sql import canonical, equals
+from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.sorted_numbers import distinct
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +103,7 @@ class ThreeWay:
             diff(self.repository, self.base, side, columns=names, limits=limits)
             for side, names in self._sides(plan)
         ]
-        return (keyed_rows if plan.key else counted_rows)(plan, found)
+        return (_keyed_rows if plan.key else _counted_rows)(plan, found)
 
     def by_engine(self, session: VersionMounts) -> str:
         """Return the query that compares the rows, and mount what it reads.
@@ -115,7 +119,7 @@ class ThreeWay:
             change = delta(self.base, side, self.repository.objects.segment)
             parts = delta_parts(session, change, comparison)
             queries.append(diff_query(parts, comparison, "wide" if plan.key else "signed"))
-        return (keyed_query if plan.key else counted_query)(plan, *queries)
+        return (_keyed_query if plan.key else _counted_query)(plan, *queries)
 
     def relation(
         self, session: VersionMounts, *, name: str | None = None, limits: Limits = LIMITS
@@ -145,3 +149,132 @@ class ThreeWay:
         sides = [msgspec.json.encode(side) for side in (self.base, self.ours, self.theirs)]
         told = repr((sides, self.columns, "three_way"))
         return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+
+
+def _keyed_query(plan: Plan, ours: str, theirs: str) -> str:
+    """Return the query that joins both sides' changes, in the shape `wide`, by key."""
+
+    def value(column: ThreeWayColumn, side: str, prefix: str) -> str:
+        name = column.ours if side == "ours" else column.theirs
+        sql = "null" if name is None else f"{side}.{quoted(f'{prefix}_{name}')}"
+        return f"cast({sql} as {column.field.type})"
+
+    def key(column: ThreeWayColumn, side: str) -> str:
+        return f"coalesce({value(column, side, 'to')}, {value(column, side, 'from')})"
+
+    joined = " and ".join(
+        equals(key(column, "ours"), key(column, "theirs"), column.field.type)
+        for column in plan.key
+    )
+    listed = [f"coalesce({key(column, 'ours')}, {key(column, 'theirs')})" for column in plan.key]
+    listed += ["ours.diff_type", "theirs.diff_type"]
+    for column in plan.columns:
+        base = [value(column, side, "from") for side in ("ours", "theirs")]
+        listed += [
+            f"if(ours.diff_type is not null, {base[0]}, {base[1]})",
+            f"if(ours.diff_type is not null, {value(column, 'ours', 'to')}, {base[1]})",
+            f"if(theirs.diff_type is not null, {value(column, 'theirs', 'to')}, {base[0]})",
+        ]
+    named = [f"{sql} {quoted(name)}" for sql, name in zip(listed, plan.names, strict=True)]
+    return (
+        f"select {', '.join(named)} from ({ours}) ours full outer join ({theirs}) theirs "
+        f"on {joined}"
+    )
+
+
+def _counted_query(plan: Plan, ours: str, theirs: str) -> str:
+    """Return the query that adds up both sides' changes, in the shape `signed`."""
+    numbers = range(len(plan.columns))
+    parts = []
+    for query, counts in ((ours, "diff_count o, 0L t"), (theirs, "0L o, diff_count t")):
+        columns = [
+            "null" if name is None else quoted(name)
+            for name in ((c.ours if counts.startswith("diff") else c.theirs) for c in plan.columns)
+        ]
+        listed = [f"cast({columns[n]} as {plan.columns[n].field.type}) c{n}" for n in numbers]
+        parts.append(f"select {counts}, {', '.join(listed)} from ({query})")
+    keys = [canonical(f"c{n}", plan.columns[n].field.type) for n in numbers]
+    shown = [f"c{n}" if keys[n] == f"c{n}" else f"any_value(c{n}) c{n}" for n in numbers]
+    added = (
+        f"select sum(o) o, sum(t) t, {', '.join(shown)} from ({' union all '.join(parts)}) "
+        f"group by {', '.join(keys)}"
+    )
+    kinds = [f"if({side} > 0, 'added', if({side} < 0, 'removed', null))" for side in "ot"]
+    values = [*kinds, "o", "t", *(f"c{n}" for n in numbers)]
+    named = [f"{sql} {quoted(name)}" for sql, name in zip(values, plan.names, strict=True)]
+    return f"select {', '.join(named)} from ({added})"
+
+
+def _keyed_rows(plan: Plan, found: Sequence[TableDiff]) -> pa.Table:
+    """Join the changes of both sides by key."""
+    ours, theirs = (item.net for item in found)
+    shift = found[0].rows.num_rows
+    before = np.concatenate([ours.before, _shifted(theirs.before, shift)])
+    after = np.concatenate([ours.after, _shifted(theirs.after, shift)])
+    values = {
+        column.field.id: _both(column, [item.rows for item in found]) for column in plan.columns
+    }
+    spots = pa.array(np.where(after < 0, before, after))
+    keys = [values[column.field.id].take(spots) for column in plan.key]
+    codes = group_ids(keys, len(before))
+    units = int(codes.max(initial=-1)) + 1
+    change = np.full((2, units), -1)
+    count = len(ours.before)
+    for side, part in enumerate((slice(0, count), slice(count, None))):
+        if len(distinct(codes[part])) < len(codes[part]):
+            raise InputError(
+                "Several rows of one version have the same primary key, so the versions can't be "
+                "joined by it. Compare them in the shape wide, which shows such rows."
+            )
+        change[side, codes[part]] = np.arange(len(before))[part]
+    first = np.where(change[0] >= 0, change[0], change[1])
+    base = before[first]
+    sides = [np.where(change[n] >= 0, after[change[n]], base) for n in (0, 1)]
+    columns = [keys[n].take(pa.array(first)) for n in range(len(keys))]
+    columns += [_kinds(before, after, change[n]) for n in (0, 1)]
+    for column in plan.columns:
+        rows = values[column.field.id]
+        columns += [rows.take(pa.array(places, mask=places < 0)) for places in (base, *sides)]
+    return pa.table(columns, names=plan.names)
+
+
+def _counted_rows(plan: Plan, found: Sequence[TableDiff]) -> pa.Table:
+    """Join the counts of both sides by content."""
+    tables = [item.signed() for item in found]
+    values = [_both(column, tables) for column in plan.columns]
+    codes = group_ids(values, sum(table.num_rows for table in tables))
+    units, first = np.unique(codes, return_index=True)
+    counts = np.zeros((2, len(units)), np.int64)
+    start = 0
+    for side, table in enumerate(tables):
+        counts[side, codes[start : start + table.num_rows]] = table.column("diff_count").to_numpy()
+        start += table.num_rows
+    kinds = [
+        pa.array(np.where(of > 0, "added", "removed").tolist(), pa.string(), mask=of == 0)
+        for of in counts
+    ]
+    rows = [column.take(pa.array(first)) for column in values]
+    return pa.table([*kinds, *map(pa.array, counts), *rows], names=plan.names)
+
+
+def _both(column: ThreeWayColumn, tables: Sequence[pa.Table]) -> pa.ChunkedArray:
+    """Return a column of both sides, concatenated; NULLs for a side that lacks it."""
+    type_ = shown_type(column.field)
+    parts: list[pa.Array] = []
+    for name, table in zip((column.ours, column.theirs), tables, strict=True):
+        if name is None:
+            parts.append(pa.nulls(table.num_rows, type_))
+        else:
+            parts += table.column(name).cast(type_).chunks
+    return pa.chunked_array(parts, type_)
+
+
+def _shifted(places: Positions, by: int) -> Positions:
+    return np.where(places < 0, -1, places + by)
+
+
+def _kinds(before: Positions, after: Positions, change: Positions) -> pa.Array:
+    """Return each row's type of change on a side; NULL for no change."""
+    names = np.array(["modified", "added", "removed"])
+    kinds = names[(before[change] < 0) * 1 + (after[change] < 0) * 2]
+    return pa.array(kinds.tolist(), pa.string(), mask=change < 0)

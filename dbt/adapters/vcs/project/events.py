@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
+from dbt.task.runnable import GraphRunnableTask, mark_node_as_skipped
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun
-from dbt.adapters.vcs.project.interruption import complete_record, running_task
 from dbt.adapters.vcs.project.run import RunLife, is_node
 
 
@@ -76,7 +78,7 @@ class RunListener:
 
     def _about_to_run(self) -> None:
         try:
-            self._check(getattr(running_task(), "_flattened_nodes", None) or ())
+            self._check(getattr(_running_task(), "_flattened_nodes", None) or ())
         except VcsError as error:
             raise DbtRuntimeError(str(error)) from error
 
@@ -110,7 +112,7 @@ class RunListener:
         if not life.is_ended:
             # No result came before the artifact: Ctrl-C. The changes of nodes that still run are
             # dropped.
-            is_complete = complete_record(life.interrupt())
+            is_complete = _complete_record(life.interrupt())
             life.abandon(can_go_on=is_complete)
         self._raise()
 
@@ -146,3 +148,45 @@ def _clause(error: BaseException | None) -> str:
             return f"the hook {trace.tb_frame.f_locals['hook'].name} failed"
         trace = trace.tb_next
     return "an error stopped dbt"
+
+
+def _complete_record(kept: Collection[str]) -> bool:
+    """Add the selected nodes that have no result to run_results.json, as skipped.
+
+    When it is interrupted, dbt writes that file with only the nodes that have ended; after
+    `--fail-fast` it adds the others, as this function does. Without them `dbt retry` would resume
+    only a part of the run, find no failure, and publish it.
+
+    Args:
+        kept: Ids of nodes whose changes are kept, whatever dbt's record says.
+
+    Returns:
+        False if the file could not be completed; the run must not be retried then.
+    """
+    task = _running_task()
+    if task is None or task._flattened_nodes is None:
+        return False
+    known = {result.node.unique_id for result in task.node_results} | set(kept)
+    skipped = [
+        mark_node_as_skipped(node, known, "Interrupted")
+        for node in task._flattened_nodes
+        if node.unique_id not in known
+    ]
+    record = task.get_result(
+        results=[*task.node_results, *skipped],
+        elapsed_time=time.time() - task.started_at,
+        generated_at=datetime.now(timezone.utc).replace(tzinfo=None),
+    )
+    record.write(task.result_path())
+    return True
+
+
+def _running_task() -> Any:
+    """Return dbt's task from the call stack, or None; dbt doesn't pass it to adapters."""
+    frame = sys._getframe()
+    while frame is not None:
+        task = frame.f_locals.get("self")
+        if isinstance(task, GraphRunnableTask):
+            return task
+        frame = frame.f_back  # type: ignore[assignment]
+    return None

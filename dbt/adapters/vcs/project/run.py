@@ -13,9 +13,14 @@ from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
-from dbt.adapters.vcs.project.building.consumed_changes import record_consumed
-from dbt.adapters.vcs.project.building.node_step import NodeStep, Sent, Work
-from dbt.adapters.vcs.project.building.savings import savings_line, with_savings
+from dbt.adapters.vcs.project.building.node_step import (
+    NodeStep,
+    Sent,
+    Work,
+    record_consumed,
+    savings_line,
+    with_savings,
+)
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project

@@ -6,25 +6,33 @@ import difflib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, ReadOnlyError, UnsupportedError
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.store.reach import reaches
 from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.handlers.contents import conflict_edits
 from dbt.adapters.vcs.handlers.handler_registry import Handler, handler_of
 from dbt.adapters.vcs.handlers.versions import time_travel
 from dbt.adapters.vcs.reuse.attempt import Reusing
+from dbt.adapters.vcs.rows.positions import moved
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.command import SparkCommand
 from dbt.adapters.vcs.statements.families.insert import Insert
+from dbt.adapters.vcs.statements.families.table import CreateTable, CreateTemporaryView, CreateView
 from dbt.adapters.vcs.statements.families.versioning import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.statements.parser import for_spark, read
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
-from dbt.adapters.vcs.workspace import error_places
+from dbt.adapters.vcs.statements.syntax.text_places import own_place
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _CONDITION: Final = "TABLE_OR_VIEW_NOT_FOUND"
 _NAMED: Final = re.compile(r"table or view (`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*) cannot be found")
@@ -76,10 +84,10 @@ def execute(
             f"Statements such as `{excerpt(scope.text, 40)}` are not supported yet. "
             "See dbt-vcs --help for another way."
         )
-    written = error_places.own_text(scope.text, statement, scope.origin)
-    with similar_names(scope), error_places.counted_in(written):
+    written = _own_text(scope.text, statement, scope.origin)
+    with similar_names(scope), _counted_in(written):
         outcome = _handled(scope, statement, handler, reusing)
-    return error_places.with_places(outcome, written)
+    return _with_places(outcome, written)
 
 
 def may_change(text: str) -> bool:
@@ -197,3 +205,64 @@ def _hint(scope: Scope, name: RelationName) -> str:
         schemas = ", ".join(overlay.schema_names()) or "none yet"
         return f"The schemas are: {schemas}."
     return "Check the spelling, or that it is built first: in dbt, refer to it by ref()."
+
+
+def _own_text(written: str, statement: object, origin: Origin) -> str:
+    """Return the part of a statement that its author wrote.
+
+    In a statement that builds a relation for a dbt node, that is the model's query; the rest
+    is dbt's. Any other statement is returned whole.
+    """
+    if origin.node is None or not isinstance(
+        statement, (CreateTable, CreateView, CreateTemporaryView)
+    ):
+        return written
+    query = statement.query
+    return query.text if query is not None and query.text in written else written
+
+
+@contextmanager
+def _counted_in(written: str) -> Iterator[None]:
+    """Report lines and positions in Spark's errors in terms of the original text.
+
+    An error in text that was added gets no position.
+    """
+    try:
+        yield
+    except StatementError as error:
+        sent = error.sent
+        if sent is None or sent == written:
+            raise
+        message = moved(str(error), sent, written, partial(own_place, written, sent))
+        raise StatementError(message, error.condition, written) from error.__cause__
+
+
+def _with_places(outcome: Outcome, written: str) -> Outcome:
+    """Apply `counted_in` to the rows of an outcome, which are computed later."""
+    if outcome.rows is None:
+        return outcome
+    return replace(outcome, rows=_OwnRows(outcome.rows, written))
+
+
+class _OwnRows:
+    """`Rows` whose errors give positions in the original text."""
+
+    def __init__(self, rows: Rows, written: str) -> None:
+        self._rows = rows
+        self._written = written
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self._rows.columns
+
+    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        with _counted_in(self._written):
+            return self._rows.fetch(limit)
+
+    def run(self) -> None:
+        with _counted_in(self._written):
+            self._rows.run()
+
+    def arrow(self) -> pa.Table:
+        with _counted_in(self._written):
+            return self._rows.arrow()

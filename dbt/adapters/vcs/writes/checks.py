@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Queries, Readers, VersionReader, told_rows
@@ -24,8 +25,8 @@ from dbt.adapters.vcs.statements.readers.check_reader import CHECK
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.worktree.table_version import Version
-from dbt.adapters.vcs.writes.arrow_checks import false_rows
 from dbt.adapters.vcs.writes.keys import broken_key, is_dbts_key, shown
+from dbt.adapters.vcs.writes.row_filters import filter_of, named_by
 
 Checks = Mapping[str, str]
 """SQL conditions by the constraint's name."""
@@ -130,7 +131,7 @@ def _broken_here(
     fields = _told_by(version.snapshot, checks)
     for constraint, expression in checks.items():
         try:
-            rows = false_rows(repository, version, blocks, expression, fields, most=SHOWN)
+            rows = _false_rows(repository, version, blocks, expression, fields, most=SHOWN)
         except UnsupportedError as error:
             raise UnsupportedError(
                 f"Rows of {name} have to be checked against the check constraint {constraint} "
@@ -437,3 +438,49 @@ def _row(fields: Sequence[Field], row: Sequence[Any]) -> str:
 def _bracketed(expression: str) -> str:
     """Return a condition in parentheses, even if it ends with a comment."""
     return f"({expression}\n)"
+
+
+def _false_rows(
+    repository: Repository,
+    version: Version,
+    blocks: Iterable[Block],
+    condition: str,
+    fields: tuple[Field, ...],
+    *,
+    most: int,
+) -> list[tuple[Any, ...]]:
+    """Return rows for which a condition is false; NULL is not false.
+
+    Args:
+        repository: The repository.
+        version: The version that has the blocks, and deletions in them.
+        blocks: Where to look.
+        condition: In SQL.
+        fields: The columns to return, those of the condition among them.
+        most: Return no more rows than that.
+
+    Raises:
+        UnsupportedError: Only SQL computes the condition.
+    """
+    schema = version.snapshot.schema
+    try:
+        holds = filter_of(condition, schema)
+        named = named_by(holds, schema.fields)
+    except InputError as error:
+        raise UnsupportedError(str(error)) from error
+    for field in named:
+        if type_of(field.type).kind == "timestamp":
+            raise UnsupportedError(
+                f"{field.name} is a timestamp, which SQL compares by the session's time zone."
+            )
+    files = Files(repository.blobs)
+    found: list[tuple[Any, ...]] = []
+    for block in blocks:
+        deleted = files.deletions(version.tombstones, [block.path]).get(block.path)
+        for batch in files.batches(block, fields, deleted):
+            rows = pa.Table.from_batches([batch]).rename_columns([f.name for f in fields])
+            broken = rows.filter(~holds).slice(0, most - len(found))
+            found += zip(*(python_values(column) for column in broken.columns), strict=True)
+            if len(found) >= most:
+                return found
+    return found

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
 import click
 
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
@@ -10,13 +15,7 @@ from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.repository import DEMANDS
-from dbt.adapters.vcs.text.branch_text import (
-    branch_created_text,
-    branch_deleted_text,
-    branch_protected_text,
-    branch_renamed_text,
-    branches_text,
-)
+from dbt.adapters.vcs.layout.styled import Grid, Span, age, line, short
 from dbt.adapters.vcs.text.history_text import branch_undeleted_text
 from dbt.adapters.vcs.verbs.refs.branch import (
     create_branch,
@@ -27,6 +26,11 @@ from dbt.adapters.vcs.verbs.refs.branch import (
     unprotect_branch,
 )
 from dbt.adapters.vcs.verbs.refs.rename import rename_branch
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.core.ids import CommitId
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.refs.branch import BranchSummary
 
 
 @click.group(cls=DefaultGroup)
@@ -54,7 +58,7 @@ def list_(session: CommandSession, with_runs: bool) -> None:
     """
     damaged: list[str] = []
     found = iter_branches(session.repository, damaged.append, with_runs=with_runs)
-    session.show(found, branches_text(found, session.now))
+    session.show(found, _branches_text(found, session.now))
     session.warn(damaged)
     if damaged:
         raise ShownFailure(DamagedError)
@@ -74,7 +78,7 @@ def create(session: CommandSession, name: str, at: str | None, force: bool) -> N
     large the tables are.
     """
     made = create_branch(session.repository, name, at, author=session.author, force=force)
-    session.say(branch_created_text(made))
+    session.say(_branch_created_text(made))
 
 
 @branch.command("rename")
@@ -88,7 +92,7 @@ def rename(session: CommandSession, name: str, to: str) -> None:
     branch yourself.
     """
     made = rename_branch(session.repository, session.bound(name), to, author=session.author)
-    session.say(branch_renamed_text(name, made))
+    session.say(_branch_renamed_text(name, made))
 
 
 @branch.command("undelete")
@@ -119,7 +123,7 @@ def delete(session: CommandSession, name: tuple[str, ...], force: bool) -> None:
         head = delete_branch(
             session.repository, session.bound(item), author=session.author, force=force
         )
-        session.say(branch_deleted_text(item, head))
+        session.say(_branch_deleted_text(item, head))
 
 
 @branch.command("protect")
@@ -138,7 +142,7 @@ def protect(session: CommandSession, name: str, require: tuple[str, ...]) -> Non
     set the same for a project.
     """
     made = protect_branch(session.repository, name, require, author=session.author)
-    session.say(branch_protected_text(made))
+    session.say(_branch_protected_text(made))
 
 
 @branch.command("unprotect")
@@ -147,4 +151,53 @@ def protect(session: CommandSession, name: str, require: tuple[str, ...]) -> Non
 def unprotect(session: CommandSession, name: str) -> None:
     """Let the branch NAME accept any change again."""
     made = unprotect_branch(session.repository, name, author=session.author)
-    session.say(branch_protected_text(made))
+    session.say(_branch_protected_text(made))
+
+
+def _branches_text(branches: Iterable[BranchSummary], now: datetime) -> Iterator[Block]:
+    """Yield a list of branches; `*` marks the default one, `!` a protected one."""
+    yield Grid(
+        heads=("", "BRANCH", "HEAD", "AGE", "AHEAD", "BEHIND", "LAST COMMIT"),
+        rows=(
+            (
+                Span(("*" if branch.is_default else "") + ("!" if branch.is_protected else "")),
+                Span(branch.name, "faint" if branch.is_run else "name"),
+                short(branch.head),
+                Span(age(branch.committed_at, now), "faint"),
+                Span("many" if branch.ahead is None else str(branch.ahead)),
+                Span("many" if branch.behind is None else str(branch.behind)),
+                Span(branch.summary),
+            )
+            for branch in branches
+        ),
+        right=frozenset({"AHEAD", "BEHIND"}),
+        whole=frozenset({"BRANCH", "HEAD"}),
+        first=("", "BRANCH", "HEAD"),
+    )
+
+
+def _branch_created_text(branch: BranchSummary) -> Iterator[Block]:
+    """Yield the line for a branch that was created."""
+    yield line("Created branch ", Span(branch.name, "name"), " at ", short(branch.head), ".")
+
+
+def _branch_protected_text(branch: BranchSummary) -> Iterator[Block]:
+    """Yield the line that says which changes a branch accepts now."""
+    name = Span(branch.name, "name")
+    if not branch.is_protected:
+        yield line(name, " accepts any change again.")
+        return
+    what = f" on which {' and '.join(branch.require)} passed" if branch.require else ""
+    yield line(name, f" is protected: it accepts only promotions{what}.")
+
+
+def _branch_deleted_text(name: str, head: CommitId) -> Iterator[Block]:
+    """Yield the lines for a deleted branch, with the command that restores it."""
+    yield line("Deleted branch ", Span(name, "name"), ", which was at ", short(head), ".")
+    yield line(f"To restore it: dbt-vcs branch undelete {shlex.quote(name)}")
+
+
+def _branch_renamed_text(old: str, branch: BranchSummary) -> Iterator[Block]:
+    """Yield the line for a renamed branch."""
+    new = Span(branch.name, "name")
+    yield line("Renamed branch ", Span(old, "name"), " to ", new, ", at ", short(branch.head), ".")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
 import click
 
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
-from dbt.adapters.vcs.text.snapshot_text import (
-    snapshot_created_text,
-    snapshot_deleted_text,
-    snapshot_protected_text,
-    snapshots_text,
-)
+from dbt.adapters.vcs.layout.styled import Grid, Span, age, line
 from dbt.adapters.vcs.verbs.refs.named_snapshots import (
     create_snapshot,
     delete_snapshot,
     list_snapshots,
     protect_snapshot,
 )
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.refs.named_snapshots import SnapshotSummary
 
 
 @click.group(cls=DefaultGroup)
@@ -42,7 +45,7 @@ def snapshot(ctx: click.Context) -> None:
 def list_(session: CommandSession, relation: str | None = None) -> None:
     """List named snapshots, or only those of the table RELATION."""
     found = list_snapshots(session.repository, relation)
-    session.show(found, snapshots_text(found, session.now))
+    session.show(found, _snapshots_text(found, session.now))
 
 
 @snapshot.command("create")
@@ -65,7 +68,7 @@ def create(session: CommandSession, relation: str, name: str, at: str | None, no
         author=session.author,
         note=note,
     )
-    session.show(made, snapshot_created_text(made))
+    session.show(made, _snapshot_created_text(made))
 
 
 @snapshot.command("delete")
@@ -76,7 +79,7 @@ def delete(session: CommandSession, relation: str, name: tuple[str, ...]) -> Non
     """Delete named snapshots of the table RELATION."""
     for item in name:
         gone = delete_snapshot(session.repository, relation, item, author=session.author)
-        session.say(snapshot_deleted_text(gone))
+        session.say(_snapshot_deleted_text(gone))
 
 
 @snapshot.command("protect")
@@ -86,7 +89,7 @@ def delete(session: CommandSession, relation: str, name: tuple[str, ...]) -> Non
 def protect(session: CommandSession, relation: str, name: str) -> None:
     """Protect the snapshot NAME of the table RELATION, so that it can't be deleted."""
     kept = protect_snapshot(session.repository, relation, name, True, author=session.author)
-    session.say(snapshot_protected_text(kept))
+    session.say(_snapshot_protected_text(kept))
 
 
 @snapshot.command("unprotect")
@@ -96,4 +99,57 @@ def protect(session: CommandSession, relation: str, name: str) -> None:
 def unprotect(session: CommandSession, relation: str, name: str) -> None:
     """Let the snapshot NAME of the table RELATION be deleted again."""
     freed = protect_snapshot(session.repository, relation, name, False, author=session.author)
-    session.say(snapshot_protected_text(freed))
+    session.say(_snapshot_protected_text(freed))
+
+
+def _snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator[Block]:
+    """Yield a list of named snapshots; `!` marks a protected one."""
+    if not found:
+        yield line("There are no named snapshots.")
+        return
+    yield Grid(
+        heads=("", "TABLE", "SNAPSHOT", "VERSION", "ROWS", "AGE", "WHAT"),
+        rows=tuple(
+            (
+                Span("!" if item.is_protected else ""),
+                Span(item.relation),
+                Span(item.name, "name"),
+                Span(item.snapshot[:12], "commit"),
+                Span(f"{item.rows:,}"),
+                Span(age(item.made_at, now), "faint"),
+                Span(item.note),
+            )
+            for item in found
+        ),
+        right=frozenset({"ROWS"}),
+        whole=frozenset({"TABLE", "SNAPSHOT", "VERSION"}),
+        first=("", "TABLE", "SNAPSHOT"),
+    )
+
+
+def _snapshot_created_text(item: SnapshotSummary) -> Iterator[Block]:
+    """Yield the line for a snapshot that was created."""
+    yield line(
+        "Created snapshot ",
+        Span(item.name, "name"),
+        f" of {item.relation} at version ",
+        Span(item.snapshot[:12], "commit"),
+        ".",
+    )
+
+
+def _snapshot_deleted_text(item: SnapshotSummary) -> Iterator[Block]:
+    """Yield the line for a snapshot that was deleted."""
+    yield line(
+        "Deleted snapshot ",
+        Span(item.name, "name"),
+        f" of {item.relation}, which was version ",
+        Span(item.snapshot[:12], "commit"),
+        ".",
+    )
+
+
+def _snapshot_protected_text(item: SnapshotSummary) -> Iterator[Block]:
+    """Yield the line that says whether a snapshot can be deleted now."""
+    can = "can't be deleted." if item.is_protected else "can be deleted again."
+    yield line("The snapshot ", Span(item.name, "name"), f" of {item.relation} {can}")

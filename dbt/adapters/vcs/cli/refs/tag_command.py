@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
 import click
 
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.groups import DefaultGroup
 from dbt.adapters.vcs.cli.options import common_options, json_option
-from dbt.adapters.vcs.text.tag_text import (
-    tag_created_text,
-    tag_deleted_text,
-    tag_protected_text,
-    tag_renamed_text,
-    tags_text,
-)
+from dbt.adapters.vcs.layout.styled import Grid, Span, age, line, short
 from dbt.adapters.vcs.verbs.refs.rename import rename_tag
 from dbt.adapters.vcs.verbs.refs.tag import create_tag, delete_tag, list_tags, protect_tag
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.core.ids import CommitId
+    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.verbs.refs.tag import TagSummary
 
 
 @click.group(cls=DefaultGroup, fallback="create")
@@ -37,7 +40,7 @@ def tag(ctx: click.Context) -> None:
 def list_(session: CommandSession) -> None:
     """List tags."""
     found = list_tags(session.repository)
-    session.show(found, tags_text(found, session.now))
+    session.show(found, _tags_text(found, session.now))
 
 
 @tag.command("create")
@@ -53,7 +56,7 @@ def create(session: CommandSession, name: str, at: str | None, note: str) -> Non
     made = create_tag(
         session.repository, name, at or session.branch, author=session.author, note=note
     )
-    session.say(tag_created_text(made))
+    session.say(_tag_created_text(made))
 
 
 @tag.command("rename")
@@ -63,7 +66,7 @@ def create(session: CommandSession, name: str, at: str | None, note: str) -> Non
 def rename(session: CommandSession, name: str, to: str) -> None:
     """Rename the tag NAME to NEW."""
     session.say(
-        tag_renamed_text(name, rename_tag(session.repository, name, to, author=session.author))
+        _tag_renamed_text(name, rename_tag(session.repository, name, to, author=session.author))
     )
 
 
@@ -74,7 +77,7 @@ def delete(session: CommandSession, name: tuple[str, ...]) -> None:
     """Delete tags, but not their commits."""
     for item in name:
         commit = delete_tag(session.repository, item, author=session.author)
-        session.say(tag_deleted_text(item, commit))
+        session.say(_tag_deleted_text(item, commit))
 
 
 @tag.command("protect")
@@ -83,7 +86,7 @@ def delete(session: CommandSession, name: tuple[str, ...]) -> None:
 def protect(session: CommandSession, name: str) -> None:
     """Protect the tag NAME, so that it can't be deleted or renamed."""
     kept = protect_tag(session.repository, name, True, author=session.author)
-    session.say(tag_protected_text(kept))
+    session.say(_tag_protected_text(kept))
 
 
 @tag.command("unprotect")
@@ -92,4 +95,50 @@ def protect(session: CommandSession, name: str) -> None:
 def unprotect(session: CommandSession, name: str) -> None:
     """Let the tag NAME be deleted and renamed again."""
     freed = protect_tag(session.repository, name, False, author=session.author)
-    session.say(tag_protected_text(freed))
+    session.say(_tag_protected_text(freed))
+
+
+def _tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:
+    """Yield a list of tags; `!` marks a protected one."""
+    if not tags:
+        yield line("There are no tags.")
+        return
+    yield Grid(
+        heads=("", "TAG", "COMMIT", "AGE", "WHAT"),
+        rows=tuple(
+            (
+                Span("!" if tag.is_protected else ""),
+                Span(tag.name, "name"),
+                short(tag.commit),
+                Span(age(tag.tagged_at, now), "faint"),
+                Span(tag.note or tag.summary),
+            )
+            for tag in tags
+        ),
+        whole=frozenset({"TAG", "COMMIT"}),
+        first=("", "TAG", "COMMIT"),
+    )
+
+
+def _tag_created_text(tag: TagSummary) -> Iterator[Block]:
+    """Yield the line for a tag that was created."""
+    yield line("Created tag ", Span(tag.name, "name"), " at ", short(tag.commit), ".")
+
+
+def _tag_deleted_text(name: str, commit: CommitId | None) -> Iterator[Block]:
+    """Yield the line for a tag that was deleted."""
+    where = f", which was at {commit[:12]}" if commit else ""
+    yield line("Deleted tag ", Span(name, "name"), f"{where}.")
+
+
+def _tag_renamed_text(old: str, tag: TagSummary) -> Iterator[Block]:
+    """Yield the line for a renamed tag."""
+    new = Span(tag.name, "name")
+    yield line("Renamed tag ", Span(old, "name"), " to ", new, ", at ", short(tag.commit), ".")
+
+
+def _tag_protected_text(tag: TagSummary) -> Iterator[Block]:
+    """Yield the line that says whether a tag can be deleted now."""
+    can = "can't" if tag.is_protected else "can"
+    end = "." if tag.is_protected else " again."
+    yield line("The tag ", Span(tag.name, "name"), f" {can} be deleted or renamed{end}")

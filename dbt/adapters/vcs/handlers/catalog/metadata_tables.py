@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.lineage import appearances
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.handlers.catalog.branch_rows import Row, branch_rows
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merges
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of
-from dbt.adapters.vcs.runs.run_branch import runs
+from dbt.adapters.vcs.runs.run_branch import run_of, runs
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.names import Reference
 from dbt.adapters.vcs.worktree.overlay import Overlay
@@ -36,6 +35,8 @@ _TEXTS: Final = pa.list_(_TEXT)
 _MAP: Final = pa.map_(_TEXT, _TEXT)
 _LONG: Final = pa.int64()
 _FLAG: Final = pa.bool_()
+
+Row = tuple[Any, ...]
 
 
 class MetadataTable(NamedTuple):
@@ -242,6 +243,52 @@ def _conflicts(overlay: Overlay) -> Iterator[Row]:
             yield (*begun, shown, "relation", message, 1, int(is_open))
 
 
+def _branch_rows(overlay: Overlay) -> Iterator[Row]:
+    """Yield the rows of `vcs.branches`; a damaged branch is one, with what is wrong with it."""
+    repository = overlay.repository
+    damages: list[DamagedError] = []
+    branches = repository.branches(damages.append)
+    if damages:
+        yield from _damaged_branches(repository, {branch.name for branch in branches})
+    for branch in branches:
+        run = run_of(branch)
+        try:
+            commit = repository.objects.commit(branch.head)
+        except DamagedError as error:
+            yield _damaged_branch(repository, branch.name, branch.head, error)
+            continue
+        yield (
+            branch.name,
+            branch.head,
+            commit.author,
+            commit.committed_at,
+            commit.message,
+            branch.name == repository.default_branch,
+            run is not None,
+            branch.ref.move.by,
+            branch.ref.move.at,
+            branch.ref.move.action,
+        )
+
+
+def _damaged_branches(repository: Repository, whole: set[str]) -> Iterator[Row]:
+    """Yield the branches whose logs are damaged: a row is seen where an error would hide all."""
+    for name in repository.refs.names("heads"):
+        if name not in whole:
+            try:
+                # Else it was deleted.
+                repository.find_branch(name)
+            except DamagedError as error:
+                yield _damaged_branch(repository, name, None, error)
+
+
+def _damaged_branch(
+    repository: Repository, name: str, head: CommitId | None, error: DamagedError
+) -> Row:
+    is_default = name == repository.default_branch
+    return (name, head, None, None, str(error), is_default, False, None, None, "damaged")
+
+
 RELATIONS: Final[Mapping[str, MetadataTable]] = {
     "log": MetadataTable(
         {
@@ -271,7 +318,7 @@ RELATIONS: Final[Mapping[str, MetadataTable]] = {
             "moved_at": _TIME,
             "action": _TEXT,
         },
-        branch_rows,
+        _branch_rows,
     ),
     "tags": MetadataTable(
         {"name": _TEXT, "commit": _TEXT, "tagged_by": _TEXT, "tagged_at": _TIME, "note": _TEXT},

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from dbt.adapters.vcs.core.model import Input, Origin
-from dbt.adapters.vcs.reuse.reuser import Reuse
+import msgspec
+
+from dbt.adapters.vcs.core.model import Input, NodeRun, Origin
+from dbt.adapters.vcs.core.model.commit import reused_nodes
+from dbt.adapters.vcs.reuse.reuser import Reuse, Tally, told_source
 from dbt.adapters.vcs.scope.answer import Outcome
+from dbt.adapters.vcs.scope.mounts import relation_of
+from dbt.adapters.vcs.statements.syntax.diff_call import DIFF_FUNCTION
 from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.worktree.increments import record
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 Work: TypeAlias = Callable[[Connection, Overlay, Origin], Outcome]
@@ -68,3 +74,45 @@ class NodeStep:
         """Return its changes, and forget them; None if it sent no statement."""
         overlay, self._overlay = self._overlay, None
         return overlay
+
+
+def with_savings(node: NodeRun, tally: Tally, invocation: str) -> NodeRun:
+    """Return a node of an invocation with where its results came from, or why none did."""
+    if not tally.taken or tally.computed or tally.refused:
+        why = "; ".join(dict.fromkeys(tally.refused)) or None
+        return msgspec.structs.replace(node, refused=why)
+    where = told_source(tally.taken[-1].result, invocation)
+    return msgspec.structs.replace(node, reused=where, saved=round(tally.seconds_saved, 3))
+
+
+def savings_line(nodes: Iterable[NodeRun]) -> str | None:
+    """Return a line for the end of the run; None if nothing was taken."""
+    reused, total, seconds = reused_nodes(nodes)
+    if not reused:
+        return None
+    noun = "node" if total == 1 else "nodes"
+    return f"Reused: {reused} of {total} {noun}, {seconds:.1f} s of work saved."
+
+
+def record_consumed(
+    overlay: Overlay, node: Any, relation: str | None, origin: Origin, *, zone: str, is_empty: bool
+) -> None:
+    """Record in an incremental model's table which changes of its inputs it accounts for.
+
+    Not in its materialization: dbt runs Python models only from one that calls `statement` itself.
+
+    Args:
+        overlay: What the node made; it has not landed.
+        node: dbt's node, or None.
+        relation: `schema.identifier` of what it built, or None.
+        origin: Who built it.
+        zone: The time zone of times without one.
+        is_empty: True if the build was to read no row.
+    """
+    config = getattr(node, "config", None)
+    if relation is None or str(getattr(config, "materialized", "")) != "incremental":
+        return
+    code = str(getattr(node, "compiled_code", None) or "")
+    reads = str(node.language) == "sql" and DIFF_FUNCTION in code.lower()
+    text = code if reads else ""
+    record(overlay, relation_of(relation), text, origin, lambda: zone, advance=not is_empty)

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import datetime_of
+from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.reuse.derivation_key import SETTING
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
-from dbt.adapters.vcs.verbs.reusing.changed_ingredients import changed_ingredients
+from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 from dbt.adapters.vcs.verbs.reusing.recorded_nodes import RecordedNode, recorded_nodes
 from dbt.adapters.vcs.verbs.reusing.remembered import is_node, known_results
+
+_LENGTH: Final = 40
+_PLAIN: Final = {
+    "schema": "the schema of names without one is another",
+    "user": "another user ran it, and its text asks who does",
+    "always": "reuse: always was set or taken away",
+}
+_ENGINE: Final = {
+    "dbt-vcs": "this version of dbt-vcs computes some things in another way",
+    "server": "another Spark server computes it",
+    "spark": "Spark has another version",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,5 +167,74 @@ def _statement(group: Sequence[Result]) -> ComputedStatement:
         invocation=last.invocation,
         before=None if before is None else datetime_of(before.made_at),
         before_branch="" if before is None else before.branch,
-        differs=() if before is None else tuple(changed_ingredients(before, last)),
+        differs=() if before is None else tuple(_changed_ingredients(before, last)),
     )
+
+
+def _changed_ingredients(before: Result, after: Result) -> Iterator[str]:
+    """Yield a clause for each ingredient of a result that differs from those of another one."""
+    old, new = dict(before.ingredients), dict(after.ingredients)
+    settings = [name for name in _differing(old, new) if name.startswith(SETTING)]
+    for name in _differing(old, new):
+        if name == "text":
+            yield _text(before, after)
+        elif name == "target":
+            yield f"{after.target}, which it changes, was another"
+        elif name == "settings" and not settings:
+            yield "a setting that counts has another value"
+        elif name in settings:
+            setting = name.removeprefix(SETTING)
+            yield _ENGINE.get(setting) or f"the setting {setting} has another value"
+        elif name.startswith(("reads ", "difference ")):
+            yield _read(name, before, after)
+        elif name in _PLAIN:
+            yield _PLAIN[name]
+
+
+def _differing(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    return [name for name in dict.fromkeys([*new, *old]) if old.get(name) != new.get(name)]
+
+
+def _read(name: str, before: Result, after: Result) -> str:
+    kind, _, read = name.partition(" ")
+    if kind == "difference":
+        between = read.replace(", ", " and ")
+        return f"the difference that it reads, of {between}, is between other versions"
+    if name not in before.ingredients:
+        return f"it reads {read} now"
+    if name not in after.ingredients:
+        return f"it no longer reads {read}"
+    return f"{read} {_change(next(_inputs(read, after), None))}"
+
+
+def _inputs(read: str, result: Result) -> Iterator[Input]:
+    return (item for item in result.inputs if item.relation == read)
+
+
+def _change(read: Input | None) -> str:
+    if read is None or read.snapshot is not None:
+        return "has other rows or columns"
+    if read.external is not None:
+        return "has other files, by their paths, sizes or times"
+    return "is another, or something that it reads is"
+
+
+def _text(before: Result, after: Result) -> str:
+    """Return where the texts of two results begin to differ."""
+    try:
+        old, new = tokenize(before.statement)[:-1], tokenize(after.statement)[:-1]
+    except InputError:
+        return "its text or a config is another"
+    pairs = zip(old, new, strict=False)
+    at = next(
+        (place for place, (left, right) in enumerate(pairs) if left.text != right.text),
+        min(len(old), len(new)),
+    )
+    if at == max(len(old), len(new)):
+        is_seed = (after.node or "").startswith("seed.")
+        return "its rows or a config are others" if is_seed else "a config is another"
+    left, right = (
+        excerpt(text[tokens[at].start :], _LENGTH) if at < len(tokens) else "its end"
+        for text, tokens in ((before.statement, old), (after.statement, new))
+    )
+    return f"its text is another: `{right}`, before `{left}`"

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import shlex
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.branches import Branch, Names
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
-from dbt.adapters.vcs.core.ids import CommitId, datetime_of
-from dbt.adapters.vcs.core.model import RefMove
-from dbt.adapters.vcs.core.plan.collect import NeededFile
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RefMove, RelationName, TableEntry
+from dbt.adapters.vcs.core.plan.collect import NeededFile, files_of
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote
+from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.log_repair import LogRepair, apply_log, plan_log
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore
+from dbt.adapters.vcs.rows.files.file_check import size_of, wrong_bytes, wrong_size
 from dbt.adapters.vcs.rows.quoting import quoted_relation
 from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
 from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.wholeness import Broken, Look, broken_of, by_bytes, by_size
 
 _NOUNS = {"heads": "branch", "tags": "tag"}
 COPY = "dbt-vcs repair --from-copy LOCATION"
 """What can always be done, if there is a copy."""
+
+Look: TypeAlias = Callable[[NeededFile], str | None]
+"""Returns what is wrong with a file of rows, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +74,7 @@ def survey(repository: Repository, data: DataCheck | None = None) -> RepairRepor
     """
     found = check_repository(repository, data=data)
     wrong = {file.path: file for file in found.wrong_files}
-    sizes = by_size(repository.blobs)
+    sizes = _by_size(repository.blobs)
 
     def look_at(file: NeededFile) -> str | None:
         return wrong[file.path].what if file.path in wrong else sizes(file)
@@ -101,7 +107,7 @@ def go_back(
     if space is None:
         raise NotFoundError(f"There is no branch or tag {name!r}.")
     blobs = repository.blobs
-    look_at = by_bytes(blobs)
+    look_at = _by_bytes(blobs)
     log = plan_log(blobs, f"refs/{space}/{quote(name)}", name, author=author)
     number = None if log is None else _last_whole(repository, log, look_at)
     if log is None or number is None:
@@ -149,7 +155,7 @@ def _damages_of(repository: Repository, space: str, name: str, look_at: Look) ->
 
 def _broken(repository: Repository, commit: CommitId, look_at: Look) -> list[Broken]:
     # What this process remembers may be damaged by now.
-    return broken_of(ObjectStore(repository.blobs), commit, look_at)
+    return _broken_of(ObjectStore(repository.blobs), commit, look_at)
 
 
 def _last_whole(repository: Repository, log: LogRepair, look_at: Look) -> int | None:
@@ -192,3 +198,84 @@ def _told(space: str, name: str, log: LogRepair, number: int, moves: bool) -> It
         yield f"The {noun} {name} is {at}, as of move {number} of {when} by {target.by}."
     elif not log.is_needed:
         yield f"The {noun} {name} is whole: nothing to do."
+
+
+class Broken(NamedTuple):
+    """Something that a commit shows and that can't be read.
+
+    Attributes:
+        relation: The relation; None for the commit itself, a tree, or a schema.
+        what: What is wrong, a sentence.
+        noun: `table`, `view` or `function`; empty without a relation.
+    """
+
+    relation: RelationName | None
+    what: str
+    noun: str = ""
+
+
+def _by_size(blobs: Blobs) -> Look:
+    """Return a look at the sizes of files."""
+    return lambda file: wrong_size(file, size_of(blobs, file.path))
+
+
+def _by_bytes(blobs: Blobs) -> Look:
+    """Return a look at all bytes of files; each file is read once."""
+    known: dict[str, str | None] = {}
+
+    def look(file: NeededFile) -> str | None:
+        if file.path not in known:
+            known[file.path] = wrong_bytes(blobs, file)
+        return known[file.path]
+
+    return look
+
+
+def _broken_of(objects: ObjectStore, commit: CommitId, look_at: Look) -> list[Broken]:
+    """Return what can't be read of a commit; empty if it is whole.
+
+    Args:
+        objects: Reads manifests.
+        commit: The commit.
+        look_at: Looks at files of rows.
+    """
+    try:
+        tree = objects.tree(objects.commit(commit).tree)
+    except DamagedError as error:
+        return [Broken(None, str(error))]
+    found: list[Broken] = []
+    relations: list[tuple[RelationName, Entry]] = []
+    for name, ref in sorted(tree.schemas.items()):
+        try:
+            schema = objects.schema_tree(ref.id)
+        except DamagedError as error:
+            found.append(Broken(None, f"The schema {name} can't be read. {error}"))
+            continue
+        relations += ((RelationName(name, each), at) for each, at in schema.relations.items())
+
+    def look(item: tuple[RelationName, Entry]) -> Broken | None:
+        wrong = _wrong(objects, item[1], look_at)
+        return None if wrong is None else Broken(item[0], wrong, item[1].noun)
+
+    return [*found, *(wrong for wrong in each(look, relations) if wrong is not None)]
+
+
+def _wrong(objects: ObjectStore, entry: Entry, look_at: Look) -> str | None:
+    try:
+        if isinstance(entry, TableEntry):
+            return next(_wrong_files(objects, entry.snapshot, look_at), None)
+        if isinstance(entry, FunctionEntry):
+            objects.function(entry.function)
+        else:
+            objects.view(entry.view)
+    except DamagedError as error:
+        return str(error)
+    return None
+
+
+def _wrong_files(objects: ObjectStore, version: SnapshotId, look_at: Look) -> Iterator[str]:
+    for ref in objects.snapshot(version).segments:
+        for path, file in files_of(objects.segment(ref.id)).items():
+            wrong = look_at(file)
+            if wrong is not None:
+                yield f"The data file {path} {wrong}."

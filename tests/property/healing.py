@@ -33,8 +33,7 @@ from dbt.adapters.vcs.core.model import Run as RunRecord
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.branch_landing import Arrival, land_work
-from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
-from dbt.adapters.vcs.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.merges.conflicts.policy import OnStale, Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.merges.read_set_check import EARLIER, ReadSetCheck

@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Field, Schema
-from dbt.adapters.vcs.core.model.tombstone import POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import POSITION_COLUMN
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.row_merge import merge

@@ -33,9 +33,8 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
     ViewEntry,
 )
-from dbt.adapters.vcs.reuse.circumstances import Circumstances
+from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts
 from dbt.adapters.vcs.reuse.derivation_key import NotReusableError, Surroundings
-from dbt.adapters.vcs.reuse.session_facts import SessionFacts
 from dbt.adapters.vcs.reuse.statement_keys import statement_key
 from dbt.adapters.vcs.scope.mounts import External
 from dbt.adapters.vcs.statements.parser import read

@@ -8,7 +8,7 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs

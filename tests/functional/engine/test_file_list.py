@@ -129,7 +129,7 @@ def test_a_list_that_is_gone_is_never_an_empty_table(bench: Bench) -> None:
 def test_a_list_that_spark_ignores_is_never_an_empty_table(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dbt.adapters.vcs.engines.spark.file_list._LOG", "_something")
+    monkeypatch.setattr("dbt.adapters.vcs.engines.spark.catalog_relations._LOG", "_something")
     entries = blocks(bench, 3)
     with pytest.raises(EngineError, match="Spark sees 0 of the 3 files"):
         bench.session.mount_physical(version("m", entries))

@@ -12,7 +12,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.dataframes.mounts import (
     deleted_places,
     deletions,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.rows.files.block_reader import Files

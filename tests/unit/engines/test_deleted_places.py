@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.model import Block
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.engines.dataframes.mounts.deleted_places import DeletedPlaces
 from dbt.adapters.vcs.engines.version_mounts import TableMount

@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Block, Snapshot, TableEntry, Tombstone
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.rows.files.footers import read_blocks

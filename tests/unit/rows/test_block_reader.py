@@ -7,7 +7,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.rows.files import block_reader as module
 from dbt.adapters.vcs.rows.files.block_reader import Files

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Final
 
 import click
+import pyarrow as pa
 
 from dbt.adapters.vcs.cli.command_session import CommandSession
 from dbt.adapters.vcs.cli.failure import Failure, ShownFailure
-from dbt.adapters.vcs.cli.operation_forms import FORMS, Form
-from dbt.adapters.vcs.cli.operation_values import value_for
 from dbt.adapters.vcs.cli.options import Settings
+from dbt.adapters.vcs.cli.pairs import NameList, Pair
 from dbt.adapters.vcs.cli.progress_line import ProgressLine
 from dbt.adapters.vcs.cli.root import COMMANDS, main
 from dbt.adapters.vcs.core.errors import InputError, VcsError
@@ -22,6 +23,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.layout.styled import Block, plain_lines
 from dbt.adapters.vcs.merges.protection import Rules
+from dbt.adapters.vcs.rows.exact_values import Given
 
 # dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
 # server doesn't end with an invocation of dbt, and rows on standard output would be mixed with
@@ -143,7 +145,7 @@ def prepare_operation(
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     command, title = _command_of(verb, given)
-    values = _values(command, title, FORMS.get(verb, Form()), given)
+    values = _values(command, title, _FORMS.get(verb, Form()), given)
     words = _words(command, values)
 
     def run() -> list[str]:
@@ -187,7 +189,7 @@ def _values(
     wanted = form.parameters_of(given)
     for param in params:
         name = str(param.name)
-        value = value_for(param, wanted[name]) if name in wanted else None
+        value = _value_for(param, wanted[name]) if name in wanted else None
         if value is not None:
             values[name] = value
         elif param.required:
@@ -234,6 +236,175 @@ def _failing_as_operation(session: OperationSession) -> Iterator[None]:
 
 def _spelling(command: click.Command, param: click.Parameter) -> str:
     """Return how an option is written as an argument of an operation."""
-    mode = FORMS.get(str(command.name), Form()).modes.get(str(param.name))
+    mode = _FORMS.get(str(command.name), Form()).modes.get(str(param.name))
     is_flag = isinstance(param, click.Option) and param.is_flag
     return mode or (f"{param.name}: true" if is_flag else str(param.name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How the arguments of an operation become parameters of its command.
+
+    Attributes:
+        arguments: Names of the arguments that replace parameters.
+        replaced: Names of the parameters that they replace.
+        modes: How the operation sets flags without an argument of their own, by parameter.
+        convert: Converts the given arguments to parameters.
+    """
+
+    arguments: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    modes: Mapping[str, str] = field(default_factory=dict)
+    convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+
+    def arguments_of(self, parameters: Sequence[str]) -> list[str]:
+        """Return the argument names for a command with these parameters."""
+        return [*self.arguments, *(name for name in parameters if name not in self.replaced)]
+
+    def parameters_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that the arguments replace."""
+        return dict(given) if self.convert is None else self.convert(dict(given))
+
+
+def _merge(given: dict[str, Any]) -> dict[str, Any]:
+    flags = {"merge": None, "continue": "go_on", "abort": "abort"}
+    return _with_flag("merge", "action", given.pop("action", "merge"), flags, given)
+
+
+def _diff(given: dict[str, Any]) -> dict[str, Any]:
+    points = _points(given.pop("revisions", ""), given.pop("relation", ""))
+    flags = {"rows": None, "stat": "stat", "summary": "summary", "schema": "schema"}
+    return _with_flag(
+        "diff", "output", given.pop("output", "rows"), flags, {**given, "points": points}
+    )
+
+
+def _points(revisions: Any, relation: Any) -> list[Any]:
+    """Return the revisions, of which one text can hold several, and the relation."""
+    points = revisions.split() if isinstance(revisions, str) else [revisions]
+    return [*points, relation] if relation != "" else points
+
+
+def _resolve(given: dict[str, Any]) -> dict[str, Any]:
+    # Without a relation, an operation applies to all.
+    return given if "relation" in given else {**given, "all": True}
+
+
+def _with_flag(
+    verb: str, name: str, value: Any, flags: Mapping[str, str | None], given: dict[str, Any]
+) -> dict[str, Any]:
+    if value not in flags:
+        raise InputError(f"{verb} has no {name} {value!r}; expected one of {', '.join(flags)}.")
+    flag = flags[value]
+    return given if flag is None else {**given, flag: True}
+
+
+_FORMS: Final[Mapping[str, Form]] = {
+    "merge": Form(
+        arguments=("action",),
+        replaced=("go_on", "abort"),
+        modes={"go_on": "action: continue", "abort": "action: abort"},
+        convert=_merge,
+    ),
+    "diff": Form(
+        arguments=("revisions", "relation", "output"),
+        replaced=("points", "stat", "summary", "schema"),
+        modes={name: f"output: {name}" for name in ("stat", "summary", "schema")},
+        convert=_diff,
+    ),
+    "resolve": Form(
+        replaced=("all", "nulls"), modes={"all": "no relation", "nulls": "set"}, convert=_resolve
+    ),
+}
+"""By command."""
+
+
+def _value_for(param: click.Parameter, value: Any) -> Any:
+    """Return a value as the command line parser would pass it to a parameter.
+
+    None means not given. So do `false` for a flag, an empty list or mapping, and the parameter's
+    default, because macros pass these on.
+
+    Raises:
+        InputError: The parameter can't accept the value.
+    """
+    name = str(param.name)
+    if isinstance(param, click.Option) and param.is_flag:
+        return _flag(name, value) or None
+    if isinstance(param.type, Pair):
+        return _pairs(name, param.type, value) or None
+    if param.multiple or param.nargs == -1:
+        return _words_of_value(name, value) or None
+    if isinstance(param.type, NameList):
+        return _names(name, value) or None
+    text = _number(value) if _is_number(param.type) else None
+    text = _word(name, value) if text is None else text
+    return None if text == str(param.default) else text
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"The argument {name!r} is {value!r}; expected true or false.")
+    return value
+
+
+def _words_of_value(name: str, value: Any) -> tuple[Any, ...]:
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(_word(name, item) for item in items)
+
+
+def _is_number(type_: object) -> bool:
+    return isinstance(type_, click.types.IntParamType | click.types.FloatParamType)
+
+
+def _number(value: Any) -> str | None:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _word(name: str, value: Any) -> str:
+    """Return text; YAML reads a commit id that consists only of digits as a number."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise InputError(
+        f"The argument {name!r} is {value!r}, which is not text. Put it in quotes: {name}: '...'"
+    )
+
+
+def _names(name: str, value: Any) -> Any:
+    """Return names given as a list; text is split by the parameter's own type."""
+    if isinstance(value, list | tuple):
+        return tuple(_word(name, item).strip() for item in value)
+    return _word(name, value)
+
+
+def _pairs(name: str, type_: Pair, value: Any) -> tuple[tuple[str, Any], ...]:
+    """Return the pairs of a mapping; a number or date from YAML stays one if it is exact.
+
+    As text it could differ from what was written: YAML reads `1.50` as 1.5 and `yes` as true.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"The argument {name!r} is {value!r}; expected names with values: {name}: {{id: 7}}."
+        )
+    if not type_.is_exact:
+        return tuple((str(key), str(item)) for key, item in value.items())
+    return tuple((str(column), _exact(name, column, item)) for column, item in value.items())
+
+
+def _exact(name: str, column: Any, value: Any) -> Given:
+    if value is None:
+        return pa.scalar(None)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | float | date) or (
+        isinstance(value, int) and abs(value) < 2**63  # what int64 holds
+    ):
+        return pa.scalar(value)
+    if isinstance(value, int):
+        return str(value)
+    raise InputError(
+        f"The argument {name!r} has {value!r} for {column}, which is not a single value. Put it "
+        f"in quotes: {name}: {{{column}: '...'}}"
+    )

@@ -249,6 +249,9 @@ def _blocks_for(
 ) -> tuple[Block, ...]:
     """Return the blocks in which a row may pass a filter, in their order; no file is opened.
 
+    A file is left out only if what its manifest promises and the filter can't both be true. Where
+    a bound may not hold, as with NaN, nothing is promised.
+
     Args:
         blocks: Blocks of a table.
         fields: The columns that the filter reads.

@@ -14,8 +14,7 @@ from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.engines.port import Queries, VersionReader
 from dbt.adapters.vcs.engines.version_mounts import VersionMounts
-from dbt.adapters.vcs.rows.in_process import in_process_first
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference, DiffShape, TwoWayShape
 from dbt.adapters.vcs.worktree.overlay import Overlay

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison

@@ -23,8 +23,7 @@ from dbt.adapters.vcs.engines.port import Rewriter
 from dbt.adapters.vcs.engines.version_mounts import TableParts, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
-from dbt.adapters.vcs.rows.in_process import in_process_first
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.worktree.table_version import Version

@@ -28,8 +28,7 @@ from dbt.adapters.vcs.rows.compare.row_bases import merge_base
 from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.equality_sql import canonical, equals
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
-from dbt.adapters.vcs.rows.in_process import in_process_first
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.rows.sorted_numbers import distinct
 

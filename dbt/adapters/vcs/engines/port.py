@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.engine_errors import UnfitError
-from dbt.adapters.vcs.engines.model_frames import Frames
 from dbt.adapters.vcs.engines.temporaries import SessionTemporaries
 from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
 from dbt.adapters.vcs.rows.python_values import python_values
@@ -376,3 +375,26 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release the catalog and delete temporary files."""
+
+
+class Frames(Protocol):
+    """Gives frames to a Python model, and makes a view of the frame that it returns."""
+
+    @property
+    def handle(self) -> Any:
+        """The object that a model gets as its session."""
+
+    def running(self) -> AbstractContextManager[None]:
+        """Run a block as one statement that `Session.cancel` can stop."""
+
+    def read(self, name: str) -> Any:
+        """Return the relation with a name, as written in SQL, as a frame."""
+
+    def show(self, name: str, frame: object) -> bool:
+        """Make a frame a temporary view; return False if it is not one of the engine's."""
+
+    def hide(self, name: str) -> None:
+        """Drop a temporary view."""
+
+    def words_of(self, error: Exception) -> str:
+        """Return the message of a model's exception; one of the engine's without its stack."""

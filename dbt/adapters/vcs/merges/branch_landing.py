@@ -27,8 +27,7 @@ from dbt.adapters.vcs.merges.read_set_check import Judge
 from dbt.adapters.vcs.merges.stale_by_merge import check_fresh
 from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.runs.evidence import check_tested
-from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.runs.run_record import record_of
+from dbt.adapters.vcs.runs.run_branch import Status, record_of
 from dbt.adapters.vcs.scope.mounts import relation_of
 
 

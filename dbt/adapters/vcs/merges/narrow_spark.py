@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Block, Field
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import State, Triple

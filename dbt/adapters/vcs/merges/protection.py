@@ -11,8 +11,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import DEMANDS, Protection, Repository
-from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, OnStale, Policy
 from dbt.adapters.vcs.merges.export_rules import ExportRule, read_exports
 from dbt.adapters.vcs.yaml_text import check_keys, load_yaml, mapping_at
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.origins.staleness import NewlyMoved
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
+from dbt.adapters.vcs.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.merges.merge_plan import MergePlan
 from dbt.adapters.vcs.merges.stale_by_merge import joined, moved_text, skewed_by
 

@@ -31,8 +31,7 @@ from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, RowPolicy
 from dbt.adapters.vcs.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.rows.compare.row_bases import merge_base, own_parents
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
-from dbt.adapters.vcs.rows.in_process import in_process_first
-from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
+from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.rows.types import plain_type_text
 from dbt.adapters.vcs.writes.checks import check_merged, is_checked_when_merged
 

@@ -375,7 +375,8 @@ def _side_ahead(
 ) -> Literal["ours", "theirs"] | None:
     """Return the side that has had the other one's version, or the one that this was taken from.
 
-    None if neither has.
+    Two branches that took one result have versions of the same files. If one of them went on from
+    there, and rows of both can't be merged, its version is the merged one. None if neither did.
     """
     if not _with_source(objects, theirs).isdisjoint(_past(objects, ours)):
         return "ours"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
-from dbt.adapters.vcs.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.merges.conflicts.policy import OnStale, Policy
 from dbt.adapters.vcs.merges.export_rules import ExportRule
 from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
 from dbt.adapters.vcs.workspace.upkeep import Upkeep

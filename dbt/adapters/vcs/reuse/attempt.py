@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.model import Entry, RelationName
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
 from dbt.adapters.vcs.reuse.audit import check_answer, check_table
+from dbt.adapters.vcs.reuse.circumstances import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.derivation_key import (
     DerivationKey,
     KeyMaker,
@@ -19,7 +20,6 @@ from dbt.adapters.vcs.reuse.derivation_key import (
 )
 from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns, watched
 from dbt.adapters.vcs.reuse.same_rows import keep_same_rows
-from dbt.adapters.vcs.reuse.session_facts import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.statement_keys import (
     columns_key,
     has_key,

@@ -24,13 +24,12 @@ from dbt.adapters.vcs.core.model import FunctionEntry, Input, RelationName, Tabl
 from dbt.adapters.vcs.core.origins.results import ResultKind
 from dbt.adapters.vcs.core.origins.row_digests import digest_of_values
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
-from dbt.adapters.vcs.reuse.circumstances import Circumstances, user_name
+from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts, user_name
 from dbt.adapters.vcs.reuse.contents import (
     NameContents,
     UnknownContentsError,
     entry_digest,
 )
-from dbt.adapters.vcs.reuse.session_facts import SessionFacts
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.calls import calls_of
 from dbt.adapters.vcs.statements.syntax.canonical import (

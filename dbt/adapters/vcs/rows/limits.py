@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final, NamedTuple, TypeVar
 
-from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model import ColumnStats
 from dbt.adapters.vcs.core.plan.pieces import Piece
+
+_T = TypeVar("_T")
+_U = TypeVar("_U")
 
 
 class TooLargeError(VcsError):
@@ -106,3 +110,16 @@ def _measured(pieces: Iterable[Piece]) -> tuple[int, int]:
         piece.info.bytes * piece.rows // max(1, piece.info.rows) for piece in pieces if piece.info
     )
     return sum(piece.rows for piece in pieces), size
+
+
+def in_process_first(in_process: Callable[[], _T], otherwise: Callable[[], _U]) -> _T | _U:
+    """Compute in this process if possible, otherwise with a second function.
+
+    Args:
+        in_process: Raises `TooLargeError` if manifests show more than `Limits`, before any row is
+            read, and `UnsupportedError` for types that Arrow lacks.
+        otherwise: Called in both cases, usually with the engine; its errors are passed on.
+    """
+    with suppress(TooLargeError, UnsupportedError):
+        return in_process()
+    return otherwise()

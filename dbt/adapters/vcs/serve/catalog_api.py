@@ -18,16 +18,17 @@ from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.metadata_place import place_of
 from dbt.adapters.vcs.serve.catalog_view import CatalogView, FoundRelation, lookup, view_of
 from dbt.adapters.vcs.serve.documents import Documents, History
-from dbt.adapters.vcs.serve.name_errors import NO_NAMESPACE
 from dbt.adapters.vcs.serve.observed import ROUTE
-from dbt.adapters.vcs.serve.request_names import namespace_of, prefix_of, revision_of
-from dbt.adapters.vcs.serve.resource_paths import (
+from dbt.adapters.vcs.serve.request_names import (
     NAMESPACE,
     NAMESPACES,
     TABLE,
     TABLES,
     VIEW,
     VIEWS,
+    namespace_of,
+    prefix_of,
+    revision_of,
 )
 from dbt.adapters.vcs.serve.rest_answers import (
     answer,
@@ -39,7 +40,7 @@ from dbt.adapters.vcs.serve.rest_answers import (
     loaded,
     paged,
 )
-from dbt.adapters.vcs.serve.rest_error import RestError, rest_error
+from dbt.adapters.vcs.serve.rest_error import NO_NAMESPACE, RestError, rest_error
 from dbt.adapters.vcs.serve.writing.write_api import (
     MAX_BODY,
     REFUSED,

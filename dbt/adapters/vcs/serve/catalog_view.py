@@ -15,9 +15,8 @@ from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.serve.bearer import Bearer
-from dbt.adapters.vcs.serve.name_errors import NO_NAMESPACE, no_namespace, no_relation
 from dbt.adapters.vcs.serve.request_names import Namespace
-from dbt.adapters.vcs.serve.rest_error import RestError
+from dbt.adapters.vcs.serve.rest_error import NO_NAMESPACE, RestError, no_namespace, no_relation
 
 E = TypeVar("E", TableEntry, ViewEntry)
 

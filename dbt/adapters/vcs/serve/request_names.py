@@ -11,6 +11,14 @@ from urllib.parse import unquote
 
 from dbt.adapters.vcs.serve.rest_error import RestError
 
+NAMESPACES: Final = "/namespaces"
+NAMESPACE: Final = "/namespaces/{namespace}"
+TABLES: Final = f"{NAMESPACE}/tables"
+TABLE: Final = f"{TABLES}/{{table}}"
+VIEWS: Final = f"{NAMESPACE}/views"
+VIEW: Final = f"{VIEWS}/{{view}}"
+
+
 SEPARATOR: Final = "\x1f"
 """What stands between the levels of a namespace."""
 

@@ -20,9 +20,8 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Readers, VersionReader, told_rows
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.in_process import in_process_first
 from dbt.adapters.vcs.rows.key_check import SHOWN, Clashes, find_clashes
-from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.rows.limits import TooLargeError, in_process_first
 from dbt.adapters.vcs.rows.python_values import FarMoment
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field, Snapshot
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.rows.compare.net import net_changes, table_columns
@@ -18,7 +18,7 @@ from dbt.adapters.vcs.rows.compare.signed import signed_rows
 from dbt.adapters.vcs.rows.equality_sql import canonical, equals
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
-from dbt.adapters.vcs.rows.in_process import in_process_first
+from dbt.adapters.vcs.rows.limits import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED

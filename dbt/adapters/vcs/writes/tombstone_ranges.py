@@ -8,7 +8,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.model import Tombstone
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Destination, Writer
 from dbt.adapters.vcs.rows.files.footers import Footer, read_footer

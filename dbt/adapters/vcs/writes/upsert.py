@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.rows.equality import group_ids, plain
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, write_table

@@ -10,8 +10,7 @@ from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.conflict_mode import on_conflict_option
 from dbt.adapters.vcs.cli.failure import ShownFailure
 from dbt.adapters.vcs.cli.forms import check_only
-from dbt.adapters.vcs.cli.gathered import gathered
-from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.cli.options import gathered, json_option
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.text.conflict_text import aborted_text

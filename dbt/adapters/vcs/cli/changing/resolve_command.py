@@ -8,8 +8,7 @@ import click
 import pyarrow as pa
 
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
-from dbt.adapters.vcs.cli.gathered import gathered
-from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.cli.options import gathered, json_option
 from dbt.adapters.vcs.cli.pairs import Pair
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.rowwise.choice import Choice

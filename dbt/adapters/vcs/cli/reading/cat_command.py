@@ -13,7 +13,7 @@ from typing import IO
 import click
 
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
-from dbt.adapters.vcs.cli.gathered import gathered
+from dbt.adapters.vcs.cli.options import gathered
 
 
 @dataclass(frozen=True)

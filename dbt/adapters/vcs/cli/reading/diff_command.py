@@ -10,8 +10,7 @@ import click
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.failure import Failure
 from dbt.adapters.vcs.cli.forms import check_only
-from dbt.adapters.vcs.cli.gathered import gathered
-from dbt.adapters.vcs.cli.options import json_option, limit_option
+from dbt.adapters.vcs.cli.options import gathered, json_option, limit_option
 from dbt.adapters.vcs.cli.pairs import NameList
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape

@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
-from dbt.adapters.vcs.cli.gathered import gathered
-from dbt.adapters.vcs.cli.options import json_option
+from dbt.adapters.vcs.cli.options import gathered, json_option
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.layout.styled import Span, line
 

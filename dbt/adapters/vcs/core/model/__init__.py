@@ -1,11 +1,19 @@
 """Frozen values that the repository stores; one noun a module."""
 
-from dbt.adapters.vcs.core.model.block import Block, ColumnStats, Scalar
 from dbt.adapters.vcs.core.model.commit import Commit, NodeRun, Run
 from dbt.adapters.vcs.core.model.function import Function, Parameter
 from dbt.adapters.vcs.core.model.ref import Forwarding, RefMove
 from dbt.adapters.vcs.core.model.schema import Field, Schema
-from dbt.adapters.vcs.core.model.segment import Derivation, Replacement, Segment, SegmentRef
+from dbt.adapters.vcs.core.model.segment import (
+    Block,
+    ColumnStats,
+    Derivation,
+    Replacement,
+    Scalar,
+    Segment,
+    SegmentRef,
+    Tombstone,
+)
 from dbt.adapters.vcs.core.model.snapshot import (
     Consumed,
     Consumption,
@@ -13,7 +21,6 @@ from dbt.adapters.vcs.core.model.snapshot import (
     Origin,
     Snapshot,
 )
-from dbt.adapters.vcs.core.model.tombstone import Tombstone
 from dbt.adapters.vcs.core.model.tree import (
     Absent,
     Entry,

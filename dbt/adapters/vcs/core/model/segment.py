@@ -2,10 +2,82 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, TypeAlias
+
 from dbt.adapters.vcs.core.ids import SegmentId
-from dbt.adapters.vcs.core.model.block import Block
-from dbt.adapters.vcs.core.model.tombstone import Tombstone
 from dbt.adapters.vcs.core.model.value import Value
+
+FILE_COLUMN = "__vcs_file"
+"""Column of a tombstone file: path of the block, relative to the repository."""
+
+POSITION_COLUMN = "__vcs_pos"
+"""Column of a tombstone file: position of the row in the block, from 0."""
+
+Scalar: TypeAlias = bool | int | float | str | None
+"""How a bound is written: dates as days, timestamps as microseconds, decimals as text."""
+
+
+class Tombstone(Value, frozen=True, kw_only=True):
+    """One Parquet file of deleted rows, places and before-images, as far as a snapshot uses it.
+
+    Its rows are `(__vcs_file, __vcs_pos, <all columns of the deleted row, by field id>)`, sorted
+    by the first two. Within a snapshot each row is deleted once, and every target is a block of
+    the snapshot. When a target leaves the snapshot, the tombstone's entry is replaced by one
+    without it, and readers skip those rows of the file.
+
+    Attributes:
+        path: Relative to the repository.
+        bytes: Size of the file.
+        targets: Rows that it deletes, by path of the block.
+        footer: Digest of the file's footer; empty in entries of before there were digests.
+        whole: Digest of the whole file; empty unless all its bytes were at hand.
+    """
+
+    path: str
+    bytes: int
+    targets: dict[str, int]
+    footer: str = ""
+    whole: str = ""
+
+    @property
+    def rows(self) -> int:
+        """Rows that it deletes."""
+        return sum(self.targets.values())
+
+
+class ColumnStats(NamedTuple):
+    """Bounds of one column in one block.
+
+    `min` and `max` are None if the file has none; a text bound may be shortened, and is still a
+    bound then. `nulls` is -1 if unknown.
+    """
+
+    min: Scalar
+    max: Scalar
+    nulls: int
+
+
+class Block(Value, frozen=True, kw_only=True):
+    """One Parquet file of rows.
+
+    Attributes:
+        path: Relative to the repository; unique, so it is the block's identity.
+        rows: Rows in the file, deleted ones included.
+        bytes: Size of the file.
+        partition: Partition values by field id, as text; None is NULL.
+        stats: Bounds by field id, without columns that have none.
+        footer: Digest of the file's footer; empty in entries of before there were digests.
+        whole: Digest of the whole file; empty unless all its bytes were at hand.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    partition: dict[str, str | None] = {}
+    stats: dict[str, ColumnStats] = {}
+    footer: str = ""
+    whole: str = ""
+
 
 MAX_BLOCKS = 1_000
 """A segment lists at most this many blocks."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import TableEntry
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.diffs.diff_inputs import zone_of
 from dbt.adapters.vcs.handlers.contents.row_change_handler import reading
 from dbt.adapters.vcs.merges.conflicts.conflict_tables import RESOLUTION, RESULT, ConflictTable

@@ -38,7 +38,7 @@ from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.rows.in_process import in_process_first
+from dbt.adapters.vcs.rows.limits import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope

@@ -15,14 +15,17 @@ from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.alter import (
+    AddCheck,
     AddColumns,
     AlterColumn,
     DropColumns,
+    DropConstraint,
     RenameColumn,
 )
+from dbt.adapters.vcs.statements.readers.check_reader import CHECK, free_name
 from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef, Position
 from dbt.adapters.vcs.worktree.table_version import Version
-from dbt.adapters.vcs.writes.checks import check_unnamed
+from dbt.adapters.vcs.writes.checks import check_unnamed, checks_of
 from dbt.adapters.vcs.writes.defaults import check_default, initial_value
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
 from dbt.adapters.vcs.writes.versions import changed
@@ -237,3 +240,46 @@ def _last(fields: Iterable[Field], partition_by: Sequence[str]) -> tuple[Field, 
     first = [field for field in fields if field.id not in partition_by]
     last = {field.id: field for field in fields if field.id in partition_by}
     return (*first, *(last[id] for id in partition_by))
+
+
+@handles(AddCheck)
+def _add_check(scope: Scope, statement: AddCheck) -> Outcome:
+    """Add a check constraint, which existing rows must meet.
+
+    Raises:
+        InputError: The name is taken, rows violate it, or its condition is invalid.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    given = statement.check.name
+    constraint = given.lower() if given else free_name(name.identifier, snapshot.properties)
+    if CHECK + constraint in snapshot.properties:
+        raise InputError(
+            f"{name} already has a constraint {constraint}. Drop it first, or choose another name."
+        )
+    properties = {**snapshot.properties, CHECK + constraint: statement.check.expression}
+    version = msgspec.structs.replace(snapshot, properties=properties)
+    changed(scope, name, snapshot, version, operation="alter")
+    return Outcome(relation=name)
+
+
+@handles(DropConstraint)
+def _drop_constraint(scope: Scope, statement: DropConstraint) -> Outcome:
+    """Drop a check constraint.
+
+    Raises:
+        InputError: There is no such constraint, and `if exists` was not given.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    properties = dict(snapshot.properties)
+    if properties.pop(CHECK + statement.name.lower(), None) is not None:
+        version = msgspec.structs.replace(snapshot, properties=properties)
+        changed(scope, name, snapshot, version, operation="alter")
+    elif not statement.if_exists:
+        known = ", ".join(checks_of(snapshot.properties)) or "none"
+        raise InputError(
+            f"{name} has no check constraint {statement.name}; it has: {known}. To drop a "
+            f"primary key: alter table {name} drop primary key."
+        )
+    return Outcome(relation=name)

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.diffs.diff_inputs import Shaped, filtered, find_difference
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.handlers.handler_registry import handles
-from dbt.adapters.vcs.rows.in_process import in_process_first
+from dbt.adapters.vcs.rows.limits import in_process_first
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome, are_plain
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.versioning import SnapshotDiff

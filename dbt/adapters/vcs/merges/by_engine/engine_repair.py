@@ -17,7 +17,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import new_write_id
 from dbt.adapters.vcs.core.model import Block, Tombstone
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple

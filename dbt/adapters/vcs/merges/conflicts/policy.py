@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot
@@ -78,3 +78,35 @@ class Policy:
             return self.relations[name]
         said = theirs.properties.get(PROPERTY) if theirs is not None else None
         return self.default if said is None else Mode.of(said, f"{PROPERTY} of {name}")
+
+
+class OnStale(str, Enum):
+    """What a run does whose read set is not what its target shows any more.
+
+    | value  | what is published                                   | else                 |
+    |--------|-----------------------------------------------------|----------------------|
+    | `warn` | the run as it is; log and commit name the tables    |                      |
+    | `fail` | nothing                                             | the run is kept      |
+    | `heal` | the run, with these tables computed again, in order | what `fail` does     |
+    """
+
+    WARN = "warn"
+    FAIL = "fail"
+    HEAL = "heal"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @classmethod
+    def of(cls, value: Any, where: str) -> OnStale:
+        """Return the setting that a value names.
+
+        Raises:
+            InputError: There is none; the message says `where` it was found.
+        """
+        try:
+            return cls(value)
+        except ValueError:
+            raise InputError(
+                f"Found {value!r} for {where}; expected one of: {', '.join(map(str, cls))}."
+            ) from None

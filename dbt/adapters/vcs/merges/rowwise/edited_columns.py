@@ -16,8 +16,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.difference import Difference
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
-from dbt.adapters.vcs.rows.in_process import in_process_first
-from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.rows.limits import Limits, in_process_first
 
 
 def edited_columns(

@@ -42,7 +42,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, type_of
 from dbt.adapters.vcs.core.model.schema import widens
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import carried_out
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.core.plan.pieces import Piece
@@ -56,8 +56,7 @@ from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
 from dbt.adapters.vcs.rows.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.rows.files.row_files import can_write, write_rows
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
-from dbt.adapters.vcs.rows.in_process import in_process_first
-from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.rows.limits import Limits, in_process_first
 from dbt.adapters.vcs.rows.manifests import put_segments
 from dbt.adapters.vcs.rows.python_values import python_rows
 from dbt.adapters.vcs.rows.quoting import quoted

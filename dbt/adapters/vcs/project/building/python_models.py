@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
-from dbt.adapters.vcs.engines.model_frames import Frames
+from dbt.adapters.vcs.engines.port import Frames
 from dbt.adapters.vcs.reuse.circumstances import machine_zone
 from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse

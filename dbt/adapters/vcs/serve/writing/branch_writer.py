@@ -16,9 +16,8 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.serve.bearer import Bearer
-from dbt.adapters.vcs.serve.name_errors import NO_NAMESPACE
 from dbt.adapters.vcs.serve.request_names import Namespace
-from dbt.adapters.vcs.serve.rest_error import RestError
+from dbt.adapters.vcs.serve.rest_error import NO_NAMESPACE, RestError
 from dbt.adapters.vcs.serve.writing.commit_request import bad_request
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.names import Name, Target

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
-from dbt.adapters.vcs.serve.name_errors import TAKEN, no_namespace, no_relation
-from dbt.adapters.vcs.serve.rest_error import RestError
+from dbt.adapters.vcs.serve.rest_error import TAKEN, RestError, no_namespace, no_relation
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
 from dbt.adapters.vcs.statements.families.alter import RenameRelation
 from dbt.adapters.vcs.statements.families.schema_statement import CreateSchema, DropSchema

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.model import TableEntry
-from dbt.adapters.vcs.serve.name_errors import no_relation
-from dbt.adapters.vcs.serve.rest_error import RestError
+from dbt.adapters.vcs.serve.rest_error import RestError, no_relation
 from dbt.adapters.vcs.serve.writing.commit_request import MAIN, Record, bad_request
 
 # Requirement, key of its value, key of the table's, and Iceberg's words if they differ.

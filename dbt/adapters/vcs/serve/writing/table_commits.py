@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as replace_fields
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 
-from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, table_uuid
 from dbt.adapters.vcs.serve.documents import Body, Documents
-from dbt.adapters.vcs.serve.name_errors import name_taken, no_relation
-from dbt.adapters.vcs.serve.rest_error import RestError
-from dbt.adapters.vcs.serve.writing.added_snapshots import added_snapshot, operation_of
+from dbt.adapters.vcs.serve.rest_error import RestError, name_taken, no_relation
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, relation_name
 from dbt.adapters.vcs.serve.writing.client_properties import shown_properties, to_remove, to_store
-from dbt.adapters.vcs.serve.writing.commit_request import CommitRequest, Record, bad_request
+from dbt.adapters.vcs.serve.writing.commit_request import (
+    MAIN,
+    CommitRequest,
+    Record,
+    bad_request,
+)
 from dbt.adapters.vcs.serve.writing.iceberg_columns import partition_names, read_columns
-from dbt.adapters.vcs.serve.writing.requirements import check_requirements
+from dbt.adapters.vcs.serve.writing.requirements import base_version, check_requirements
 from dbt.adapters.vcs.serve.writing.table_definitions import (
     COMMENT,
     UPGRADE,
@@ -35,7 +39,7 @@ from dbt.adapters.vcs.serve.writing.table_definitions import (
     redefine,
     staged_id,
 )
-from dbt.adapters.vcs.verbs.changing.adopt import adopt
+from dbt.adapters.vcs.verbs.changing.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
 
@@ -145,7 +149,7 @@ class TableCommits:
         else:
             redefine(writer, overlay, relation, request, metadata)
         folder = client_folder(overlay.require_table(relation).table, writer.branch)
-        added = added_snapshot(str(relation), request, metadata, folder)
+        added = _added_snapshot(str(relation), request, metadata, folder)
         if added is not None and metadata is not None and request.of_action("add-schema"):
             schema = current_after(request, metadata, "schema")
             added = replace_fields(added, numbers=numbers_given(overlay, relation, schema))
@@ -207,7 +211,7 @@ def _verb(request: CommitRequest) -> str:
     if request.replaces:
         return "replace"
     if added:
-        verb = operation_of(added[-1])
+        verb = _operation_of(added[-1])
         return {"append": "append to", "delete": "delete from"}.get(verb, f"{verb} of")
     return "create" if request.creates else "alter"
 
@@ -246,3 +250,79 @@ def _replace(
         replaces=True,
     )
     create(writer, overlay, new)
+
+
+def _added_snapshot(
+    table: str, request: CommitRequest, metadata: Record | None, folder: str
+) -> AddedSnapshot | None:
+    """Return the last of the snapshots that a commit adds, which has all their rows, or None.
+
+    Args:
+        table: The table's name, for messages.
+        request: The commit.
+        metadata: The table as the branch shows it; None if it isn't there.
+        folder: The folder where the branch's clients put files of the table.
+
+    Raises:
+        RestError: A ref is set to something else, a snapshot isn't the next one, or it is unknown
+            what the client started from.
+    """
+    snapshots = [_snapshot(item) for item in request.of_action("add-snapshot")]
+    _check_refs(request, snapshots)
+    if not snapshots:
+        return None
+    for before, after in pairwise(snapshots):
+        if after.get("parent-snapshot-id") != before.get("snapshot-id"):
+            raise bad_request("Each snapshot of a commit has the one before as its parent.")
+    last = snapshots[-1].get("manifest-list")
+    if not isinstance(last, str):
+        raise bad_request(f"The snapshot of {table} has no manifest list.")
+    if metadata is None or request.replaces:
+        return AddedSnapshot(manifest_list=last, folder=folder, base=None)
+    base = base_version(metadata, snapshots[0].get("parent-snapshot-id"))
+    if base is None:
+        raise RestError(
+            409,
+            "CommitFailedException",
+            f"The snapshot of {table} doesn't follow one that the branch has. Nothing was "
+            "changed; load the table again, and repeat the change.",
+        )
+    replaces = any(_replaces(item) for item in snapshots)
+    return AddedSnapshot(
+        manifest_list=last, folder=folder, base=SnapshotId(base), replaces=replaces
+    )
+
+
+def _operation_of(item: Record) -> str:
+    """Return what a client calls the change that an update of a snapshot makes."""
+    summary = _snapshot(item).get("summary")
+    return str(summary.get("operation", "change")) if isinstance(summary, Mapping) else "change"
+
+
+def _replaces(snapshot: Mapping[str, Any]) -> bool:
+    """Return whether a client says that the rows of a snapshot take the place of others."""
+    summary = snapshot.get("summary")
+    said = summary if isinstance(summary, Mapping) else {}
+    return said.get("operation") == "overwrite" or said.get("replace-partitions") == "true"
+
+
+def _snapshot(item: Record) -> Mapping[str, Any]:
+    found = item.get("snapshot")
+    if not isinstance(found, Mapping):
+        raise bad_request(f"Expected an object as snapshot, found {found!r}.")
+    return found
+
+
+def _check_refs(request: CommitRequest, snapshots: list[Mapping[str, Any]]) -> None:
+    ids = [item.get("snapshot-id") for item in snapshots]
+    refs = request.of_action("set-snapshot-ref")
+    if any(item.get("ref-name") != MAIN or item.get("snapshot-id") not in ids for item in refs):
+        raise bad_request(
+            "Which version of a table a branch shows is the repository's: go back to another "
+            "one with dbt-vcs restore. Branches and tags are made with dbt-vcs branch and tag."
+        )
+    if snapshots and (not refs or refs[-1].get("snapshot-id") != ids[-1]):
+        raise bad_request(
+            "A snapshot that `main` of the table doesn't show can't be kept. Write to a branch "
+            "of the repository: dbt-vcs branch create NAME."
+        )

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION
-from dbt.adapters.vcs.serve.name_errors import no_namespace
+from dbt.adapters.vcs.serve.rest_error import no_namespace
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
 from dbt.adapters.vcs.serve.writing.client_properties import (
     shown_properties,

@@ -16,8 +16,13 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.handlers.definitions.view_handler import stored_view
 from dbt.adapters.vcs.iceberg.view_metadata import DIALECT, view_uuid
 from dbt.adapters.vcs.serve.documents import Body, Documents
-from dbt.adapters.vcs.serve.name_errors import name_taken, no_namespace, no_relation
-from dbt.adapters.vcs.serve.rest_error import UNSUPPORTED, RestError
+from dbt.adapters.vcs.serve.rest_error import (
+    UNSUPPORTED,
+    RestError,
+    name_taken,
+    no_namespace,
+    no_relation,
+)
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter
 from dbt.adapters.vcs.serve.writing.commit_request import (
     CommitRequest,

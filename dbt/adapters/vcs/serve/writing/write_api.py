@@ -13,14 +13,15 @@ from starlette.responses import Response
 from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.serve.documents import Documents
-from dbt.adapters.vcs.serve.request_names import Namespace, revision_of
-from dbt.adapters.vcs.serve.resource_paths import (
+from dbt.adapters.vcs.serve.request_names import (
     NAMESPACE,
     NAMESPACES,
     TABLE,
     TABLES,
     VIEW,
     VIEWS,
+    Namespace,
+    revision_of,
 )
 from dbt.adapters.vcs.serve.rest_answers import (
     answer,

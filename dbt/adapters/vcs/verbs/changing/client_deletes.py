@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Block, Snapshot, Tombstone
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import ClientPaths, DeleteFile
 from dbt.adapters.vcs.iceberg.puffin_files import PuffinFile, VectorPlace

@@ -13,9 +13,8 @@ from dbt.adapters.vcs.diffs.change_summary import ChangeSummary, differing
 from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
 from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
-from dbt.adapters.vcs.merges.conflicts.on_stale import OnStale
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
-from dbt.adapters.vcs.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.merges.conflicts.policy import OnStale, Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.merges.protection import protect_first

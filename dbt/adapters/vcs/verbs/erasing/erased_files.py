@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Block, Derivation, Schema, Segment, Tombstone
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.rows.files.block_reader import Positions
 from dbt.adapters.vcs.rows.files.filtering import read_stored, write_without

@@ -21,13 +21,13 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
 from dbt.adapters.vcs.core.model.schema import RESERVED
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.found_places import find_places
 from dbt.adapters.vcs.engines.port import VersionReader
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
-from dbt.adapters.vcs.rows.in_process import in_process_first
+from dbt.adapters.vcs.rows.limits import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.rows.sorted_numbers import distinct
 from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause

@@ -12,8 +12,7 @@ from dbt.adapters.vcs.core.plan.tree_merge import Change
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
-from dbt.adapters.vcs.rows.in_process import in_process_first
-from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.rows.limits import Limits, in_process_first
 from dbt.adapters.vcs.verbs.reading.diff_report import ColumnDiff, RelationDiff
 
 _SETTINGS: Final = ("primary_key", "partition_by", "cluster_by", "comment", "properties")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.schema import POSITION_ID
-from dbt.adapters.vcs.core.model.tombstone import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.deletion_bitmap import CHUNK_BITS, WORD_BITS, DeletionBitmap
 from dbt.adapters.vcs.rows.file_numbers import FileNumbers

@@ -43,3 +43,17 @@ def test_a_backquote_in_a_name_is_doubled() -> None:
 
 def test_no_column_is_expanded() -> None:
     assert not VcsColumn("c", "varchar(5)").can_expand_to(VcsColumn("c", "varchar(9)"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "data_type"),
+    [
+        ("timestamp", "timestamp_ltz"),
+        ("array<timestamp>", "array<timestamp_ltz>"),
+        ("timestamp_ntz", "timestamp_ntz"),
+        ("varchar(20)", "varchar(20)"),
+        ("timestamp with time zone", "timestamp with time zone"),
+    ],
+)
+def test_ddl_gets_a_type_that_means_the_same_in_each_session(dtype: str, data_type: str) -> None:
+    assert VcsColumn("c", dtype).data_type == data_type

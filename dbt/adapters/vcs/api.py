@@ -20,6 +20,9 @@ from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.methods import method_of
 from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.engines.server_address import REMOTE
+from dbt.adapters.vcs.reuse.circumstances import Circumstances
+from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.verbs.changing.write_rows import (
     WriteMode,
@@ -87,7 +90,11 @@ def connect(
             owner=f"{opened.id}@{branch}",
         )
 
-    client = Client.on(opened, branch, engine, schema=schema, author=author)
+    around = None
+    if given is None:
+        server = (settings or {}).get(REMOTE, "")
+        around = Surroundings(circumstances=Circumstances.of(settings or {}, server))
+    client = Client.on(opened, branch, engine, schema=schema, author=author, around=around)
     if given is not None:
         client.open()
     return client
@@ -119,6 +126,7 @@ class Client:
         *,
         schema: str,
         author: str,
+        around: Surroundings | None = None,
     ) -> Client:
         """Return a client on a branch or another revision.
 
@@ -128,12 +136,15 @@ class Client:
             engine: Makes the engine for a branch, when it is needed.
             schema: The schema of unqualified names.
             author: The author of commits.
+            around: The settings of new sessions; None if they are Spark's own.
 
         Raises:
             NotFoundError: There is no such branch or revision.
         """
         line = _line(repository, branch, author)
-        workspace = Workspace(repository, line, lambda: engine(branch), schema=schema)
+        workspace = Workspace(
+            repository, line, lambda: engine(branch), schema=schema, around=around
+        )
         return cls(workspace, branch, author, engine)
 
     def __enter__(self) -> Client:
@@ -263,8 +274,14 @@ class Client:
         from dbt.adapters.vcs.verbs.refs.branch import create_branch
 
         create_branch(self.repository, name, at or self._branch, author=self._author)
-        schema = self._connection.schema
-        return Client.on(self.repository, name, self._engine, schema=schema, author=self._author)
+        return Client.on(
+            self.repository,
+            name,
+            self._engine,
+            schema=self._connection.schema,
+            author=self._author,
+            around=self._workspace.around,
+        )
 
     def merge(
         self,

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
 
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, first_word
+from dbt.adapters.vcs.rows.quoting import sql_type
 from dbt.adapters.vcs.statements.syntax.literals import quote_name
 
 
@@ -19,6 +21,14 @@ class VcsColumn(SparkColumn):
     def quoted(self) -> str:
         """The name in backticks; dbt-spark doesn't double those inside it."""
         return quote_name(self.column)
+
+    @property
+    def data_type(self) -> str:
+        """The type for DDL, which means the same in each session."""
+        try:
+            return sql_type(self.dtype)
+        except InputError:
+            return self.dtype
 
     def is_string(self) -> bool:
         """Return whether it holds text, of any length or collation."""

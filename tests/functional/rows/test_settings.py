@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import pytest
@@ -44,6 +45,7 @@ TELLING: Final[Mapping[str, tuple[str, str]]] = {
         "to_json(named_struct('a', 1, 'b', cast(null as int)))",
     ),
     "chunkBase64String.enabled": ("false", "base64(repeat('x', 100))"),
+    "timestampType": ("TIMESTAMP_NTZ", "typeof(timestamp'2026-07-01 10:00:00')"),
 }
 """Settings that parsing or analysis reads: another value, and an expression that shows it."""
 
@@ -60,13 +62,36 @@ SILENT: Final[Mapping[str, str]] = {
 }
 """Settings that parsing or analysis reads, and that must not change the statements below."""
 
+NUMBERS: Final = itertools.count(1)
+
 ALL: Final[Mapping[str, str]] = {key: value for key, (value, _) in TELLING.items()} | SILENT
 
 TIMES: Final = (
     ("at", "timestamp", "timestamp'2026-07-01 10:00:00'"),
+    ("also", "timestamp", "cast('2026-07-01 10:00:00' as timestamp)"),
+    ("inside", "array<struct<t: timestamp>>", "array(named_struct('t', timestamp'2026-07-01'))"),
     ("moment", "timestamp_ltz", "timestamp_ltz'2026-07-01 10:00:00'"),
     ("clock", "timestamp_ntz", "timestamp_ntz'2026-07-01 10:00:00'"),
 )
+
+
+@pytest.fixture(scope="module", params=["session", "connect"])
+def method(request: pytest.FixtureRequest) -> str:
+    """Return where the branch's statements run: in this process, or on a server."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def either(
+    method: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shop]:
+    """Return a branch on the engine of the method."""
+    if method == "session":
+        yield request.getfixturevalue("shop")
+        return
+    engines = request.getfixturevalue("connect_engine_factory")
+    with Shop.open(tmp_path_factory.mktemp("served"), engines) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +118,24 @@ def test_each_expression_shows_its_setting(plain: Any) -> None:
         assert changed.sql(query).collect() != others.sql(query).collect(), key
 
 
+@pytest.mark.parametrize("reset", [f"reset {SQL}{ZONE}", "reset"])
+def test_a_reset_returns_to_what_the_connection_began_with(either: Shop, reset: str) -> None:
+    query = "select current_timezone(), typeof(1 + '1')"
+    before = either.rows(query)
+    either.sql(f"set {SQL}{ZONE} = Asia/Tokyo")
+    assert either.rows(query) != before
+    either.sql(reset)
+    assert either.rows(query) == before
+
+
 @settings(max_examples=max(1, settings().max_examples // 100))
 @example(keys=frozenset(ALL))
+@example(keys=frozenset())
 @given(keys=st.frozensets(st.sampled_from(sorted(ALL))))
 def test_statements_that_write_read_texts_as_spark_does(
-    shop: Shop, plain: Any, keys: frozenset[str]
+    either: Shop, plain: Any, keys: frozenset[str]
 ) -> None:
+    shop = either
     changed = {SQL + key: ALL[key] for key in keys}
     spark = plain(changed)
     texts = {f"c{place}": text for place, (_, text) in enumerate(TELLING.values())}
@@ -112,7 +149,7 @@ def test_statements_that_write_read_texts_as_spark_does(
     named = ", ".join(f"{text} as {name}" for name, text in texts.items())
     sets = ", ".join(f"{name} = {text}" for name, text in texts.items())
     meets = " and ".join(f"{name} <=> {text}" for name, text in texts.items())
-    made, view, table = (f"{kind}{next(shop.numbers)}" for kind in ("made", "view", "table"))
+    made, view, table = (f"{kind}{next(NUMBERS)}" for kind in ("made", "view", "table"))
     columns = ", ".join(f"{name} {type_}" for name, type_ in declared.items())
     shown = ", ".join(f"cast({name} as string), typeof({name})" for name in texts)
     seen = f"select {shown}, unix_micros(moment), {meets} from"
@@ -155,6 +192,11 @@ def test_statements_that_write_read_texts_as_spark_does(
             + " when matched then update set k = k + 1"
         )
         assert shop.change(f"delete from {table} where {meets}") == (4 if same else 0)
+
+        later = f"select typeof(any_value(later)) from {table}"
+        for run in (spark.sql, shop.sql):
+            run(f"alter table {table} add columns (later timestamp)")
+        assert shop.rows(later) == [tuple(row) for row in spark.sql(later).collect()]
     finally:
         for key in changed:
             shop.sql(f"reset {key}")

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.api import Client
+from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
     InputError,
@@ -363,3 +363,28 @@ def test_a_merge_says_what_to_do_about_conflicts(lake: Lake, client: Client) -> 
         client.merge("feature")
     client.merge("feature", on_conflict="accept")
     assert [row["name"] for row in rows_of(client)] == ["theirs"]
+
+
+def test_the_settings_of_new_sessions_say_what_a_timestamp_is(tmp_path: Path) -> None:
+    clock = {
+        "spark.sql.timestampType": "timestamp_ntz",
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+    }
+    with connect(str(tmp_path / "w"), schema="s", create=True, spark=clock) as client:
+        client.sql("create schema s")
+        client.sql("create table t (at timestamp, moment timestamp_ltz)")
+        with client.create("more") as branch:
+            branch.sql("alter table t add columns (also array<timestamp>)")
+            types = {field.name: field.type for field in branch.table("t").fields}
+    naive = NOON.replace(tzinfo=None)
+    with connect(str(tmp_path / "w"), "more", schema="s") as client:
+        client.write("t", pa.table({"at": [naive], "moment": [NOON], "also": [[naive]]}))
+        client.sql("alter table t add columns (last timestamp)")
+        assert rows_of(client) == [{"at": naive, "moment": NOON, "also": [naive], "last": None}]
+        types |= {field.name: field.type for field in client.table("t").fields[3:]}
+    assert types == {
+        "at": "timestamp_ntz",
+        "moment": "timestamp",
+        "also": "array<timestamp_ntz>",
+        "last": "timestamp",
+    }

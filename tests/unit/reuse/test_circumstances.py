@@ -27,6 +27,7 @@ def digest(settings=None, changed=None, server=""):
         {"spark.sql.files.ignoreMissingFiles": "true"},
         {"spark.sql.session.collation.default": "UTF8_LCASE"},
         {"spark.sql.legacy.timeParserPolicy": "LEGACY"},
+        {"spark.sql.timestampType": "TIMESTAMP_NTZ"},
     ],
     ids=lambda item: next(iter(item)),
 )

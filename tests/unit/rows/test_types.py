@@ -1,8 +1,13 @@
+import re
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 from pyspark.sql import types as T
 
+import dbt.adapters.vcs
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.rows.quoting import sql_type
 from dbt.adapters.vcs.rows.types import RAW_TYPE_KEY, arrow_type, field_type_text, type_text
 
 NESTED = T.StructType(
@@ -106,3 +111,26 @@ def test_types_that_arrow_lacks(text: str) -> None:
 def test_texts_that_are_no_type(text: str) -> None:
     with pytest.raises(InputError, match="Expected a Spark SQL type"):
         arrow_type(text)
+
+
+@pytest.mark.parametrize(
+    ("stored", "text"),
+    [
+        ("timestamp", "timestamp_ltz"),
+        ("timestamp_ntz", "timestamp_ntz"),
+        ("map<timestamp,array<timestamp>>", "map<timestamp_ltz,array<timestamp_ltz>>"),
+        ("struct<timestamp:int,`a timestamp`:timestamp>",
+         "struct<timestamp:int,`a timestamp`:timestamp_ltz>"),
+        ("char(3)", "char(3)"),
+    ],
+)  # fmt: skip
+def test_sql_names_an_instant_in_one_way_only(stored: str, text: str) -> None:
+    assert sql_type(stored) == text
+    assert sql_type(text) == text
+
+
+def test_no_cast_of_the_package_names_a_stored_type_as_it_is() -> None:
+    files = Path(dbt.adapters.vcs.__file__).parent.rglob("*.py")
+    bare = re.compile(r"cast\(.* as \{(?!sql_type\()[^{}]*type_?\}")
+    found = [line for file in files for line in file.read_text().splitlines() if bare.search(line)]
+    assert not found

@@ -4,7 +4,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.statements.families.table import CreateTable
-from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.parser import parse, read
 
 
 # Each was checked against `DataType.simpleString` of Spark 4.3.
@@ -79,3 +79,25 @@ def test_what_is_no_type(written: str, error: type) -> None:
     with pytest.raises(error) as caught:
         parse(f"create table t (c {written})")
     assert type(caught.value) is error
+
+
+@pytest.mark.parametrize(
+    ("written", "type_"),
+    [
+        ("timestamp", "timestamp_ntz"),
+        ("timestamp_ltz", "timestamp"),
+        ("timestamp without time zone", "timestamp_ntz"),
+        (
+            "array<struct<at: TIMESTAMP, timestamp: int>>",
+            "array<struct<at:timestamp_ntz,timestamp:int>>",
+        ),
+        ("string", "string"),
+    ],
+)
+def test_a_session_says_what_a_timestamp_is(written: str, type_: str) -> None:
+    for text in (
+        f"create table t (c {written})",
+        f"alter table t add columns (c {written})",
+    ):
+        columns = read(text, lambda: "timestamp_ntz").statement.columns  # type: ignore[attr-defined]
+        assert [column.type for column in columns] == [type_]

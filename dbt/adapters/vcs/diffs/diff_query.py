@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.equality_sql import canonical
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 
@@ -247,5 +247,6 @@ def _column(number: int) -> str:
 
 
 def _nothing(fields: Sequence[Field]) -> str:
-    columns = [f"cast(null as {field.type}) {_column(n)}" for n, field in enumerate(fields)]
+    nulls = (f"cast(null as {sql_type(field.type)})" for field in fields)
+    columns = [f"{null} {_column(n)}" for n, null in enumerate(nulls)]
     return f"select 1 {_SIGN}, {', '.join(columns)} {where_clause('false')}"

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.engines.version_mounts import TableParts, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits, in_process_first
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.worktree.table_version import Version
 
@@ -225,12 +225,10 @@ class Difference:
             new.id: old.id
             for new, old in zip(named.schema.fields, stored.schema.fields, strict=True)
         }
+        held = (quoted(ids[field.id]) if field.id in ids else "null" for field in fields)
         columns = [
-            (
-                f"cast({quoted(ids[field.id]) if field.id in ids else 'null'} as {field.type})",
-                field.type,
-            )
-            for field in fields
+            (f"cast({column} as {sql_type(field.type)})", field.type)
+            for column, field in zip(held, fields, strict=True)
         ]
         relation = session.mount_physical(Version.of(self.repository, stored).mount())
         yield signed_part(relation, sign, columns)

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.diffs.diff_query import files_mount, image_relations, tomb
 from dbt.adapters.vcs.engines.version_mounts import VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
-from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.rows.quoting import literal, quoted, sql_type
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
 
@@ -173,7 +173,7 @@ def _columns(
 
 
 def _null(field: Field) -> str:
-    return f"cast(null as {field.type})"
+    return f"cast(null as {sql_type(field.type)})"
 
 
 def _ids(fields: Sequence[Field]) -> list[str]:

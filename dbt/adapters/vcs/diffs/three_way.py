@@ -29,7 +29,7 @@ from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.equality_sql import canonical, equals
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.rows.limits import LIMITS, Limits, in_process_first
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.rows.sorted_numbers import distinct
 
 
@@ -156,7 +156,7 @@ def _keyed_query(plan: Plan, ours: str, theirs: str) -> str:
     def value(column: ThreeWayColumn, side: str, prefix: str) -> str:
         name = column.ours if side == "ours" else column.theirs
         sql = "null" if name is None else f"{side}.{quoted(f'{prefix}_{name}')}"
-        return f"cast({sql} as {column.field.type})"
+        return f"cast({sql} as {sql_type(column.field.type)})"
 
     def key(column: ThreeWayColumn, side: str) -> str:
         return f"coalesce({value(column, side, 'to')}, {value(column, side, 'from')})"
@@ -190,7 +190,8 @@ def _counted_query(plan: Plan, ours: str, theirs: str) -> str:
             "null" if name is None else quoted(name)
             for name in ((c.ours if counts.startswith("diff") else c.theirs) for c in plan.columns)
         ]
-        listed = [f"cast({columns[n]} as {plan.columns[n].field.type}) c{n}" for n in numbers]
+        types = [sql_type(column.field.type) for column in plan.columns]
+        listed = [f"cast({columns[n]} as {types[n]}) c{n}" for n in numbers]
         parts.append(f"select {counts}, {', '.join(listed)} from ({query})")
     keys = [canonical(f"c{n}", plan.columns[n].field.type) for n in numbers]
     shown = [f"c{n}" if keys[n] == f"c{n}" else f"any_value(c{n}) c{n}" for n in numbers]

@@ -33,7 +33,7 @@ from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 
 CANDIDATES: Final = Limits(rows=1_000_000, bytes=64 * 2**20)
@@ -178,7 +178,8 @@ class _Search:
             return ""
         shown = self._session.mount_arrow(_KEYS, keys)
         columns = ", ".join(
-            f"cast({quoted(field.id)} as {field.type}) {quoted(field.id)}" for field in self._by
+            f"cast({quoted(field.id)} as {sql_type(field.type)}) {quoted(field.id)}"
+            for field in self._by
         )
         codes = f"select {self._hash} from (select {columns} from {shown})"
         return f" where code in ({codes})"

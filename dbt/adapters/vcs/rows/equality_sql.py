@@ -14,7 +14,7 @@ So compare, group, join and hash values in SQL only by their `canonical` form.
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.model.data_type import Type, type_of
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 
 
 def canonical(value: str, type_: str) -> str:
@@ -41,7 +41,8 @@ def _canonical(value: str, type_: Type, depth: int) -> str:
     kinds = {part.kind for part in type_.whole()}
     if not kinds & {"map", "variant"}:
         is_collated = any(part.collation for part in type_.whole())
-        return f"cast({value} as {type_.binary()})" if is_collated else value
+        binary = sql_type(str(type_.binary()))
+        return f"cast({value} as {binary})" if is_collated else value
     if type_.kind == "variant":
         return f"to_json({value})"
     item = f"__vcs_item{depth}"

@@ -32,6 +32,7 @@ class Scope:
         temporaries: The session's temporary views and functions.
         origin: Who runs the statement; `inputs` are filled in as it reads.
         text: The statement.
+        timestamp: Returns the type that the session means by `timestamp`.
         calls: Names in the statement that may be function calls.
         warnings: What the user should know although the statement succeeded.
         derivation: The key of what the statement computes; None if nobody can know it.
@@ -45,6 +46,7 @@ class Scope:
     temporaries: Temporaries
     origin: Origin
     text: str
+    timestamp: Callable[[], str]
     calls: tuple[Name, ...] = ()
     inputs: dict[str, Input] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)

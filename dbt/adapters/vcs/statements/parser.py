@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
@@ -15,7 +15,7 @@ from dbt.adapters.vcs.statements.readers.insert_reader import read_insert
 from dbt.adapters.vcs.statements.readers.row_change_reader import read_row_change
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.calls import called_names
-from dbt.adapters.vcs.statements.syntax.cursor import ForeignError, TokenCursor
+from dbt.adapters.vcs.statements.syntax.cursor import ForeignError, TokenCursor, instant
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.mentions import mentions_of, reads_or_mentions
 from dbt.adapters.vcs.statements.syntax.names import Name
@@ -59,10 +59,14 @@ def parse(text: str) -> Statement:
     return read(text).statement
 
 
-def read(text: str) -> Read:
+def read(text: str, timestamp: Callable[[], str] = instant) -> Read:
     """Parse one statement and find what it may call; a trailing semicolon is allowed.
 
     Only the text is read. The caller checks whether relations exist and are versioned.
+
+    Args:
+        text: The statement.
+        timestamp: Returns the type that the session means by `timestamp`; called if it is named.
 
     Raises:
         InputError: There is no statement or more than one, or the syntax is wrong.
@@ -85,7 +89,7 @@ def read(text: str) -> Read:
         found = scan(tokens[behind:-1])
         return Read(SparkCommand(text=text, mentions=found.reads, diffs=found.diffs), calls)
     try:
-        return Read(_statement(text, tokens), calls)
+        return Read(_statement(TokenCursor(text, tokens, timestamp=timestamp)), calls)
     except ForeignError:
         return Read(_for_engine(text, tokens, reads_or_mentions(tokens)), calls)
 
@@ -154,8 +158,8 @@ def _refuse_script(tokens: Sequence[Token]) -> None:
         )
 
 
-def _statement(text: str, tokens: Sequence[Token]) -> Statement:
-    cursor = TokenCursor(text, tokens)
+def _statement(cursor: TokenCursor) -> Statement:
+    text, tokens = cursor.text, cursor.tokens
     word = cursor.token.word
     if word in QUERY_WORDS or cursor.token.word == "(":
         return _read_query(cursor)

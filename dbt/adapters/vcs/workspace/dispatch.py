@@ -63,7 +63,7 @@ def execute(
         EngineError: Spark refused or failed.
     """
     statement: Statement
-    statement, scope.calls = read(scope.text)
+    statement, scope.calls = read(scope.text, scope.timestamp)
     waits = None if reusing is None else reusing.deferred(scope, statement)
     if waits is not None:
         return waits

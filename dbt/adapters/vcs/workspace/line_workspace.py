@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -22,6 +23,8 @@ from dbt.adapters.vcs.scope.temporary_names import Temporaries
 from dbt.adapters.vcs.workspace.dispatch import execute
 from dbt.adapters.vcs.workspace.lines import Line
 from dbt.adapters.vcs.worktree.overlay import Overlay
+
+_TIMESTAMP: Final = "spark.sql.timestampType"
 
 
 class Workspace:
@@ -43,7 +46,8 @@ class Workspace:
     ) -> None:
         """Take a line, a function that makes the engine, and the schema of unqualified names.
 
-        `around` is what results depend on besides the branch; None if none are taken.
+        `around` is what results depend on besides the branch; None if no results are taken, and
+        if new sessions are as Spark's own.
         """
         self.repository = repository
         self.line = line
@@ -149,6 +153,7 @@ class Connection:
             temporaries=self.temporaries,
             origin=origin,
             text=text,
+            timestamp=self._timestamp,
         )
 
     def execute(
@@ -209,6 +214,20 @@ class Connection:
     def doubt(self, why: str) -> None:
         """Take no more results in this session: something in it isn't known."""
         self._state.facts.doubt = self._state.facts.doubt or why
+
+    def _timestamp(self) -> str:
+        """Return the type that the session means by `timestamp`.
+
+        No session is opened for that, except on a server, which may have settings of its own.
+        """
+        known = None if self.workspace.around is None else self.workspace.around.circumstances
+        if self._session is not None or (known is not None and known.server):
+            value = self.session().setting(_TIMESTAMP)
+        else:
+            value = self._state.facts.changed.get(_TIMESTAMP)
+            value = value or (None if known is None else known.setting(_TIMESTAMP))
+        is_clock = value is not None and value.upper() == "TIMESTAMP_NTZ"
+        return "timestamp_ntz" if is_clock else "timestamp"
 
     def _has_session(self) -> bool:
         return self._session is not None

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.rows.key_check import SHOWN
 from dbt.adapters.vcs.rows.positions import placeless
 from dbt.adapters.vcs.rows.python_values import python_values
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.readers.check_reader import CHECK
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
@@ -380,7 +380,9 @@ def _check_expression(
         depth += {"(": 1, ")": -1}.get(token.word, 0)
         if token.word == "select" or depth < 0 or token.word == ";":
             raise InputError(f"{where} is not one condition on a single row. Write it without it.")
-    nulls = ", ".join(f"cast(null as {f.type}) as {quoted(f.name)}" for f in schema.fields)
+    nulls = ", ".join(
+        f"cast(null as {sql_type(f.type)}) as {quoted(f.name)}" for f in schema.fields
+    )
     rows = f"from (select {nulls})"
     condition = _bracketed(expression)
     try:

@@ -7,6 +7,7 @@ from typing import Final
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.rows.quoting import sql_type
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
 
@@ -54,6 +55,6 @@ def initial_value(scope: Scope, column: ColumnDef) -> str | None:
             f"get a value of type {column.type} without being rewritten. Add it without "
             "a default, fill it (update ... set), then alter the column: set default ..."
         )
-    text = f"select cast(cast({column.default} as {column.type}) as string)"
+    text = f"select cast(cast({column.default} as {sql_type(column.type)}) as string)"
     found = scope.session.query(text).fetch()[0][0]
     return None if found is None else fitted(str(found), column.type)

@@ -11,6 +11,9 @@ from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.server_address import REMOTE
+from dbt.adapters.vcs.reuse.circumstances import Circumstances
+from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.statements.parser import split
 from dbt.adapters.vcs.text.row_text import rows_text
 from dbt.adapters.vcs.verbs.row_set import RowSet
@@ -38,12 +41,14 @@ def sql(
     if not texts:
         raise InputError("Expected a statement, found only white space and comments.")
     target_branch = branch or session.branch
+    settings = session.target.spark_config if session.target else {}
     with Client.on(
         session.repository,
         target_branch,
         lambda _: session.engine(),
         schema=schema or session.schema,
         author=session.author,
+        around=Surroundings(circumstances=Circumstances.of(settings, settings.get(REMOTE, ""))),
     ) as client:
         for text in texts:
             if may_change(text):

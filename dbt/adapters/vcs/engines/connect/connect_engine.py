@@ -19,7 +19,7 @@ from dbt.adapters.vcs.engines.connect.connect_session import ConnectView
 from dbt.adapters.vcs.engines.connect.name_registry import NameRegistry
 from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
 from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
-from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate
+from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, TaggedJobs
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import storage_settings
 from dbt.adapters.vcs.engines.dataframes.location import exact_files, hadoop_root, spark_root
 from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING
@@ -90,8 +90,8 @@ class ConnectEngine:
                 self._scratch,
                 self._blobs,
                 root=self._root,
-                errors=self._errors,
-                gate=gate,
+                jobs=TaggedJobs(spark, self._errors, gate),
+                settings=self._all_settings(),
             )
             self._views.add(view)
             return view
@@ -117,20 +117,23 @@ class ConnectEngine:
 
     def _opened(self, gate: OperationGate) -> SparkSession:
         client = _client()
-        place = hadoop_root(self._blobs.uri, self._options)
-        storage = storage_settings(place, self._options, os.environ)
+        settings = self._all_settings()
         with self._errors.translated():
             spark: SparkSession = client.SparkSession(
                 connection=self._address.url, hook_factories=[lambda _: gate]
             )
             self._sessions.append(spark)
             spark.client.set_retry_policies([_policy()])
-            for key, value in (storage | self._settings).items():
+            for key, value in settings.items():
                 spark.conf.set(key, value)
             if self._first is None:
                 self._check_shared(spark)
                 self._first = spark
             return spark
+
+    def _all_settings(self) -> dict[str, str]:
+        place = hadoop_root(self._blobs.uri, self._options)
+        return storage_settings(place, self._options, os.environ) | self._settings
 
     def _check_shared(self, spark: Any) -> None:
         """Require that the server sees a repository that is in a local folder."""

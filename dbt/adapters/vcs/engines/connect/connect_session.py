@@ -21,13 +21,12 @@ from dbt.adapters.vcs.engines.connect.name_registry import (
 )
 from dbt.adapters.vcs.engines.connect.own_temporaries import OwnTemporaries
 from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
-from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
 from dbt.adapters.vcs.engines.connect.server_frames import ServerFrames
 from dbt.adapters.vcs.engines.connect.session_functions import SessionFunctions
 from dbt.adapters.vcs.engines.connect.session_text import SessionText
 from dbt.adapters.vcs.engines.connect.session_views import SessionViews
 from dbt.adapters.vcs.engines.connect.staged_insert import StagedInsert, parsed_insert
-from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, TaggedJobs
+from dbt.adapters.vcs.engines.connect.tagged_jobs import TaggedJobs
 from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
 from dbt.adapters.vcs.engines.dataframes.spark_messages import renamed
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
@@ -35,7 +34,7 @@ from dbt.adapters.vcs.engines.dataframes.writes import write_frame
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
 from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
-from dbt.adapters.vcs.rows.quoting import quoted_relation
+from dbt.adapters.vcs.rows.quoting import quoted_relation, sql_type
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 from dbt.adapters.vcs.statements.syntax.query import Query
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 _RAW: Final = re.compile(r"\s*(?:set(?!\s+var)|reset|add|list)\b", re.IGNORECASE)
+_RESET: Final = re.compile(r"\s*reset\b[\s`]*([\w.-]*)", re.IGNORECASE)
 _USE: Final = ("use",)
 _REDACTED: Final = "*********(redacted)"
 _REDACTION: Final = {
@@ -66,16 +66,17 @@ class ConnectView(FrameSession):
         blobs: Blobs,
         *,
         root: Callable[[], str],
-        errors: ServerErrors,
-        gate: OperationGate,
+        jobs: TaggedJobs,
+        settings: Mapping[str, str],
     ) -> None:
         self._spark = spark
         self._registry = registry
         self._scratch = scratch
         self._blobs = blobs
         self._root = root
-        self._errors = errors
-        self._jobs = TaggedJobs(spark, errors, gate)
+        self._jobs = jobs
+        self._errors = errors = jobs.errors
+        self._settings = settings
         self._temporary = OwnTemporaries(spark)
         super().__init__(spark, self._jobs, self._temporary)
         self._views = SessionViews(
@@ -101,6 +102,7 @@ class ConnectView(FrameSession):
             with sending(sent), self._errors.translated():
                 self._refuse_hidden_write(sent)
                 frame = _named(self._spark.sql(sent), self._registry)
+                self._keep_settings(sent)
                 return SparkRows(frame, self._jobs, sent, is_done=lambda: not frame.columns)
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
@@ -137,7 +139,7 @@ class ConnectView(FrameSession):
         with self._jobs.run():
             table = self._scratch.table(self._spark)
             # Only DDL applies all of Spark's rules; it makes an empty folder and no file.
-            text = f"create table {table} (c {type} default {expression}) using parquet"
+            text = f"create table {table} (c {sql_type(type)} default {expression}) using parquet"
             with sending(text), self._errors.translated():
                 self._spark.sql(text)
                 self._spark.sql(f"drop table {table}")
@@ -319,9 +321,17 @@ class ConnectView(FrameSession):
             self._views.version(end)
         return quoted_relation(RelationName(PRIVATE, end))
 
+    def _keep_settings(self, text: str) -> None:
+        """After a `reset` set again what it took: a server knows only its own first settings."""
+        reset = _RESET.match(text)
+        for key, value in self._settings.items() if reset else ():
+            if reset and reset[1] in ("", key):
+                self._spark.conf.set(key, value)
+
     def _sent(self, text: str) -> str:
         """Return a statement as it is sent; `use` only changes how names are read."""
         if _RAW.match(text):
+            self._views.changes += 1
             return text
         tokens = tokenize(text)
         if tokens[0].word in _USE:

@@ -67,7 +67,7 @@ class OwnTemporaries:
         """Return the names of functions, lower case."""
         with self._lock:
             if self._functions is None:
-                rows = self._spark.sql("show user functions").collect()
+                rows = self._spark.sql("show `user` functions").collect()
                 names = {row[0].lower() for row in rows}
                 self._functions = frozenset(
                     name for name in names if "." not in name and not name.startswith(_INTERNAL)

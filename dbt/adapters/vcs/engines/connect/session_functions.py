@@ -40,7 +40,7 @@ class SessionFunctions:
 
     def others(self) -> frozenset[str]:
         """Return functions in plans, lower case, that may vary."""
-        rows = self._spark.sql("show user functions").collect()
+        rows = self._spark.sql("show `user` functions").collect()
         names = {row[0].rpartition(".")[2].lower() for row in rows}
         return frozenset(name for name in names if name not in self._made) | self.varying
 
@@ -64,7 +64,7 @@ class SessionFunctions:
         else:
             body = sent(function.text)
         definition = function_definition(msgspec.structs.replace(function, text=body), body)
-        made = f"{PREFIX}x_{digest(definition)}"
+        made = f"{PREFIX}x_{digest(repr((definition, self._views.changes)))}"
         if made not in self._made:
             self._spark.sql(f"create or replace temporary function {quoted(made)}{definition}")
             self._made.add(made)

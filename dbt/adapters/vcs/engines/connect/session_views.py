@@ -31,7 +31,7 @@ from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.files.footers import check_footers
-from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.rows.quoting import literal, quoted, sql_type
 from dbt.adapters.vcs.rows.types import RAW_TYPE_KEY
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
 from dbt.adapters.vcs.statements.syntax.query import query_of
@@ -51,7 +51,12 @@ _METADATA: Final = "_metadata"
 
 
 class SessionViews:
-    """Makes temporary views in one session, each once."""
+    """Makes temporary views in one session, each once.
+
+    Attributes:
+        changes: How often the session's settings may have changed. A view keeps those with which
+            it was made, so a query is made again after each change.
+    """
 
     def __init__(
         self,
@@ -76,6 +81,7 @@ class SessionViews:
         self._blobs = blobs
         self._root = root
         self._translated = translated
+        self.changes = 0
         self._made: set[str] = set()
         self._types: dict[tuple[str, ...], Any] = {}
         self._checked: set[str] = set()
@@ -118,7 +124,7 @@ class SessionViews:
 
     def query(self, text: str, columns: Sequence[tuple[str, str | None]]) -> str:
         """Return the view of a query whose names are a session's own, as SQL."""
-        made = f"{PREFIX}q_{digest(repr((text, tuple(columns))))}"
+        made = f"{PREFIX}q_{digest(repr((text, tuple(columns), self.changes)))}"
         if made not in self._made:
             self.make(made, columns, text)
         return quoted(made)
@@ -197,7 +203,7 @@ class SessionViews:
             if field.initial is not None:
                 value = literal(field.initial)
                 if not type_of(field.type).is_text:
-                    value = f"cast({value} as {field.type})"
+                    value = f"cast({value} as {sql_type(field.type)})"
                 metadata |= dict.fromkeys(_DEFAULTS, value)
             found.append(StructField(field.id, type_, True, metadata))
         return StructType(found)
@@ -208,7 +214,7 @@ class SessionViews:
         if not key:
             return []
         if key not in self._types:
-            nulls = (f"cast(null as {text}) c{n}" for n, text in enumerate(texts))
+            nulls = (f"cast(null as {sql_type(text)}) c{n}" for n, text in enumerate(texts))
             schema = self._spark.sql(f"select {', '.join(nulls)}").schema
             self._types[key] = [field.dataType for field in schema.fields]
         return list(self._types[key])

@@ -20,7 +20,7 @@ from dbt.adapters.vcs.engines.connect.session_text import SessionText
 from dbt.adapters.vcs.engines.dataframes.location import escaped_path
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.port import Column, Destination
-from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.rows.quoting import literal, quoted, sql_type
 from dbt.adapters.vcs.statements.families.insert import Insert
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.statement import Statement
@@ -108,7 +108,7 @@ def _without_partition(insert: Insert, stage: str, columns: Sequence[Column]) ->
         )
     types = {column.name.lower(): column.type for column in columns}
     static = {
-        spec.name: f"cast({spec.value_sql} as {types[spec.name.lower()]})"
+        spec.name: f"cast({spec.value_sql} as {sql_type(types[spec.name.lower()])})"
         for spec in insert.partition
         if spec.value_sql is not None
     }
@@ -146,7 +146,7 @@ def _names_defaults(insert: Insert) -> bool:
 
 def _stage_ddl(stage: str, columns: Sequence[Column], place: str) -> str:
     declared = ", ".join(
-        f"{quoted(column.name)} {column.type}"
+        f"{quoted(column.name)} {sql_type(column.type)}"
         + (f" default {column.default}" if column.default is not None else "")
         for column in columns
     )

@@ -42,10 +42,10 @@ class TaggedJobs(StatementJobs):
         super().__init__()
         gate.check = self.require_running
         self._spark = spark
-        self._errors = errors
+        self.errors = errors
 
     def _translated(self) -> AbstractContextManager[None]:
-        return self._errors.translated()
+        return self.errors.translated()
 
     @contextmanager
     def _marked(self, mark: str) -> Iterator[None]:
@@ -78,6 +78,6 @@ class TaggedJobs(StatementJobs):
                 self._interrupt(left)
 
     def _interrupt(self, marks: Sequence[str]) -> None:
-        with self._errors.translated():
+        with self.errors.translated():
             for mark in marks:
                 self._spark.interruptTag(mark)

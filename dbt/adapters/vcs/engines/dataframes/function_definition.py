@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.model import Function, Parameter, ViewColumn
-from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.rows.quoting import literal, quoted, sql_type
 
 
 def function_definition(function: Function, body: str) -> str:
@@ -12,7 +12,7 @@ def function_definition(function: Function, body: str) -> str:
     if function.shape == "table":
         parts.append(f"returns table {_columns(function.columns)}")
     elif function.returns is not None:
-        parts.append(f"returns {function.returns}")
+        parts.append(f"returns {sql_type(function.returns)}")
     if function.deterministic is not None:
         parts.append("deterministic" if function.deterministic else "not deterministic")
     if function.comment:
@@ -22,10 +22,10 @@ def function_definition(function: Function, body: str) -> str:
 
 def _parameter(parameter: Parameter) -> str:
     default = f" default {parameter.default}" if parameter.default is not None else ""
-    return f"{quoted(parameter.name)} {parameter.type}{default}"
+    return f"{quoted(parameter.name)} {sql_type(parameter.type)}{default}"
 
 
 def _columns(columns: tuple[ViewColumn, ...]) -> str:
     if not columns:
         return ""
-    return f"({', '.join(f'{quoted(column.name)} {column.type}' for column in columns)})"
+    return f"({', '.join(f'{quoted(column.name)} {sql_type(column.type)}' for column in columns)})"

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.dataframes import worker_handlers
+from dbt.adapters.vcs.rows.quoting import sql_type
 
 _PACKAGE: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
@@ -88,7 +89,7 @@ def program(name: RelationName, function: Function) -> Program:
                 "pyspark, or aggregate in SQL."
             )
     cloudpickle.register_pickle_by_value(worker_handlers)  # type: ignore[no-untyped-call]
-    return Program(call, returns, kind, function.deterministic is not False)
+    return Program(call, sql_type(returns), kind, function.deterministic is not False)
 
 
 def _check_package(name: RelationName, package: str) -> None:

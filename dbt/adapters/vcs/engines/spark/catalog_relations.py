@@ -29,7 +29,13 @@ from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.shared_arrays import SharedArrays
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
+from dbt.adapters.vcs.rows.quoting import (
+    literal,
+    options_clause,
+    quoted,
+    quoted_relation,
+    sql_type,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -237,13 +243,13 @@ class CatalogRelations:
 
 def _declaration(field: Field) -> str:
     """Return the declaration of a column; Spark uses the default where a file lacks it."""
-    column = f"{quoted(field.id)} {field.type}"
+    column = f"{quoted(field.id)} {sql_type(field.type)}"
     if field.initial is None:
         return column
     # Text is not cast: that would check its length and strip its spaces.
     value = literal(field.initial)
     return f"{column} default " + (
-        value if type_of(field.type).is_text else f"cast({value} as {field.type})"
+        value if type_of(field.type).is_text else f"cast({value} as {sql_type(field.type)})"
     )
 
 

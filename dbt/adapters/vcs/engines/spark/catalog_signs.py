@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Sign
 from dbt.adapters.vcs.engines.spark.context import java_class
-from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -176,7 +176,7 @@ class Signs:
         """Return the columns as Spark's catalog keeps them."""
         made = self._member("org.apache.spark.sql.types.StructType", "fromDDL")(
             ", ".join(
-                f"{quoted(column.name)} {column.type}"
+                f"{quoted(column.name)} {sql_type(column.type)}"
                 + ("" if column.nullable else " not null")
                 + (f" comment {literal(column.comment)}" if column.comment else "")
                 for column in sign.columns
@@ -258,7 +258,7 @@ def is_sign(found: Any) -> bool:
 def _failing_query(name: RelationName, sign: Sign) -> str:
     """Return a query with the view's columns that fails whenever it is run."""
     columns = ", ".join(
-        f"cast(null as {column.type}) {quoted(column.name)}" for column in sign.columns
+        f"cast(null as {sql_type(column.type)}) {quoted(column.name)}" for column in sign.columns
     )
     return f"select {columns} where raise_error({literal(_way_round(str(name)))}) is null"
 

@@ -28,7 +28,7 @@ from dbt.adapters.vcs.engines.spark.process.spark_errors import words_of
 from dbt.adapters.vcs.engines.spark.spark_functions import SparkFunctions
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
 from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
-from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -121,7 +121,7 @@ class SparkView(FrameSession):
         """Require that an expression can be the default of a column of a type."""
         table = quoted_relation(RelationName(PRIVATE, f"d_{uuid.uuid4().hex}"))
         # Only DDL applies all of Spark's rules; it makes an empty folder and no file.
-        text = f"create table {table} (c {type} default {expression}) using parquet"
+        text = f"create table {table} (c {sql_type(type)} default {expression}) using parquet"
         with sending(text), self._jobs.run():
             self._catalog.ensure_schema(self._spark, PRIVATE)
             self._spark.sql(text)
@@ -319,7 +319,7 @@ def _stage_ddl(
     stage: str, columns: Sequence[Column], partition_by: Sequence[str], warehouse: str
 ) -> str:
     declared = ", ".join(
-        f"{quoted(column.name)} {column.type}"
+        f"{quoted(column.name)} {sql_type(column.type)}"
         + (f" default {column.default}" if column.default is not None else "")
         for column in columns
     )

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, View
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.partition_values import folder_of_text
+from dbt.adapters.vcs.rows.quoting import sql_type
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.scope.temporary_names import is_global, relation_of_view
@@ -103,7 +104,7 @@ def _wanted(
             )
         if item.value_sql is None:
             raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")
-        query = f"select cast(cast({item.value_sql} as {field.type}) as string)"
+        query = f"select cast(cast({item.value_sql} as {sql_type(field.type)}) as string)"
         found[field.id] = scope.session.query(query).fetch()[0][0]
     return found
 

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.handlers.contents.row_change_handler import carried_out, r
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.fitted_rows import fitted_rows
-from dbt.adapters.vcs.rows.quoting import quoted_relation
+from dbt.adapters.vcs.rows.quoting import quoted_relation, sql_type
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.families.insert import Insert
@@ -228,7 +228,7 @@ def _static_values(
 
 def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
     """Return a partition value as a folder name spells it; times are in UTC."""
-    value = f"cast({value_sql} as {type_})"
+    value = f"cast({value_sql} as {sql_type(type_)})"
     if type_ == "timestamp":
         value = f"to_utc_timestamp({value}, current_timezone())"
     found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]

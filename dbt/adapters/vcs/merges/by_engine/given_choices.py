@@ -29,6 +29,7 @@ from dbt.adapters.vcs.rows.equality import group_ids
 from dbt.adapters.vcs.rows.equality_sql import equals
 from dbt.adapters.vcs.rows.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.rows.python_values import arrow_array
+from dbt.adapters.vcs.rows.quoting import sql_type
 from dbt.adapters.vcs.writes.stage import unlimited
 
 _NAME: Final = "__vcs_choices"
@@ -87,7 +88,7 @@ def given_choices(
     listed = ["said", "voided", "checked", "there"]
     for n, field in enumerate(fields):
         names = [f"s{n}", f"d{n}", *([f"k{n}"] if field in by else [])]
-        listed += [f"cast({name} as {unlimited(field.type)}) {name}" for name in names]
+        listed += [f"cast({name} as {sql_type(unlimited(field.type))}) {name}" for name in names]
     return GivenChoices(f"(select {', '.join(listed)} from {mounted})")
 
 

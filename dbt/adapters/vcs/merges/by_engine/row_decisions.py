@@ -28,7 +28,7 @@ from dbt.adapters.vcs.merges.by_engine.given_choices import GivenChoices
 from dbt.adapters.vcs.merges.by_engine.live_rows import STATES
 from dbt.adapters.vcs.merges.rowwise.decide import BASE, CUSTOM, NOTHING, OURS, THEIRS, RowMode
 from dbt.adapters.vcs.rows.equality_sql import canonical, equals
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 
 OPEN: Final = 0
 DELETE: Final = 1
@@ -108,7 +108,8 @@ class RowDecisions:
             if field in self.by
         )
         columns = ", ".join(
-            f"cast({quoted(field.id)} as {field.type}) {quoted(field.id)}" for field in self.by
+            f"cast({quoted(field.id)} as {sql_type(field.type)}) {quoted(field.id)}"
+            for field in self.by
         )
         return (
             f"select * from ({coded}) left semi join (select {columns} from {keys}) asked "

@@ -23,6 +23,7 @@ from dbt.adapters.vcs.merges.by_engine.row_decisions import (
     UNIT,
     RowDecisions,
 )
+from dbt.adapters.vcs.rows.quoting import sql_type
 from dbt.adapters.vcs.writes.stage import unlimited
 
 _OWN: Final[Mapping[str, str]] = {
@@ -76,7 +77,7 @@ class StagedActions:
             **{f"c{n}": unlimited(field.type) for n, field in enumerate(self.fields)},
         }
         if not self._files:
-            nulls = (f"cast(null as {type_}) {name}" for name, type_ in columns.items())
+            nulls = (f"cast(null as {sql_type(type_)}) {name}" for name, type_ in columns.items())
             return f"(select {', '.join(nulls)} limit 0)"
         mount = TableMount(
             id=f"ra_{hashlib.sha256(self._folder.encode()).hexdigest()[:32]}",

@@ -59,7 +59,7 @@ from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.limits import Limits, in_process_first
 from dbt.adapters.vcs.rows.manifests import put_segments
 from dbt.adapters.vcs.rows.python_values import python_rows
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.writes.keys import shown
@@ -316,7 +316,7 @@ class Fitting:
         told, column = self._telling(own), quoted(own.id)
         misfits = f"{column} is not null"
         if _are_numbers(own, new):
-            fits = f"cast({_cast_sql(own, new, named=False)} as {own.type}) <=> {column}"
+            fits = f"cast({_cast_sql(own, new, named=False)} as {sql_type(own.type)}) <=> {column}"
             misfits = f"{misfits} and not ({fits})"
         where = where_clause(misfits)
         [[count]] = session.query(f"select count(*) from {relation} {where}").fetch()
@@ -432,9 +432,10 @@ def _cast_sql(own: Field, new: Field, *, named: bool = True) -> str:
         return column
     if widens(own.type, new.type):
         # Nothing checks these values, so that none may become NULL.
-        cast = f"cast({column} as {new.type})"
+        cast = f"cast({column} as {sql_type(new.type)})"
     else:
-        cast = f"try_cast({column if _are_numbers(own, new) else 'null'} as {new.type})"
+        value = column if _are_numbers(own, new) else "null"
+        cast = f"try_cast({value} as {sql_type(new.type)})"
     return f"{cast} {column}" if named else cast
 
 

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow, append_query
 from dbt.adapters.vcs.project.building.seed_rows import misfit, seed_rows
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.workspace.line_workspace import Connection
@@ -121,7 +121,7 @@ def load_seed(
 def _cast(scope: Scope, name: RelationName, rows: pa.Table, texts: list[Field]) -> Outcome:
     """Write rows of which Spark casts some columns from text, as it does for dbt-spark."""
     view = scope.session.mount_arrow(_MOUNTED, rows)
-    sql = {field.name: f"cast({quoted(field.name)} as {field.type})" for field in texts}
+    sql = {field.name: f"cast({quoted(field.name)} as {sql_type(field.type)})" for field in texts}
     for field in texts:
         # Without ANSI mode, `cast` turns what it can't read into NULL.
         lost = f"min(if({sql[field.name]} is null, {quoted(field.name)}, null))"

@@ -19,6 +19,8 @@ from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 def read_type(cursor: TokenCursor) -> str:
     """Read a type, and return it as `DataType.simpleString` of Spark would show it.
 
+    A `timestamp` without more words is the type that the cursor's session means by it.
+
     Names of struct fields keep their case. `not null` and comments inside a struct are left
     out: Spark's file sources don't keep them either.
 
@@ -43,8 +45,9 @@ def _type(cursor: TokenCursor) -> Type:
         return Type(kind, units=_units(cursor))
     if kind == "string":
         return Type(kind, collation=_collation(cursor))
-    if kind == "timestamp" and cursor.take("without", "time", "zone"):
-        return Type("timestamp_ntz")
+    if word == "timestamp":
+        without = cursor.take("without", "time", "zone")
+        return Type("timestamp_ntz" if without else cursor.timestamp())
     if kind in PLAIN_KINDS:
         return Type(kind)
     raise UnsupportedError(

@@ -20,6 +20,11 @@ from dbt.adapters.vcs.statements.syntax.relations import (
 T = TypeVar("T")
 
 
+def instant() -> str:
+    """Return what `timestamp` means where no session says otherwise."""
+    return "timestamp"
+
+
 class ForeignError(Exception):
     """The statement is about another catalog and goes to Spark unchanged."""
 
@@ -31,9 +36,17 @@ class TokenCursor:
         text: The statement.
         tokens: Its tokens, ending with `END`.
         index: The next token to read.
+        timestamp: Returns the type that the session means by `timestamp`.
     """
 
-    def __init__(self, text: str, tokens: Sequence[Token], index: int = 0) -> None:
+    def __init__(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        index: int = 0,
+        timestamp: Callable[[], str] = instant,
+    ) -> None:
+        self.timestamp = timestamp
         self.text = text
         self.tokens = tokens
         self.index = index

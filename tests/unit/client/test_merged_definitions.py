@@ -128,6 +128,23 @@ def test_an_edit_of_a_column_that_the_other_side_dropped_is_decided_by_mode_or_h
     assert list(rows(other)[0]) == ["id", "z"]
 
 
+def test_new_rows_with_a_column_that_the_other_side_replaced_are_a_conflict(main: Client) -> None:
+    main.sql("alter table t drop column z")
+    left, right = main.create("ours"), main.create("theirs")
+    left.write("t", ints(id=[3], a=[3]))
+    right.sql("alter table t drop column a")
+    dropped = right.create("dropped")
+    right.sql("alter table t add column a string")
+    for ours, theirs in ((left, "theirs"), (right, "ours")):
+        with pytest.raises(ConflictError, match=r"drop of a: .* a int with other values in"):
+            ours.merge(theirs)
+    # Nothing has the name where it was only dropped: the row has no value to lose.
+    dropped.merge("ours")
+    assert rows(dropped) == [{"id": 1}, {"id": 2}, {"id": 3}]
+    right.merge("ours", on_conflict="skip")
+    assert [row["a"] for row in rows(right)] == [None, None, None]
+
+
 @pytest.mark.parametrize("keyed", ["ours", "theirs"])
 def test_a_key_of_one_side_tells_which_rows_were_edited(main: Client, keyed: str) -> None:
     left, right = main.create("ours"), main.create("theirs")

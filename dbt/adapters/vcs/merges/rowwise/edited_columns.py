@@ -4,6 +4,9 @@ An update of a column that is gone would vanish without a word. With a key, whic
 only one side declares, a value is changed if a row with the same key has another one. Without a
 key an update can't be told from a deletion beside an insertion, unless all that it changed is the
 column: then fewer rows differ without the column than with it.
+
+If the side that dropped a column has another one of its name, as after a rebuild with another
+type, new rows count as well: they would be NULL there, although they were given a value.
 """
 
 from __future__ import annotations
@@ -47,11 +50,27 @@ def edited_columns(
             kept = side.schema.by_id(field.id)
             if kept is None or other.schema.by_id(field.id) is not None:
                 continue
+            new = other.schema.find(kept.name)
+            is_replaced = new is not None and base.schema.by_id(new.id) is None
+            if is_replaced and _has_new_rows(repository, base, side, limits, sessions):
+                found.add(field.id)
+                continue
             keys = [version.primary_key for version in (side, other, base)]
             key = next(filter(None, keys), ())
             if _is_edited(repository, _by(key, base), _by(key, side), kept, limits, sessions):
                 found.add(field.id)
     return frozenset(found)
+
+
+def _has_new_rows(
+    repository: Repository,
+    base: Snapshot,
+    side: Snapshot,
+    limits: Limits,
+    sessions: Rewriters | None,
+) -> bool:
+    compared = Difference(repository=repository, before=base, after=side)
+    return _counts(compared, limits, sessions).added > 0
 
 
 def _by(key: tuple[str, ...], version: Snapshot) -> Snapshot:

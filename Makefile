@@ -70,7 +70,7 @@ nightly: java $(VENV)/.test ## run each law on 2,000 new random cases; takes hou
 MINUTES ?= 5
 STORE ?= local
 
-chaos: $(VENV)/.test ## kill processes and break the store for MINUTES=5, and check that nothing is lost; goes on where it was; STORE=s3 for an S3 server
+chaos: $(VENV)/.test ## kill processes and break the store for MINUTES=5, and check that nothing is lost; goes on where it was; STORE=s3 for an S3 server, STORE=storms for purges beside writers
 	$(BIN)/python -m chaos --minutes $(MINUTES) --store $(STORE) $(CHAOS)
 
 s3: java $(VENV)/.test,demo $(DATA) ## build the demo project on a real S3 server of this machine; needs Go and Maven Central

@@ -15,6 +15,7 @@ from chaos.campaign import Campaign, totals
 from chaos.plays import WEATHERS, Plays
 from chaos.proxy import counts, proxy
 from chaos.s3_server import OPTIONS, serving
+from chaos.storms import Storms
 
 _BAD_REQUESTS = 0.03
 """How likely the proxy before an S3 server treats a request badly."""
@@ -27,9 +28,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20, help="of each round")
     parser.add_argument(
         "--store",
-        choices=["local", "s3", "memory"],
+        choices=["local", "s3", "memory", "storms"],
         default="local",
-        help="memory: all workers in one process, which kills none with signals",
+        help="memory: all workers in one process, which kills none with signals; "
+        "storms: threads beside purges and collections, on local disk",
     )
     parser.add_argument(
         "--weather", choices=list(WEATHERS), help="the trouble of all games in memory"
@@ -44,6 +46,10 @@ def main() -> int:
         plays = Plays.at(given.folder.resolve() / "memory", given.seed, version, given.weather)
         print(f"seed {plays.seed}, from game {plays.number + 1}, {plays.folder}")
         return run(plays.game, plays.folder, given.minutes)
+    if given.store == "storms":
+        storms = Storms(given.folder.resolve() / f"storms-{given.seed}", given.seed, version)
+        print(f"seed {storms.seed}, {storms.folder}")
+        return run(storms.round, storms.folder, given.minutes)
     if given.store == "local":
         folder = given.folder.resolve() / "local"
         campaign = Campaign.at(

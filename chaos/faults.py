@@ -45,6 +45,42 @@ _OVERTAKEN: Final = frozenset({"create", "create_all", "walk", "folders", "delet
 
 _OFTEN: Final = 0.03
 
+_UNANSWERED: Final = 0.005
+"""How likely a request to delete is given up before it arrives."""
+
+
+@dataclass
+class LateDeletions:
+    """Requests to delete files of rows and objects, which arrive once more at any later time.
+
+    A client repeats a request that wasn't answered, and the first one may still be on its way.
+
+    Attributes:
+        dice: Decides.
+        sent: The paths of all of them.
+    """
+
+    dice: random.Random
+    sent: list[str] = field(default_factory=list)
+
+    def send(self, path: str) -> None:
+        """Note a request.
+
+        Raises:
+            StorageError: It was not answered.
+        """
+        if path.startswith(("objects/", "data/")):
+            self.sent.append(path)
+            if self.dice.random() < _UNANSWERED:
+                raise StorageError(f"Could not delete {path}: no answer.")
+
+    def arrive(self, blobs: Blobs, share: float) -> int:
+        """Carry out some of them, once more or at last; return how many."""
+        some = [path for path in list(self.sent) if self.dice.random() < share]
+        for path in some:
+            blobs.delete(path)
+        return len(some)
+
 
 @dataclass
 class Trouble:
@@ -60,6 +96,7 @@ class Trouble:
             change or list something: what others do meanwhile.
         pause: Seconds that a thread stands still at most before it moves a ref.
         tell: Told each fault.
+        late: Requests to delete that arrive again.
     """
 
     dice: random.Random
@@ -70,6 +107,7 @@ class Trouble:
     between: Callable[[], None] | None = None
     pause: float = 0.0
     tell: Callable[[str, str, str], None] = lambda kind, call, path: None
+    late: LateDeletions | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _calls: int = 0
 
@@ -216,6 +254,8 @@ class TroubledBlobs:
     def delete(self, path: str) -> None:
         """Remove a blob."""
         with self._call("delete", path):
+            if self._trouble.late is not None:
+                self._trouble.late.send(path)
             self._inner.delete(path)
 
     def sync(self, paths: Iterable[str]) -> None:

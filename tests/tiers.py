@@ -17,6 +17,7 @@ SLOW: Final = (
     "chaos/test_campaign.py",
     "chaos/test_mends.py",
     "chaos/test_plays.py",
+    "chaos/test_purges.py::test_writers_beside_purges_lose_nothing_and_bring_nothing_back",
     "contract/test_registrations.py::TestGlue",
     "functional/checks/test_in_dbt.py::test_checks_of_a_table_that_stays_change_with_the_contract",
     "functional/daily/test_aliases.py",

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.model import Function, FunctionEntry, RelationName
+from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.project.building.reuse_modes import credentials_around
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.contents import NameContents
 
@@ -53,6 +55,17 @@ def test_settings_of_speed_do_not_count(key):
 
 def test_a_server_counts_by_its_address():
     assert len({digest(), digest(server="sc://a"), digest(server="sc://b")}) == 3
+
+
+def test_a_server_that_the_environment_names_counts_as_well(monkeypatch):
+    profile = VcsCredentials(
+        repository="w", branch="main", schema="s", database=None, method="connect"
+    )
+    found = set()
+    for url in ("sc://a", "sc://b"):
+        monkeypatch.setenv("SPARK_REMOTE", url)
+        found.add(credentials_around(profile).circumstances.server)
+    assert found == {"sc://a", "sc://b"}
 
 
 @pytest.mark.parametrize("line", ["{} true", "{}=true", "  {}\ttrue  ", "{} : true"])

@@ -47,7 +47,7 @@ def address_of(settings: Mapping[str, str]) -> ServerAddress:
     Raises:
         InputError: There is none, or it is not a valid one; the message doesn't quote it.
     """
-    url = settings.get(REMOTE) or os.environ.get(_VARIABLE) or ""
+    url = named_server(settings)
     if not url:
         raise InputError(
             "method: connect needs the address of a Spark Connect server: set host: "
@@ -55,6 +55,11 @@ def address_of(settings: Mapping[str, str]) -> ServerAddress:
             f"variable {_VARIABLE}."
         )
     return ServerAddress(_checked(url))
+
+
+def named_server(settings: Mapping[str, str]) -> str:
+    """Return the address that settings or the environment have, as written; empty if none."""
+    return settings.get(REMOTE) or os.environ.get(_VARIABLE) or ""
 
 
 def url_of(

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.cli.command_session import CommandSession, with_session
 from dbt.adapters.vcs.cli.options import json_option, limit_option
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.server_address import REMOTE
+from dbt.adapters.vcs.engines.server_address import named_server
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.statements.parser import split
@@ -42,13 +42,15 @@ def sql(
         raise InputError("Expected a statement, found only white space and comments.")
     target_branch = branch or session.branch
     settings = session.target.spark_config if session.target else {}
+    is_there = session.target is not None and session.target.method == "connect"
+    server = named_server(settings) if is_there else ""
     with Client.on(
         session.repository,
         target_branch,
         lambda _: session.engine(),
         schema=schema or session.schema,
         author=session.author,
-        around=Surroundings(circumstances=Circumstances.of(settings, settings.get(REMOTE, ""))),
+        around=Surroundings(circumstances=Circumstances.of(settings, server)),
     ) as client:
         for text in texts:
             if may_change(text):

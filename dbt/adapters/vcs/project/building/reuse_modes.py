@@ -8,7 +8,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.engines.server_address import REMOTE
+from dbt.adapters.vcs.engines.server_address import named_server
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.reuse.reuser import Reuse, ReuseMode
@@ -126,7 +126,7 @@ def mode_of(value: Any, what: str) -> ReuseMode:
 
 def credentials_around(credentials: VcsCredentials) -> Surroundings:
     """Return what results depend on besides a branch, as a profile says it."""
-    server = credentials.host or credentials.engine_settings.get(REMOTE, "")
+    server = credentials.host or named_server(credentials.engine_settings)
     is_there = credentials.method == "connect"
     return Surroundings(
         circumstances=Circumstances.of(credentials.spark_config, server if is_there else ""),

@@ -1,6 +1,6 @@
 """Measure what a long-lived process keeps: connections, dbt builds, and one long connection.
 
-Each part is looked at four times. After the first look, with which caches are full, nothing may
+Each part is looked at four times. After the second look, with which caches are full, nothing may
 grow: not the listeners and triggers of Spark's status store, nor threads, open files, temporary
 files or catalog entries, nor the heap after a collection by more than a tenth.
 """
@@ -206,9 +206,9 @@ def field(owner: Any, name: str) -> Any:
 
 
 def growths(looks: list[Look]) -> Iterator[str]:
-    """Yield what is more at the last look at a part than at the first."""
+    """Yield what is more at the last look at a part than at the second."""
     for start in range(0, len(looks), LOOKS):
-        (first, _, before), (last, _, after) = looks[start], looks[start + LOOKS - 1]
+        (first, _, before), (last, _, after) = looks[start + 1], looks[start + LOOKS - 1]
         for column in COLUMNS:
             most = before[column] * (1.1 if column == "heap MiB" else 1) + SLACK.get(column, 0)
             if column == "catalog entries":

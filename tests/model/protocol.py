@@ -1,10 +1,10 @@
-"""The protocol of refs, landing, collection and bringing back, as requests to a small store.
+"""The protocol of refs, landing, collection, restoring and purge, as requests to a small store.
 
 A version is a word such as `a+b` and needs the files `a` and `b`. What a writer stores again are
 manifests, which have other names, `a.1` and `a.2`; what a restorer brings back are data files,
-which have none. Times are those of the store. A request to delete arrives at any time after it
-was sent, and more than once. Each request is named after the function that makes it, and each
-rule can be switched off, to show that it is needed.
+which have none. What takes the place of a purged file `b` is `B`. Times are those of the store. A
+request to delete arrives at any time after it was sent, and more than once. Each request is named
+after the function that makes it, and each rule can be switched off, to show that it is needed.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class World(NamedTuple):
         acknowledged: Number and move of every landing that was reported as done.
         ended: Processes that did what they were asked to do.
         torn: True once a reader found that something is missing.
+        purge: The last step of a purge in its record.
     """
 
     now: int
@@ -54,6 +55,7 @@ class World(NamedTuple):
     acknowledged: frozenset[tuple[int, Move]] = frozenset()
     ended: frozenset[str] = frozenset()
     torn: bool = False
+    purge: str = ""
 
     @property
     def names(self) -> set[str]:
@@ -97,8 +99,13 @@ def broken(world: World) -> str | None:
             return "an acknowledged commit stays in the log"
     brought = any(move.by.startswith("restore") for move in world.moves)
     shown = set(files_of(world.moves[-1].version))
-    if not brought and any(set(files_of(m.version)) - shown for _, m in world.acknowledged):
+    kept = set(files_of(world.moves[-1].version.lower()))
+    if not brought and any(set(files_of(m.version.lower())) - kept for _, m in world.acknowledged):
         return "a landing keeps what others landed"
+    if world.purge == "done" and any(
+        file.islower() and file.upper() in world.names for file in shown
+    ):
+        return "what a purge erased stays away"
     if not shown <= world.names:
         return "what the branch shows is there"
     return "a reader sees a whole commit" if world.torn else None
@@ -183,6 +190,8 @@ def writer(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
             early = "objects before the move" in off
             if not early:
                 yield from _flushed(adds, off)
+            if "look for a purge before the move" not in off and (yield _record()) in _OPEN:
+                return
             answer = yield _follow(move, number, now, off)
             if early:
                 yield from _flushed(adds, off)
@@ -209,6 +218,48 @@ def _flushed(adds: str, off: frozenset[str]) -> Steps:
         for file in moved:
             names[file] = _free(file, listed)
             yield _create_or_renew(names[file], off)
+
+
+def purger(name: str, file: str, off: frozenset[str] = frozenset()) -> Program:
+    """Return a process that puts another file in the place of one, and deletes that."""
+
+    def program() -> Steps:
+        yield _step("begin")
+        if "fence what is planned" not in off:
+            number, version, now = yield _read_ref()
+            if (yield _follow(Move(version, name), number, now, off)) != "landed":
+                # It would try again. One that dies here is undone.
+                yield _step("undone")
+                return
+        _, old, now = yield _read_ref()
+        new = "+".join(each.upper() if each == file else each for each in files_of(old))
+        yield _create_or_renew(file.upper(), off)
+        yield _step("rewritten")
+        number, version, _ = yield _read_ref()
+        # What isn't known to be replaced stays.
+        moved = Move(new, name)
+        if version == old and (yield _follow(moved, number, now, off)) != "landed":
+            return
+        yield Request(
+            "core.maintenance:Maintenance._sweep",
+            lambda world: [(world._replace(sent=world.sent | {file}), None)],
+        )
+        yield _step("done")
+
+    return program
+
+
+_OPEN: Final = ("begin", "rewritten")
+
+
+def _record() -> Request:
+    return _told("core.maintenance:Maintenance._record", lambda world: world.purge)
+
+
+def _step(step: str) -> Request:
+    return Request(
+        "core.maintenance:Maintenance._step", lambda world: [(world._replace(purge=step), None)]
+    )
 
 
 def reader() -> Program:

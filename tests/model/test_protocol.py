@@ -18,6 +18,7 @@ from tests.model.protocol import (
     clock,
     collector,
     network,
+    purger,
     reader,
     restorer,
     start,
@@ -75,6 +76,16 @@ CONFIGURATIONS = {
             "network": network(3),
         },
         ("condemn before the first delete", "store again what is condemned"),
+    ),
+    "a writer and a purge": Configuration(
+        start("a", "b"),
+        0,
+        lambda off: {
+            "writer": writer("writer", "c", off),
+            "purger": purger("purger", "b", off),
+            "network": network(1),
+        },
+        ("fence what is planned", "look for a purge before the move"),
     ),
     "a restorer and a collector": Configuration(
         start("a", "b", files="a"),

@@ -595,6 +595,31 @@ def test_a_purge_that_others_took_for_dead_changes_nothing_more(tables: Tables) 
     assert whole(tables) == {"main": {1: "ann"}, "dev": {1: "ann", 3: "bob"}}
 
 
+def test_what_a_killed_collection_left_of_history_stops_no_purge(tables: Tables) -> None:
+    history(tables)
+    repository, clock, stored = (
+        tables.warehouse.repository,
+        tables.warehouse.clock,
+        tables.warehouse.blobs,
+    )
+    assert isinstance(stored, MemoryBlobs)
+    repository.delete_branch("dev", author="ann")
+    set_retention(repository, 0, author="ann")
+    clock.now += 3 * 24 * 3_600 * 1_000_000
+    counting = Mortal(copied(stored, clock))
+    collect(Repository.open(counting, clock=clock), author="gc")
+    for number in range(1, counting.count + 1):
+        blobs = copied(stored, clock)
+        with pytest.raises(Crash):
+            collect(Repository.open(Mortal(blobs, number), clock=clock), author="gc")
+        clock.now += 3_600 * 1_000_000
+        request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'")
+        purge(Repository.open(blobs, clock=clock), request, author="bob")
+        left = Repository.open(blobs, clock=clock)
+        assert shown(left, "main") == NEW["main"], number
+        assert check_repository(left).problems == ()
+
+
 @pytest.mark.parametrize("ends_by", ["landing", "gc"])
 def test_a_purge_that_was_killed_is_ended_by_whoever_lands_next(
     tables: Tables, ends_by: str

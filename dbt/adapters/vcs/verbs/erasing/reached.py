@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId
 from dbt.adapters.vcs.core.maintenance import PINS, named_spaces
-from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref
@@ -90,8 +91,9 @@ def reach(repository: Repository) -> Reached:
             continue
         try:
             more = ordered([start], origins, commits)
+            _check_whole(objects, more)
         except DamagedError:
-            # Garbage of a log, whose past has been collected in part; nobody can be shown it.
+            # Garbage of a log, which has been collected in part; nobody can be shown it.
             continue
         commits.update(dict.fromkeys(more))
     found.commits.extend(commits)
@@ -100,7 +102,11 @@ def reach(repository: Repository) -> Reached:
             found.names.setdefault(entry.snapshot, set()).add(name)
         else:
             found.texts[entry] = name
-    versions = [*found.names, *_snapshots(objects, (*now, *before))]
+    versions = [*found.names, *_snapshots(objects, now)]
+    for version in _snapshots(objects, before):
+        with suppress(DamagedError):
+            _check_files(objects, version)
+            versions.append(version)
     found.snapshots.extend(_versions(objects, versions))
     return found
 
@@ -207,6 +213,26 @@ def _versions(objects: ObjectStore, starts: Iterable[SnapshotId]) -> list[Snapsh
     every = ordered(starts, parents)
     known = set(every)
     return ordered(every, sources)
+
+
+def _check_whole(objects: ObjectStore, commits: Iterable[CommitId]) -> None:
+    """Check that everything which commits show is in the store.
+
+    Raises:
+        DamagedError: Something is not.
+    """
+    for _, entry in _shown(objects, dict.fromkeys(objects.commit(id).tree for id in commits)):
+        if isinstance(entry, TableEntry):
+            _check_files(objects, entry.snapshot)
+        elif isinstance(entry, ViewEntry):
+            objects.view(entry.view)
+        else:
+            objects.function(entry.function)
+
+
+def _check_files(objects: ObjectStore, version: SnapshotId) -> None:
+    for ref in objects.snapshot(version).segments:
+        objects.segment(ref.id)
 
 
 def _shown(objects: ObjectStore, trees: Iterable[TreeId]) -> Iterator[tuple[RelationName, Entry]]:

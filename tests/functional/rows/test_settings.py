@@ -11,8 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyspark import SparkContext
 
+from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.engines.dataframes.session_settings import session_settings
 from dbt.adapters.vcs.engines.spark.context import new_session, private_root
+from dbt.adapters.vcs.workspace.line_workspace import Connection
 
 from .shop import Shop
 
@@ -116,6 +118,24 @@ def test_each_expression_shows_its_setting(plain: Any) -> None:
         others, changed = plain({}), plain({SQL + key: value})
         query = f"select {text}"
         assert changed.sql(query).collect() != others.sql(query).collect(), key
+
+
+def test_a_view_is_read_with_the_settings_of_who_reads_it(either: Shop) -> None:
+    view = f"view{next(NUMBERS)}"
+    query = "select typeof(1 + '1') as a, typeof(timestamp'2026-07-01') as b"
+    either.sql(f"create view {view} as {query}")
+    workspace = either._workspace
+    changed, other = workspace.connect("changed"), workspace.connect("other")
+
+    def read(connection: Connection, text: str) -> object:
+        rows = connection.execute(text, workspace.begin(), origin=Origin()).rows
+        return rows.fetch() if rows else None
+
+    for key in ("ansi.enabled", "timestampType"):
+        read(changed, f"set {SQL}{key} = {TELLING[key][0]}")
+    seen = [read(connection, f"select * from {view}") for connection in (changed, other)]
+    assert seen == [read(connection, query) for connection in (changed, other)]
+    assert seen[0] != seen[1]
 
 
 @pytest.mark.parametrize("reset", [f"reset {SQL}{ZONE}", "reset"])

@@ -19,6 +19,13 @@ COMMIT_PROTOCOL: Final = {
 }
 """The commit protocol of a write, in which failed tasks leave no files."""
 
+VIEWS_OF_READERS: Final = {"spark.sql.legacy.useCurrentConfigsForView": "true"}
+"""Views are read with the settings of the session that reads them.
+
+All sessions of a catalog share its views. Spark would read one with the settings of the session
+that happened to mount it.
+"""
+
 JAVA_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 """The setting with options of Spark's process, before the user's own."""
 
@@ -104,6 +111,7 @@ def session_settings(
     return (
         session_defaults(master)
         | {"spark.sql.warehouse.dir": warehouse, VERIFY_PAGES: "true"}
+        | VIEWS_OF_READERS
         | dict(storage)
         | _of_sessions(user)
         | COMMIT_PROTOCOL

@@ -39,6 +39,7 @@ from dbt.adapters.vcs.merges.merge_plan import Work
 from dbt.adapters.vcs.merges.read_set_check import EARLIER, ReadSetCheck
 from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.carrying import Carried
+from dbt.adapters.vcs.project.healing.replay_plan import Columns
 from dbt.adapters.vcs.project.healing.run_healer import RunHealer
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog
 from dbt.adapters.vcs.runs.run_branch import find_run
@@ -95,7 +96,12 @@ class Engine:
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def __call__(
-        self, overlay: Overlay, origin: Origin, statements: Sequence[Sent], label: str
+        self,
+        overlay: Overlay,
+        origin: Origin,
+        statements: Sequence[Sent],
+        label: str,
+        columns: Columns | None = None,
     ) -> Carried:
         inputs: list[Input] = []
         for sent in statements:

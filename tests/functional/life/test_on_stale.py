@@ -136,6 +136,42 @@ def test_seeds_and_python_models_that_may_be_repeated_are_made_again(skewed: Sho
     assert set(metadata(skewed)["healed"].split(", ")) == {"analytics.doubled", "analytics.rates"}
 
 
+@pytest.mark.parametrize(
+    ("rows", "healed"),
+    [("select 1 as id, n from", True), ("select 1 as id, * from", False)],
+    ids=["named", "all"],
+)
+def test_an_incremental_model_is_made_again_if_its_rows_have_the_columns_of_its_table(
+    tmp_path: Path, rows: str, healed: bool
+) -> None:
+    shop = make_shop(
+        tmp_path / "shop",
+        {
+            "models/orders.sql": TABLE + "select {{ var('orders', 1) }} as n",
+            "models/customers.sql": TABLE + "select {{ var('customers', 1) }} as n",
+            "models/ledger.sql": "{{ config(materialized='incremental', unique_key='id') }} "
+            + rows
+            + " {{ ref('orders') }}",
+        },
+    )
+    assert shop.dbt("build").success
+    done = []
+
+    def meanwhile(event: Any) -> None:
+        if event.info.name == "NodeFinished" and not done:
+            done.append(event)
+            with shop.connect() as other:
+                other.sql("create or replace table orders as select 2 n, 'x' note")
+
+    args = ("build", "--select", "customers", "ledger")
+    result = shop.dbt(*args, callbacks=[meanwhile], customers=2)
+    assert result.success is healed
+    assert shop.value("select n from ledger") == (2 if healed else 1)
+    if not healed:
+        assert "new rows have other columns than its table by now: note" in str(result.exception)
+        assert "Run the same command again" in str(result.exception)
+
+
 def test_a_python_model_that_does_not_say_so_keeps_the_run(skewed: Shop) -> None:
     text = FILES["models/doubled.py"].replace(", reuse=True", "").replace("2 as", "3 as")
     skewed.write({"models/doubled.py": text})

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Input, Origin
 from dbt.adapters.vcs.project.building.node_step import Sent
+from dbt.adapters.vcs.project.healing.replay_plan import Columns
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.statements.families.table import CreateTemporaryView
+from dbt.adapters.vcs.statements.parser import read
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
@@ -29,9 +33,17 @@ class Carry(Protocol):
     """Carries out statements on an overlay; raises a `VcsError` if one fails."""
 
     def __call__(
-        self, overlay: Overlay, origin: Origin, statements: Sequence[Sent], label: str
+        self,
+        overlay: Overlay,
+        origin: Origin,
+        statements: Sequence[Sent],
+        label: str,
+        columns: Columns | None,
     ) -> Carried:
-        """Carry them out, one after the other; `label` says whose they are."""
+        """Carry them out, one after the other; `label` says whose they are.
+
+        With `columns`, they make a temporary view with just these.
+        """
 
 
 class WorkspaceCarry:
@@ -44,7 +56,12 @@ class WorkspaceCarry:
         self._reuses: list[Reuse] = []
 
     def __call__(
-        self, overlay: Overlay, origin: Origin, statements: Sequence[Sent], label: str
+        self,
+        overlay: Overlay,
+        origin: Origin,
+        statements: Sequence[Sent],
+        label: str,
+        columns: Columns | None,
     ) -> Carried:
         """Carry statements out; see `Carry`."""
         reuse = self._reuse(label)
@@ -52,6 +69,7 @@ class WorkspaceCarry:
         connection = self._workspace.connect(f"{label} again")
         inputs: dict[tuple[str, str], Input] = {}
         rows: tuple[tuple[Any, ...], ...] = ()
+        fits = columns is None
         try:
             for text, schema, work in statements:
                 if work is not None:
@@ -62,8 +80,18 @@ class WorkspaceCarry:
                     outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
                 inputs.update(((item.relation, item.version), item) for item in outcome.inputs)
                 rows = () if outcome.rows is None else tuple(outcome.rows.fetch())
+                if columns is not None and (view := _temporary_view(text)) is not None:
+                    shown = connection.execute(
+                        f"select * from {view} limit 0", overlay, origin=origin
+                    )
+                    assert shown.rows is not None
+                    found = shown.rows.columns
+                    _check_columns({(item.name.lower(), item.type) for item in found}, columns)
+                    fits = True
         finally:
             connection.close()
+        if not fits:
+            raise InputError("what it reads has other columns now, and it makes no new rows first")
         return Carried(tuple(inputs[key] for key in sorted(inputs)), rows)
 
     def remember(self) -> None:
@@ -74,3 +102,20 @@ class WorkspaceCarry:
         """
         while self._reuses:
             self._reuses.pop().remember()
+
+
+def _temporary_view(text: str) -> str | None:
+    """Return the name of the temporary view that a statement makes, quoted; None for others."""
+    statement, _ = read(text)
+    if not isinstance(statement, CreateTemporaryView):
+        return None
+    return quoted(statement.target.name.identifier)
+
+
+def _check_columns(found: set[tuple[str, str]], wanted: Columns) -> None:
+    """Check that new rows have the columns that dbt saw, whose names are in its statements."""
+    other = sorted({name for name, _ in found.symmetric_difference(wanted)})
+    if other:
+        raise InputError(
+            f"its new rows have other columns than its table by now: {', '.join(other)}"
+        )

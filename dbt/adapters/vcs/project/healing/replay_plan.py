@@ -10,6 +10,9 @@ from dbt.adapters.vcs.core.origins.staleness import is_rebuilt_since, moved_inpu
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep
 
+Columns: TypeAlias = tuple[tuple[str, str], ...]
+"""Names, in lower case, and types of columns."""
+
 Shown: TypeAlias = Callable[[RelationName], Entry | None]
 """Returns what is shown under a name."""
 
@@ -34,10 +37,13 @@ class Replay(NamedTuple):
     Attributes:
         step: The step.
         why_not: Why that can't be done; None if it can.
+        columns: Names and types of the columns that its temporary views must have, since dbt
+            wrote its statements for them; None for any.
     """
 
     step: LoggedStep
     why_not: str | None
+    columns: Columns | None = None
 
 
 def plan_replays(
@@ -104,9 +110,10 @@ class _Planner:
             moved, why_not = self._moved(number, step), step.why_not_again()
             both = self._both_changed(step)
             if moved or self._forced & step.writes.keys() or (both and why_not is None):
+                columns = None
                 if why_not is None:
-                    why_not = self._other_columns(step, moved)
-                found.append(Replay(step, why_not))
+                    why_not, columns = self._other_columns(step, moved)
+                found.append(Replay(step, why_not, columns))
                 self._remade.update(
                     name for name, entry in step.writes.items() if isinstance(entry, TableEntry)
                 )
@@ -135,37 +142,43 @@ class _Planner:
                 return True
         return False
 
-    def _other_columns(self, step: LoggedStep, moved: Sequence[Input]) -> str | None:
-        """Return why a text that was written for some columns doesn't fit; None if it does.
+    def _other_columns(
+        self, step: LoggedStep, moved: Sequence[Input]
+    ) -> tuple[str | None, Columns | None]:
+        """Return why a text that was written for some columns doesn't fit, and what it was for.
 
-        dbt writes the columns of the tables into the statements of incremental models.
+        dbt writes the columns of the table into the statements of incremental models, and compares
+        them with those of the new rows, which are a temporary view. Where what is read has other
+        columns by now, the statements fit if the view still has those of the table.
         """
         kept = [
             (self._base(name), self._ours(name))
             for name, entry in step.writes.items()
             if isinstance(entry, TableEntry) and not self._is_rebuilt(name, entry)
         ]
-        if not kept:
-            return None
+        if any(self._columns(old) != self._columns(new) for old, new in kept):
+            return "the columns of its table have changed, which its statements name", None
         read = [
             (TableEntry(snapshot=item.snapshot), self._merged(name_of(item)))  # type: ignore[arg-type]
             for item in moved
             if item.snapshot is not None
         ]
-        if all(self._columns(old) == self._columns(new) for old, new in [*kept, *read]):
-            return None
-        return "columns have changed that its statements name"
+        if not kept or all(self._columns(old) == self._columns(new) for old, new in read):
+            return None, None
+        if len(kept) > 1:
+            return "what it reads has other columns now, and it changes several tables", None
+        return None, self._columns(kept[0][1])
 
     def _is_rebuilt(self, name: RelationName, entry: TableEntry) -> bool:
         before = self._base(name)
         since = before.snapshot if isinstance(before, TableEntry) else None
         return is_rebuilt_since(self._repository, entry.snapshot, since)
 
-    def _columns(self, entry: Entry | None) -> list[tuple[str, str]] | None:
+    def _columns(self, entry: Entry | None) -> Columns | None:
         if not isinstance(entry, TableEntry):
             return None
         schema = self._repository.objects.snapshot(entry.snapshot).schema
-        return [(field.name, str(field.type)) for field in schema.fields]
+        return tuple((field.name.lower(), str(field.type)) for field in schema.fields)
 
     def _differs(self, item: Input, shown: Shown) -> bool:
         return bool(moved_inputs(self._repository, [item], shown))

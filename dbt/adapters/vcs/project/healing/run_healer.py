@@ -29,7 +29,12 @@ from dbt.adapters.vcs.merges.stale_by_merge import (
 from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.carrying import Carried, Carry
 from dbt.adapters.vcs.project.healing.recorded_tables import RecordedTable, RecordedTables
-from dbt.adapters.vcs.project.healing.replay_plan import Replay, RunSides, plan_replays
+from dbt.adapters.vcs.project.healing.replay_plan import (
+    Columns,
+    Replay,
+    RunSides,
+    plan_replays,
+)
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
 from dbt.adapters.vcs.scope.mounts import relation_of
@@ -156,13 +161,13 @@ class RunHealer:
         Raises:
             ConflictError: That can't be done, or it is a test and fails.
         """
-        (step, why_not), target = replay, plan.target.name
+        (step, why_not, columns), target = replay, plan.target.name
         if why_not is not None:
             raise ConflictError(
                 f"{step.id} read or changed what {target!r} shows in another version now, and "
                 f"can't be carried out again by itself: {why_not} (on_stale: heal)."
             )
-        inputs, rows = self._carried(plan, overlay, step.origin, step.statements, step.id)
+        inputs, rows = self._carried(plan, overlay, step.origin, step.statements, step.id, columns)
         if step.is_test and self._fails(step.id) and is_failure(rows):
             raise ConflictError(f"{step.id} fails on what {target!r} would show (on_stale: heal).")
         return inputs
@@ -224,9 +229,10 @@ class RunHealer:
         origin: Origin,
         statements: Sequence[Sent],
         label: str,
+        columns: Columns | None = None,
     ) -> Carried:
         try:
-            return self._carry(overlay, origin, statements, label)
+            return self._carry(overlay, origin, statements, label, columns)
         except VcsError as error:
             raise ConflictError(
                 f"{label} could not be carried out again on what {plan.target.name!r} shows now "

@@ -219,7 +219,9 @@ def with_test(run: Run, monkeypatch: pytest.MonkeyPatch, answers: list[bool]) ->
     run.log.add(test)
     carry = type(run.engine).__call__
 
-    def answering(self: Any, overlay: Any, origin: Any, statements: Any, label: str) -> Carried:
+    def answering(
+        self: Any, overlay: Any, origin: Any, statements: Any, label: str, columns: Any = None
+    ) -> Carried:
         if label != test.id:
             return carry(self, overlay, origin, statements, label)
         return Carried(read, ((1, False, answers.pop(0)),))
@@ -251,7 +253,9 @@ def test_a_test_that_stores_its_failures_is_a_step_that_is_checked(
     published(repository, Step("a", ("a",), "a2"), stored)
     carry, answers = type(run.engine).__call__, [True, False]
 
-    def answering(self: Any, overlay: Any, origin: Any, statements: Any, label: str) -> Carried:
+    def answering(
+        self: Any, overlay: Any, origin: Any, statements: Any, label: str, columns: Any = None
+    ) -> Carried:
         inputs, rows = carry(self, overlay, origin, statements, label)
         is_test = label.startswith("test.")
         return Carried(inputs, ((1, True, answers.pop(0)),) if is_test else rows)

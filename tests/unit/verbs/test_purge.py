@@ -672,6 +672,21 @@ def test_named_snapshots_and_pins_lose_the_rows(tables: Tables) -> None:
     collect(repository, author="ann")
 
 
+def test_a_pin_that_a_purge_moved_is_collected_as_a_whole(tables: Tables) -> None:
+    history(tables)
+    repository, clock = tables.warehouse.repository, tables.warehouse.clock
+    old = tables.shown(RelationName("shop", "a"), "main~2").snapshot
+    hold(repository, None, [old], author="ann", known=repository.branch("main").head)
+    clock.now += 2 * 24 * 3_600 * 1_000_000
+    erase(tables)
+    for left in (1, 0):
+        collect(again(tables), author="gc")
+        assert len(list(again(tables).refs.read_all("pins"))) == left
+        clock.now += 2 * 24 * 3_600 * 1_000_000
+    erase(tables, "id = 1")
+    assert check_repository(again(tables)).problems == ()
+
+
 def test_conflicts_that_wait_lose_the_rows(tables: Tables) -> None:
     base = tables.entry([tables.block({1: "ann", 2: "kim"})], key=True)
     tables.put(a=base)

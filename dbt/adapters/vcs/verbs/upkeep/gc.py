@@ -309,7 +309,7 @@ def _marked(
     files = [info for info in repository.blobs.walk("data") if info.path not in kept.files]
     old = [info for info in objects if info.modified_at < before]
     done = [info for info in files if info.modified_at < before]
-    pins = [info for info in repository.blobs.walk(f"refs/{PINS}") if info.modified_at < before]
+    pins = _old_pins(repository, before)
     young = len(objects) - len(old) + len(files) - len(done)
     stale = (info for info in repository.blobs.walk(FOLDER) if is_stale(info.path, kept))
     return _Garbage(
@@ -326,6 +326,20 @@ def _marked(
         ),
         young=young,
     )
+
+
+def _old_pins(repository: Repository, before: Micros) -> Iterator[BlobInfo]:
+    """Yield the moves of pins of which even the last is old, the last one first.
+
+    A purge moves pins, too, though whoever held them is long gone. A log that lacks its beginning
+    can't be read: it goes as a whole, and one of which a part is left has lost its end.
+    """
+    logs: dict[str, list[BlobInfo]] = {}
+    for info in repository.blobs.walk(f"refs/{PINS}"):
+        logs.setdefault(info.path.rpartition("/")[0], []).append(info)
+    for moves in logs.values():
+        if all(info.modified_at < before for info in moves):
+            yield from sorted(moves, key=lambda info: info.path, reverse=True)
 
 
 def _names(repository: Repository, horizon: Micros, seen: SeenRefs) -> NamedRoots:

@@ -1,7 +1,7 @@
 # make demo, make test and make test-all are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all check smoke conformance verify lowest nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test test-rest test-all check check-tests smoke conformance verify lowest nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -34,10 +34,10 @@ test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test:
 
 test-all: test test-rest ## run all tests
 
-check: $(VENV)/.dev ## check style and types, and run the tests that need no Java, with few random cases, in two processes
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+check: $(VENV)/.dev ## check style and types beside the tests that need no Java, with few random cases
+	$(MAKE) --jobs 2 lint check-tests
+
+check-tests: $(VENV)/.dev
 	JAVA_HOME=$(CURDIR)/none HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/model tests/property \
 	    -q -m "not spark and not conformance and not slow" --numprocesses $(WORKERS) --dist loadfile
 

@@ -32,7 +32,7 @@ def test_a_purge_that_dies_beside_a_writer_erases_its_rows_and_nothing_else(
     play = Play(ground, seed=4)
     assert play.round(Weather(races=0.3, kills=False), 60) == []
     deaths = added = purges = 0
-    for number in range(6):
+    for number in range(30):
         found = erase(play.ground, random.Random(number))
         assert found.wrong == []
         purges += found.purges

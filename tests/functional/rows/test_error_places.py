@@ -83,6 +83,7 @@ def test_an_error_while_rows_are_computed_is_where_it_was_written(
     shop.sql("set spark.sql.ansi.enabled = true")
     with pytest.raises(VcsError, match="DIVIDE_BY_ZERO") as caught:
         shop.sql(statement.format(t=table))
+    shop.sql("reset spark.sql.ansi.enabled")
     found = re.search(r"== SQL \(line (\d+), position (\d+)\) ==", str(caught.value))
     assert found
     rest = statement.split("\n")[int(found[1]) - 1][int(found[2]) - 1 :]

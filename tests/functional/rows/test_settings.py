@@ -120,32 +120,35 @@ def test_each_expression_shows_its_setting(plain: Any) -> None:
         assert changed.sql(query).collect() != others.sql(query).collect(), key
 
 
+def rows_of(shop: Shop, connection: Connection, text: str) -> object:
+    """Return the rows of a statement on a connection whose settings no other test has changed."""
+    rows = connection.execute(text, shop._workspace.begin(), origin=Origin()).rows
+    return rows.fetch() if rows else None
+
+
 def test_a_view_is_read_with_the_settings_of_who_reads_it(either: Shop) -> None:
     view = f"view{next(NUMBERS)}"
     query = "select typeof(1 + '1') as a, typeof(timestamp'2026-07-01') as b"
     either.sql(f"create view {view} as {query}")
-    workspace = either._workspace
-    changed, other = workspace.connect("changed"), workspace.connect("other")
-
-    def read(connection: Connection, text: str) -> object:
-        rows = connection.execute(text, workspace.begin(), origin=Origin()).rows
-        return rows.fetch() if rows else None
-
+    changed, other = (either._workspace.connect(name) for name in ("changed", "other"))
     for key in ("ansi.enabled", "timestampType"):
-        read(changed, f"set {SQL}{key} = {TELLING[key][0]}")
-    seen = [read(connection, f"select * from {view}") for connection in (changed, other)]
-    assert seen == [read(connection, query) for connection in (changed, other)]
+        rows_of(either, changed, f"set {SQL}{key} = {TELLING[key][0]}")
+    seen = [
+        rows_of(either, connection, f"select * from {view}") for connection in (changed, other)
+    ]
+    assert seen == [rows_of(either, connection, query) for connection in (changed, other)]
     assert seen[0] != seen[1]
 
 
 @pytest.mark.parametrize("reset", [f"reset {SQL}{ZONE}", "reset"])
 def test_a_reset_returns_to_what_the_connection_began_with(either: Shop, reset: str) -> None:
     query = "select current_timezone(), typeof(1 + '1')"
-    before = either.rows(query)
-    either.sql(f"set {SQL}{ZONE} = Asia/Tokyo")
-    assert either.rows(query) != before
-    either.sql(reset)
-    assert either.rows(query) == before
+    connection = either._workspace.connect("begins")
+    before = rows_of(either, connection, query)
+    rows_of(either, connection, f"set {SQL}{ZONE} = Asia/Tokyo")
+    assert rows_of(either, connection, query) != before
+    rows_of(either, connection, reset)
+    assert rows_of(either, connection, query) == before
 
 
 @settings(max_examples=max(1, settings().max_examples // 100))

@@ -56,4 +56,5 @@ def test_no_column_is_expanded() -> None:
     ],
 )
 def test_ddl_gets_a_type_that_means_the_same_in_each_session(dtype: str, data_type: str) -> None:
-    assert VcsColumn("c", dtype).data_type == data_type
+    assert VcsColumn("c", dtype).ddl_type == data_type
+    assert VcsColumn("c", dtype).data_type == dtype

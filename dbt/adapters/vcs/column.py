@@ -23,8 +23,8 @@ class VcsColumn(SparkColumn):
         return quote_name(self.column)
 
     @property
-    def data_type(self) -> str:
-        """The type for DDL, which means the same in each session."""
+    def ddl_type(self) -> str:
+        """The type for DDL, which means the same in each session; `data_type` is as dbt has it."""
         try:
             return sql_type(self.dtype)
         except InputError:
